@@ -1,0 +1,84 @@
+"""Language models behind one small streaming interface. A model only speaks; it never acts.
+
+This front door holds the interface; `choose.py` finds the model that the settings name.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+from wcore.vocabulary import Message, ModelCall, ToolSpec, Usage
+
+
+class Finish(StrEnum):
+    """Why a reply ended; the wire's `finish_reason`. `TOOLS` never reaches the wire."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    TOOLS = "tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything a model is given for one reply."""
+
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the reply, never cumulative."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A piece of the model's thinking, never cumulative."""
+
+    text: str
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallReady:
+    """A complete tool call; calls arrive in the model's order."""
+
+    call: ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of a reply. `usage` is what this one reply cost."""
+
+    reason: Finish
+    usage: Usage = Usage()
+
+
+Delta: TypeAlias = Text | Thinking | CallReady | Finished
+
+
+class Model(Protocol):
+    """One configured model."""
+
+    @property
+    def name(self) -> str:
+        """The name as `--model` takes it."""
+        ...
+
+    @property
+    def thinks(self) -> bool:
+        """Whether thinking can be asked for."""
+        ...
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """Yield one reply. Closing the generator or cancelling stops it at once.
+
+        Raises:
+            ProviderError: no reply, or not a whole one.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Pure: the decision and what it consults. Facts come in as values, a verdict goes out."""

@@ -1,0 +1,1 @@
+"""The wire: commands in, events out. The only place that knows the wire's JSON. Pure."""

@@ -1,0 +1,109 @@
+"""One line, one model: the only place that reads or writes the wire's JSON.
+
+Nothing a host sends makes `decode` raise: what it cannot read comes back as `Malformed`, to be
+answered once. What we send is one line of valid UTF-8, or `encode` refuses it whole.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, PydanticSerializationError, to_json
+
+from wcore.errors import WcoreError
+from wcore.protocol.commands import AnyCommand
+from wcore.protocol.events import Event
+from wcore.visible import visible_line
+
+LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # newline included; a 5 MB image is 6.7 MB as base64
+ECHO_BYTES_MAX: Final = 120  # enough to recognise a line, too little to flood a log
+MESSAGE_CHARS_MAX: Final = 160  # pydantic's own words can quote the input
+
+_COMMANDS: Final[TypeAdapter[AnyCommand]] = TypeAdapter(AnyCommand)
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A line that is no command; `message` says what is wrong, where, and how it began."""
+
+    message: str
+
+
+class EventTooLargeError(WcoreError):
+    """An event would pass `LINE_BYTES_MAX`; nothing of it was sent."""
+
+
+def decode(line: bytes) -> AnyCommand | Malformed:
+    """Return the command in `line`, or what is wrong with it."""
+    try:
+        return _COMMANDS.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=True)[0]
+        return Malformed(f"{_complaint(first)}; line begins: {echo(line)}")
+
+
+def encode(event: Event) -> bytes:
+    """Return `event` as one line. Lone surrogates become U+FFFD; they have no UTF-8 form.
+
+    Raises:
+        EventTooLargeError: the line would be longer than `LINE_BYTES_MAX`.
+    """
+    try:
+        body = event.__pydantic_serializer__.to_json(event, exclude_none=True)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        body = to_json(_without_surrogates(event.model_dump(exclude_none=True)))
+    if len(body) >= LINE_BYTES_MAX:
+        raise EventTooLargeError(f"the line would have {len(body) + 1} bytes")
+    return body + b"\n"
+
+
+def echo(line: bytes) -> str:
+    """Return the beginning of `line`, safe to show, at most `ECHO_BYTES_MAX` bytes."""
+    shown = visible_line(line[:ECHO_BYTES_MAX].decode("utf-8", "replace"), ECHO_BYTES_MAX)
+    while len(shown.encode("utf-8")) > ECHO_BYTES_MAX:
+        shown = shown[:-2] + "…"
+    return shown
+
+
+def _complaint(error: ErrorDetails) -> str:
+    where = ".".join(str(part) for part in error["loc"][:2])
+    match error["type"]:
+        case "json_invalid":
+            text = f"not JSON: {error['msg'].removeprefix('Invalid JSON: ')}"
+        case "dict_type" | "model_attributes_type" if not where:
+            text = "not a JSON object"
+        case "union_tag_not_found":
+            text = "`type` is missing"
+        case "union_tag_invalid" if not isinstance(_type_of(error), str):
+            text = "`type` is not a string"
+        case "union_tag_invalid":
+            text = f"unknown command type {visible_line(str(_type_of(error)), 40)!r}"
+        case _ if where == "tool_approve.scope":
+            text = f"{where} is none of once, always, always_prefix, always_path"
+        case "string_pattern_mismatch":
+            text = f"{where} has a control character"
+        case "missing":
+            text = f"{where} is required"
+        case _:
+            text = f"{where}: {error['msg'].removeprefix('Value error, ')}"
+    return visible_line(text, MESSAGE_CHARS_MAX)
+
+
+def _type_of(error: ErrorDetails) -> object:
+    value: Any = error["input"]
+    return value.get("type") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        case dict():
+            return {  # pyright: ignore[reportUnknownVariableType]
+                _without_surrogates(key): _without_surrogates(each)
+                for key, each in value.items()  # pyright: ignore[reportUnknownVariableType]
+            }
+        case list() | tuple():
+            return [_without_surrogates(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value

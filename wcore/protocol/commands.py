@@ -1,0 +1,236 @@
+"""What a host may say, one class a message. The class is the message.
+
+Unknown fields are ignored, so that a newer host can drive an older engine; `null` in an
+optional field means absent. Fields are strict: `"5"` is not a number.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+)
+
+from wcore.protocol.scopes import WireScope
+from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode, Persist
+
+U32_MAX = 2**32 - 1
+
+Id = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=ID_CHARS_MAX, pattern=r"^[^\x00-\x1f\x7f]+$"),
+]
+
+
+def _known_mode(name: str) -> str:
+    if name not in MODE_ALIASES:
+        known = ", ".join(mode.value for mode in Mode)
+        raise ValueError(f"unknown mode; modes are {known}")
+    return name
+
+
+class Command(BaseModel):
+    """Base of every command."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class Message(Command):
+    """Start a turn. One at a time: a second one during a turn is answered `busy`."""
+
+    type: Literal["message"] = "message"
+    msg_id: Id
+    content: str
+    files: list[str] | None = None
+
+
+class Stop(Command):
+    """End the running turn; without one it does nothing, silently."""
+
+    type: Literal["stop"] = "stop"
+
+
+class ToolApprove(Command):
+    """Let one waiting call run; `scope` says how long the yes lasts.
+
+    `args` replaces the arguments and needs `digest` of the call as it was shown.
+    """
+
+    type: Literal["tool_approve"] = "tool_approve"
+    call_id: Id
+    scope: WireScope | None = None
+    persist: Persist | None = None
+    answer: str | None = None
+    args: dict[str, JsonValue] | None = None
+    digest: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = None
+
+
+class ToolDeny(Command):
+    """Refuse one waiting call; `stop` also ends the turn."""
+
+    type: Literal["tool_deny"] = "tool_deny"
+    call_id: Id
+    reason: str | None = None
+    stop: bool | None = None
+
+
+class InitHistory(Command):
+    """Give the model context that is not a message; during a turn it waits for its end."""
+
+    type: Literal["init_history"] = "init_history"
+    text: str
+
+
+class SetMode(Command):
+    """Change what runs unasked; aliases of other engines are understood."""
+
+    type: Literal["set_mode"] = "set_mode"
+    mode: Annotated[str, AfterValidator(_known_mode)]
+
+    @property
+    def named(self) -> Mode:
+        return MODE_ALIASES[self.mode]
+
+
+class SetConfig(Command):
+    """Change model settings; during a turn it applies after the turn."""
+
+    type: Literal["set_config"] = "set_config"
+    model: str | None = None
+    thinking: Literal["enabled", "disabled"] | None = None
+    thinking_budget: Annotated[int, Field(ge=0, le=U32_MAX)] | None = None
+    effort: str | None = None
+    compaction: Literal["off", "safe", "full"] | None = None
+
+
+class AddMcpServer(Command):
+    """Connect an MCP server; possible until the first message."""
+
+    type: Literal["add_mcp_server"] = "add_mcp_server"
+    name: Id
+    transport: str
+    command: str | None = None
+    args: list[str] | None = None
+    env: dict[str, str] | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+    allow_local: bool | None = None
+
+
+class Ping(Command):
+    """Answered by `pong` at once, whatever else is going on."""
+
+    type: Literal["ping"] = "ping"
+
+
+class ApprovalResume(Command):
+    """Answer a suspended call by its resume token."""
+
+    type: Literal["approval_resume"] = "approval_resume"
+    resume_token: Id
+    approved: bool
+    modifications: JsonValue = None
+
+    @property
+    def answer(self) -> str | None:
+        """`modifications.answer`, when it is text."""
+        if isinstance(self.modifications, dict):
+            answer = self.modifications.get("answer")
+            return answer if isinstance(answer, str) else None
+        return None
+
+
+class Introspection(Command):
+    """Base of the commands answered by one `command_result`."""
+
+    request_id: Id | None = None
+
+
+class ListPending(Introspection):
+    type: Literal["list_pending"] = "list_pending"
+    after: Id | None = None
+
+
+class ListGrants(Introspection):
+    type: Literal["list_grants"] = "list_grants"
+
+
+class RevokeGrant(Introspection):
+    type: Literal["revoke_grant"] = "revoke_grant"
+    grant_id: Id
+
+
+class GetHistory(Introspection):
+    type: Literal["get_history"] = "get_history"
+    limit: Annotated[int, Field(ge=1, le=U32_MAX)] | None = None
+    before: Annotated[int, Field(ge=0, le=U32_MAX)] | None = None
+
+
+class ListPermissions(Introspection):
+    type: Literal["list_permissions"] = "list_permissions"
+    agent: str | None = None
+
+
+class AgentTool(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+    name: Id
+    status: Literal["always_allow", "needs_approval", "blocked"] | None = None
+
+
+class SetAgentTools(Introspection):
+    type: Literal["set_agent_tools"] = "set_agent_tools"
+    agent: Id
+    tools: list[AgentTool]
+
+
+class SetToolOverride(Introspection):
+    type: Literal["set_tool_override"] = "set_tool_override"
+    agent: Id
+    tool: Id
+    approve_always: bool
+
+
+class TrustWorkspace(Introspection):
+    type: Literal["trust_workspace"] = "trust_workspace"
+    trusted: bool
+    digest: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = None
+
+
+class ResumeTurn(Introspection):
+    type: Literal["resume_turn"] = "resume_turn"
+    action: Literal["continue", "cancel"]
+
+
+class RemoveMcpServer(Introspection):
+    type: Literal["remove_mcp_server"] = "remove_mcp_server"
+    name: Id
+
+
+AnyCommand: TypeAlias = Annotated[
+    Message
+    | Stop
+    | ToolApprove
+    | ToolDeny
+    | InitHistory
+    | SetMode
+    | SetConfig
+    | AddMcpServer
+    | Ping
+    | ApprovalResume
+    | ListPending
+    | ListGrants
+    | RevokeGrant
+    | GetHistory
+    | ListPermissions
+    | SetAgentTools
+    | SetToolOverride
+    | TrustWorkspace
+    | ResumeTurn
+    | RemoveMcpServer,
+    Field(discriminator="type"),
+]

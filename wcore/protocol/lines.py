@@ -1,0 +1,52 @@
+"""Bytes to lines, bounded: a line longer than the cap costs one error and no memory."""
+
+from dataclasses import dataclass
+
+from wcore.protocol.codec import LINE_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Overlong:
+    """Stands for a line that was longer than the cap; its bytes are gone."""
+
+    bytes_max: int = LINE_BYTES_MAX
+
+
+class LineSplitter:
+    """Cuts a byte stream at `\\n`. Holds at most one unfinished line of `bytes_max` bytes."""
+
+    def __init__(self, bytes_max: int = LINE_BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._rest = bytearray()
+        self._dropping = False
+
+    def feed(self, data: bytes) -> list[bytes | Overlong]:
+        """Return the lines that `data` completes, without their newline."""
+        lines: list[bytes | Overlong] = []
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            lines.append(self._end_line(piece))
+        self._keep(rest)
+        return lines
+
+    def finish(self) -> list[bytes | Overlong]:
+        """Return an unterminated last line, if there is one."""
+        return [self._end_line(b"")] if self._rest or self._dropping else []
+
+    def _end_line(self, piece: bytes) -> bytes | Overlong:
+        self._keep(piece)
+        line: bytes | Overlong = bytes(self._rest)
+        if self._dropping or len(self._rest) >= self._bytes_max:
+            line = Overlong(self._bytes_max)
+        self._rest.clear()
+        self._dropping = False
+        return line
+
+    def _keep(self, piece: bytes) -> None:
+        if self._dropping:
+            return
+        if len(self._rest) + len(piece) > self._bytes_max:
+            self._dropping = True
+            self._rest.clear()
+        else:
+            self._rest += piece

@@ -1,0 +1,64 @@
+"""How long a yes lasts, as the wire spells it: `"once"`, `"always"`, or an object with one key."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Once, Scope
+
+SCOPE_TEXT_CHARS_MAX = 4096  # PATH_MAX on Linux; a prefix is shorter
+ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class Prefix(_Part):
+    prefix: ScopeText
+
+
+class Path(_Part):
+    root: ScopeText
+    write: bool | None = None
+
+
+class PrefixScope(_Part):
+    """`{"always_prefix": {"prefix": "cargo "}}`."""
+
+    always_prefix: Prefix
+
+
+class PathScope(_Part):
+    """`{"always_path": {"root": "/data", "write": false}}`."""
+
+    always_path: Path
+
+
+WireScope: TypeAlias = Literal["once", "always"] | PrefixScope | PathScope
+
+
+def from_wire(scope: WireScope | None) -> Scope:
+    """Return the scope a host sent; absent means once."""
+    match scope:
+        case None | "once":
+            return Once()
+        case "always":
+            return Always()
+        case PrefixScope():
+            return AlwaysPrefix(scope.always_prefix.prefix)
+        case PathScope():
+            return AlwaysPath(scope.always_path.root, scope.always_path.write or False)
+
+
+def to_wire(scope: Scope) -> WireScope:
+    """Return the form that `tool_approve.scope` takes."""
+    match scope:
+        case Once():
+            return "once"
+        case Always():
+            return "always"
+        case AlwaysPrefix(prefix):
+            return PrefixScope(always_prefix=Prefix(prefix=prefix))
+        case AlwaysPath(root, write):
+            return PathScope(always_path=Path(root=root, write=write))

@@ -1,0 +1,290 @@
+"""The nouns that all rooms share: categories, modes, calls, decisions, tool output.
+
+Values only. Nothing of ours is imported here, nothing is read, nothing is decided.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Args: TypeAlias = Mapping[str, Json]
+
+ID_CHARS_MAX: Final = 128  # call ids and digests end up in file names and card keys of hosts
+PREVIEW_BYTES_MAX: Final = 64 * 1024  # a card longer than this is not read by anybody
+OUTPUT_BYTES_MAX: Final = 256 * 1024  # towards the model: about 64k tokens, half a large window
+DESCRIPTION_CHARS_MAX: Final = 80  # hosts show it on one line (the protocol family's own cut)
+
+
+class Category(StrEnum):
+    """What kind of effect a tool has; hosts lay out their cards by it."""
+
+    INFO = "info"
+    EDIT = "edit"
+    EXEC = "exec"
+    MCP = "mcp"
+
+
+class Mode(StrEnum):
+    """How much runs unasked, from least to most. Order matters: see `rank`."""
+
+    DEFAULT = "default"
+    READ_ONLY = "read_only"
+    AUTO_EDIT = "auto_edit"
+    FORCE = "force"
+
+    @property
+    def rank(self) -> int:
+        """Position in the order; a ceiling compares ranks."""
+        return list(Mode).index(self)
+
+
+MODE_ALIASES: Final[Mapping[str, Mode]] = {  # input only; we never write these
+    **{mode.value: mode for mode in Mode},
+    "yolo": Mode.FORCE,
+    "bypassPermissions": Mode.FORCE,
+    "dangerously_skip_permissions": Mode.FORCE,
+    "dangerously-skip-permissions": Mode.FORCE,
+    "auto_accept_all": Mode.FORCE,
+    "acceptEdits": Mode.AUTO_EDIT,
+    "auto_accept_read_only": Mode.READ_ONLY,
+    "ask_every_time": Mode.DEFAULT,
+}
+
+
+class Verdict(StrEnum):
+    """What the gate says about one call."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK = "ask"
+
+
+class Row(StrEnum):
+    """The row of the decision table that decided; the wire's `why.row`."""
+
+    BLOCKED = "blocked"
+    DENY = "deny"
+    SAFETY = "safety"
+    UNREADABLE = "unreadable"
+    QUESTION = "question"
+    PROTECTED = "protected"
+    OUTSIDE = "outside"
+    GRANT = "grant"
+    TIER = "tier"
+    RULE = "rule"
+    MODE = "mode"
+    DEFAULT = "default"
+
+
+class By(StrEnum):
+    """Who settled a call that had been asked."""
+
+    USER = "user"
+    TIMEOUT = "timeout"
+    HOST_GONE = "host_gone"
+    STOP = "stop"
+    SIGNAL = "signal"
+    POLICY = "policy"
+
+
+class Persist(StrEnum):
+    """How long a yes is kept."""
+
+    SESSION = "session"
+    PROJECT = "project"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reason for a decision, for people. `span` counts UTF-8 bytes of `args.command`."""
+
+    row: Row
+    detail: str
+    rule: str | None = None
+    source: str | None = None
+    span: tuple[int, int] | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict and the row that gave it."""
+
+    verdict: Verdict
+    why: Why
+
+
+# --- grants -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Yes to this call only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Yes to this tool's name, never to its category."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysPrefix:
+    """Yes to commands whose every simple command starts with these words."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysPath:
+    """Yes to reading below a folder outside the workspace. `write` is never kept."""
+
+    root: str
+    write: bool = False
+
+
+Scope: TypeAlias = Once | Always | AlwaysPrefix | AlwaysPath
+
+
+# --- tools ------------------------------------------------------------------------------------
+
+
+class Access(StrEnum):
+    """What a call does to a path."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One path a call will use: absolute, symlinks and `..` resolved."""
+
+    path: str
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What will happen, for the card. `kind` is `diff`, `command` or `text`."""
+
+    kind: str
+    text: str
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What the model is shown of a tool. `schema` is JSON Schema for the arguments object."""
+
+    name: str
+    category: Category
+    description: str
+    schema: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call after validation and diff, before the gate: what is shown is what will run.
+
+    `digest` binds an approval to everything here and to the content of the files that will
+    change; `plan` is the tool's own note to itself and means nothing to anybody else.
+    """
+
+    tool: str
+    category: Category
+    args: Args
+    description: str
+    digest: str
+    touches: tuple[Touch, ...] = ()
+    command: str | None = None  # shell text, for tools that run one
+    preview: Preview | None = None
+    plan: object = None
+
+
+class Status(StrEnum):
+    """How a call that ran ended."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gives back to host and model. `output_type` is `text`, `diff` or `image`."""
+
+    status: Status
+    output: str
+    output_type: str = "text"
+    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    @classmethod
+    def failed(cls, text: str) -> "ToolOutput":
+        """An error result."""
+        return cls(Status.ERROR, text)
+
+
+# --- conversation -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A tool call as the model made it. `model_id` may be empty, repeated or hostile.
+
+    `args` is `None` when the arguments were not a JSON object; `problem` then says so.
+    """
+
+    model_id: str
+    name: str
+    args: Args | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens; the input categories are disjoint."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the host sent. `context` marks text injected by `init_history`."""
+
+    text: str
+    files: tuple[str, ...] = ()
+    context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """One model reply. `calls` pairs our call id with the call as the model made it."""
+
+    text: str
+    thinking: str = ""
+    calls: tuple[tuple[str, ModelCall], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """The one result of one call."""
+
+    call_id: str
+    tool: str
+    output: ToolOutput
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
