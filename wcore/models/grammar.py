@@ -25,6 +25,9 @@ FORMS: Final[Mapping[str, str]] = {
 }
 
 
+STEPS_MAX: Final = 1_000  # of one request; about as many as calls may wait for an answer
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One tool call, and the words that asked for it."""
@@ -36,10 +39,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A step that starts with a known verb but does not have its form."""
+    """What starts like a request but is none, and why."""
 
     said: str
-    form: str
+    why: str
 
 
 Plan: TypeAlias = tuple[tuple[Step, ...], ...]  # one inner tuple a reply
@@ -67,8 +70,11 @@ def understand(text: str) -> Plan | Unclear | None:
     """Return what to do; `None` when the text does not start with a verb."""
     if _START.match(text.lstrip()) is None:
         return None
+    segments = _segments(text.lstrip())
+    if len(segments) > STEPS_MAX:
+        return Unclear(text, f"A request has {STEPS_MAX} steps at most.")
     rounds: list[tuple[Step, ...]] = []
-    for joined_by, said in _segments(text.lstrip()):
+    for joined_by, said in segments:
         step = _step(said)
         if isinstance(step, Unclear):
             return step
@@ -96,7 +102,7 @@ def _step(said: str) -> Step | Unclear:
     verb = start[1].lower()
     call = _READERS[verb](said[start.end() :])
     if call is None:
-        return Unclear(said.strip(), FORMS[verb])
+        return Unclear(said.strip(), f"The form is `{FORMS[verb]}`.")
     return Step(said.strip(), *call)
 
 

@@ -66,8 +66,7 @@ def _reply(request: Request) -> tuple[str, tuple[Step, ...]]:
     if plan is None:
         return _small_talk(said), ()
     if isinstance(plan, Unclear):
-        form = f"The form is `{plan.form}`. Nothing was done."
-        return f"I do not understand {_quote(plan.said)}. {form}", ()
+        return f"I do not understand {_quote(plan.said)}. {plan.why} Nothing was done.", ()
     replies = [m for m in since if isinstance(m, AssistantMessage) and m.calls]
     done = min(len(replies), len(plan))
     if not done:
@@ -107,7 +106,7 @@ def _next(plan: Plan, done: int, request: Request) -> tuple[str, tuple[Step, ...
         return "", ()
     steps = plan[done]
     head = f"Step {done + 1} of {len(plan)}" if len(plan) > 1 else "I will"
-    return f"{head}: {', '.join(_quote(step.said) for step in steps)}.", steps
+    return f"{head}: {_quotes(steps)}.", steps
 
 
 def _report(
@@ -137,8 +136,14 @@ def _head(output: str) -> list[str]:
 
 
 def _left_undone(rounds: Plan) -> list[str]:
-    said = [_quote(step.said) for steps in rounds for step in steps]
-    return [f"I stop here. Left undone: {', '.join(said)}."] if said else []
+    steps = [step for steps in rounds for step in steps]
+    return [f"I stop here. Left undone: {_quotes(steps)}."] if steps else []
+
+
+def _quotes(steps: Sequence[Step]) -> str:
+    said = ", ".join(_quote(step.said) for step in steps[:SHOWN_LINES_MAX])
+    more = len(steps) - SHOWN_LINES_MAX
+    return f"{said} and {more} more" if more > 0 else said
 
 
 def _quote(said: str) -> str:

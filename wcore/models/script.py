@@ -91,8 +91,9 @@ class ScriptModel:
                 pass
 
     def _call(self, body: CallBody, number: int | None) -> ModelCall:
-        fresh = f"script_{next(self._ids)}"  # counted, so that recorded cases stay the same
-        model_id = fresh if body.id is None else _numbered(body.id, number)
+        # Counted rather than random, so that recorded cases stay the same.
+        given = f"script_{next(self._ids)}" if body.id is None else body.id
+        model_id = _numbered(given, number)
         name = _numbered(body.name, number)
         if body.raw is not None:
             return read_call(model_id, name, _numbered(body.raw, number))
