@@ -1,0 +1,93 @@
+"""Drive an agent engine of this protocol from Python: spawn it, read its events, answer its cards.
+
+    async with connect(cwd=".", can_use_tool=my_policy) as engine:
+        async for event in engine.run_turn("run the tests"):
+            ...
+
+Nothing here knows how the engine works inside; everything goes over the published wire.
+"""
+
+from wcore_host.engine import DEFAULT_COMMAND, Engine, connect
+from wcore_host.errors import (
+    CommandFailedError,
+    CommandTooLongError,
+    EngineExitedError,
+    EngineStartError,
+    HostLibraryError,
+    TurnRefusedError,
+)
+from wcore_host.events import (
+    CallAnnounced,
+    CallSettled,
+    Capabilities,
+    CommandResult,
+    ConfigChanged,
+    Error,
+    Event,
+    Garbled,
+    Grant,
+    Info,
+    Json,
+    JsonObject,
+    Pong,
+    Preview,
+    Ready,
+    Scope,
+    StreamEnd,
+    StreamStart,
+    TextDelta,
+    Thinking,
+    Tool,
+    ToolCancelled,
+    ToolChunk,
+    ToolRequest,
+    ToolResult,
+    ToolRunning,
+    Unknown,
+    Why,
+)
+from wcore_host.permission import Allow, CanUseTool, Deny, ToolContext
+
+__all__ = [
+    "DEFAULT_COMMAND",
+    "Allow",
+    "CallAnnounced",
+    "CallSettled",
+    "CanUseTool",
+    "Capabilities",
+    "CommandFailedError",
+    "CommandResult",
+    "CommandTooLongError",
+    "ConfigChanged",
+    "Deny",
+    "Engine",
+    "EngineExitedError",
+    "EngineStartError",
+    "Error",
+    "Event",
+    "Garbled",
+    "Grant",
+    "HostLibraryError",
+    "Info",
+    "Json",
+    "JsonObject",
+    "Pong",
+    "Preview",
+    "Ready",
+    "Scope",
+    "StreamEnd",
+    "StreamStart",
+    "TextDelta",
+    "Thinking",
+    "Tool",
+    "ToolCancelled",
+    "ToolChunk",
+    "ToolContext",
+    "ToolRequest",
+    "ToolResult",
+    "ToolRunning",
+    "TurnRefusedError",
+    "Unknown",
+    "Why",
+    "connect",
+]

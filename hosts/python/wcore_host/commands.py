@@ -1,0 +1,111 @@
+"""What a host can say, one method a command. How lines travel is not known here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Final
+from uuid import uuid4
+
+from wcore_host import decode
+from wcore_host.decode import Fields
+from wcore_host.errors import CommandFailedError
+from wcore_host.events import CommandResult, Grant, Json, JsonObject, Scope, ToolRequest
+from wcore_host.permission import Allow, Deny, command
+
+LIST_PAGES_MAX: Final = 1024  # the engine holds at most 1,024 waiting calls
+
+
+class Commands(ABC):
+    """The commands of the protocol; `send` and `request` are the transport."""
+
+    @abstractmethod
+    async def send(self, command: JsonObject) -> None:
+        """Send one command; returns when it is queued, waits only while the queue is full."""
+
+    @abstractmethod
+    async def request(self, command: JsonObject) -> CommandResult:
+        """Send one introspection command and return its answer."""
+
+    async def message(
+        self, text: str, *, files: Sequence[str] = (), msg_id: str | None = None
+    ) -> str:
+        """Start a turn and return its `msg_id`."""
+        msg_id = msg_id or uuid4().hex
+        said: dict[str, Json] = {"type": "message", "msg_id": msg_id, "content": text}
+        if files:
+            said["files"] = list(files)
+        await self.send(said)
+        return msg_id
+
+    async def approve(
+        self,
+        call: ToolRequest | str,
+        *,
+        scope: Scope = "once",
+        persist: str | None = None,
+        answer: str | None = None,
+    ) -> None:
+        """Let a waiting call run. To edit its arguments use `answer_call` with `Allow(args=…)`."""
+        call_id = call if isinstance(call, str) else call.call_id
+        said: dict[str, Json] = {"type": "tool_approve", "call_id": call_id}
+        if scope != "once":
+            said["scope"] = scope if isinstance(scope, str) else dict(scope)
+        said |= {k: v for k, v in (("persist", persist), ("answer", answer)) if v is not None}
+        await self.send(said)
+
+    async def deny(self, call: ToolRequest | str, reason: str = "", *, stop: bool = False) -> None:
+        """Refuse a waiting call; the model is told `reason`. `stop` also ends the turn."""
+        call_id = call if isinstance(call, str) else call.call_id
+        said: dict[str, Json] = {"type": "tool_deny", "call_id": call_id}
+        if reason:
+            said["reason"] = reason
+        await self.send(said | ({"stop": True} if stop else {}))
+
+    async def answer_call(self, call: ToolRequest, verdict: Allow | Deny) -> None:
+        """Answer a waiting call with a verdict, edited arguments included."""
+        await self.send(command(call, verdict))
+
+    async def stop(self) -> None:
+        """End the running turn; without one it does nothing."""
+        await self.send({"type": "stop"})
+
+    async def set_mode(self, mode: str) -> None:
+        """Ask for a mode; `ConfigChanged` or an `Info` tells what became of it."""
+        await self.send({"type": "set_mode", "mode": mode})
+
+    async def list_pending(self) -> tuple[ToolRequest, ...]:
+        """Return the calls that wait for an answer, in order of asking."""
+        calls: list[ToolRequest] = []
+        asked: dict[str, Json] = {"type": "list_pending"}
+        for _ in range(LIST_PAGES_MAX):
+            page = await self._result(asked)
+            found = [decode.tool_request(item) for item in page.objects("calls")]
+            calls += found
+            if not found or not page.flag("more"):
+                break
+            asked["after"] = found[-1].call_id
+        return tuple(calls)
+
+    async def list_grants(self) -> tuple[Grant, ...]:
+        """Return the lasting yeses that are in force."""
+        result = await self._result({"type": "list_grants"})
+        return tuple(decode.grant(item) for item in result.objects("grants"))
+
+    async def revoke_grant(self, grant_id: str) -> bool:
+        """Take back a lasting yes; `False` if there is none of that id."""
+        result = await self._result({"type": "revoke_grant", "grant_id": grant_id})
+        return result.flag("revoked")
+
+    async def get_history(
+        self, *, limit: int | None = None, before: int | None = None
+    ) -> tuple[tuple[JsonObject, ...], bool]:
+        """Return messages, oldest first, and whether there are older ones (`before`)."""
+        asked: dict[str, Json] = {"type": "get_history"}
+        asked |= {k: v for k, v in (("limit", limit), ("before", before)) if v is not None}
+        result = await self._result(asked)
+        return tuple(item.raw for item in result.objects("messages")), result.flag("more")
+
+    async def _result(self, asked: JsonObject) -> Fields:
+        result = await self.request(asked)
+        if not result.ok:
+            raise CommandFailedError(str(asked["type"]), result.code, result.message)
+        return Fields(result.raw)

@@ -1,0 +1,240 @@
+"""What the engine says, as frozen values to `match` on.
+
+Every event keeps the object it was read from in `raw`, so a field that this library does not
+know is still there. An event type that it does not know arrives as `Unknown`, a line that is no
+event as `Garbled`: neither ends the conversation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+JsonObject: TypeAlias = Mapping[str, Json]
+Scope: TypeAlias = str | JsonObject  # "once", "always", or an object with one key
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Base of every event; `raw` is the JSON object as it came."""
+
+    raw: JsonObject = field(default_factory=dict[str, Json], repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Unknown(Event):
+    """An event type newer than this library. Ignoring it is always right."""
+
+    type: str
+
+
+@dataclass(frozen=True)
+class Garbled(Event):
+    """A line on the engine's stdout that is no event; `line` is its beginning."""
+
+    problem: str
+    line: str
+
+
+# --- the engine itself ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What this engine can do. `flags` holds every capability that is `true`."""
+
+    modes: tuple[str, ...] = ()
+    current_mode: str = "default"
+    current_model: str = ""
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Ready(Event):
+    version: str
+    session_id: str
+    capabilities: Capabilities
+
+
+@dataclass(frozen=True)
+class ConfigChanged(Event):
+    capabilities: Capabilities
+
+
+@dataclass(frozen=True)
+class Pong(Event):
+    pass
+
+
+@dataclass(frozen=True)
+class Info(Event):
+    message: str
+    msg_id: str = ""
+
+
+@dataclass(frozen=True)
+class Error(Event):
+    code: str
+    message: str
+    retryable: bool = False
+    msg_id: str = ""
+
+
+# --- a turn -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StreamStart(Event):
+    msg_id: str
+
+
+@dataclass(frozen=True)
+class TextDelta(Event):
+    msg_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Thinking(Event):
+    msg_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class StreamEnd(Event):
+    """The turn is over. `finish_reason` is empty where an engine does not give one."""
+
+    msg_id: str
+    finish_reason: str = ""
+    denied_unasked: int = 0
+
+
+# --- a call -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A call as it was prepared: what is shown here is what will run."""
+
+    name: str
+    category: str
+    args: JsonObject
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why the engine asks, or does not. `span` counts UTF-8 bytes of `args.command`."""
+
+    row: str = ""
+    detail: str = ""
+    rule: str = ""
+    source: str = ""
+    code: str = ""
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What will happen: `kind` is `diff`, `command` or `text`."""
+
+    kind: str
+    text: str
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class ToolRequest(Event):
+    """The call waits for an answer to `call_id`. `suggestions` is `None` if none were sent."""
+
+    msg_id: str
+    call_id: str
+    tool: Tool
+    why: Why = Why()
+    preview: Preview | None = None
+    suggestions: tuple[Scope, ...] | None = None
+    digest: str = ""
+    expires_in_s: int | None = None
+    agent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CallAnnounced(Event):
+    """The call does not wait: it runs, or is refused, without a question."""
+
+    msg_id: str
+    call_id: str
+    tool: Tool
+    why: Why = Why()
+    agent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CallSettled(Event):
+    """How a question ended (`outcome`) and who ended it (`by`)."""
+
+    msg_id: str
+    call_id: str
+    outcome: str
+    by: str
+
+
+@dataclass(frozen=True)
+class ToolRunning(Event):
+    msg_id: str
+    call_id: str
+    tool_name: str
+
+
+@dataclass(frozen=True)
+class ToolChunk(Event):
+    msg_id: str
+    call_id: str
+    tool_name: str
+    chunk: str
+
+
+@dataclass(frozen=True)
+class ToolResult(Event):
+    msg_id: str
+    call_id: str
+    tool_name: str
+    status: str
+    output: str
+    output_type: str = "text"
+
+
+@dataclass(frozen=True)
+class ToolCancelled(Event):
+    """Denied, expired or stopped; no `ToolResult` follows."""
+
+    msg_id: str
+    call_id: str
+    reason: str
+
+
+# --- answers to introspection -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CommandResult(Event):
+    """The one answer to an introspection command; what it brings is in `raw`."""
+
+    command: str
+    ok: bool
+    request_id: str = ""
+    code: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A lasting yes: `kind` is `name`, `prefix` or `path`."""
+
+    grant_id: str
+    kind: str
+    tool: str
+    covers: str = ""  # the prefix or the root
+    persist: str = "session"
+    agent: str = ""
+    uses: int = 0
