@@ -1,3 +1,4 @@
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,6 +77,27 @@ async def test_a_call_without_a_result_counts_as_not_done() -> None:
     end = await reply(OfflineModel(), request("read a then read b", made))
     assert calls(end) == []
     assert "No result came back for `read a`." in text(end)
+
+
+async def test_a_reply_that_was_cut_off_before_its_call_is_said_again() -> None:
+    said = await reply(OfflineModel(), request("read a then list", AssistantMessage("Step 1")))
+    assert [call.name for call in calls(said)] == ["Read"]
+
+
+async def test_a_reply_can_be_cancelled_between_words() -> None:
+    words = 0
+    with anyio.CancelScope() as scope:
+        async for _ in OfflineModel().stream(request("help")):
+            words += 1
+            scope.cancel()
+    assert (scope.cancelled_caught, words) == (True, 1)
+
+
+async def test_output_that_is_no_valid_text_does_not_hurt() -> None:
+    first = await reply(OfflineModel(), request("read \udcff"))
+    history = answered(first, (OK, "caf\udce9"))
+    end = await reply(OfflineModel(), request("read \udcff", *history))
+    assert text(end) == "Done: `read \udcff`\n    caf\udce9"
 
 
 async def test_long_output_is_cut_and_says_so() -> None:

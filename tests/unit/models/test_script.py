@@ -189,6 +189,14 @@ async def test_the_echo_shows_the_results_that_came_in(script: Script) -> None:
     assert text(await reply(model, request("go"))) == "[]"
 
 
+async def test_the_echo_knows_the_ids_of_the_last_reply_only(script: Script) -> None:
+    model = script(*(says({"call": {"id": i, "name": "LS"}}) for i in "ab"), says({"echo": True}))
+    first = answered(await reply(model, request("go")), (Status.SUCCESS, "one"))
+    second = answered(await reply(model, request("go", *first)), (Status.SUCCESS, "two"))
+    [result] = json.loads(text(await reply(model, request("go", *first, *second))))
+    assert (result["id"], result["output"]) == ("b", "two")
+
+
 GIVEN = ("[Bash error]\ndenied: no", "[Read success]\nalpha")
 WRONG = ("old news", "denied: yes", "[Bash success]")
 
