@@ -1,0 +1,180 @@
+"""Bash: one command text in a fresh shell, exactly as it was shown."""
+
+import signal
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from pydantic import Field
+
+from wcore.errors import ToolError
+from wcore.tools import Live, Place
+from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.bounded import clipped
+from wcore.tools.digests import call_digest
+from wcore.tools.environment import cleaned, find_bash
+from wcore.tools.paths import described, named
+from wcore.tools.processes import GRACE_S, CallTree
+from wcore.tools.shell_output import ShellOutput
+from wcore.visible import visible
+from wcore.vocabulary import (
+    PREVIEW_BYTES_MAX,
+    Args,
+    Category,
+    Json,
+    Prepared,
+    Preview,
+    Status,
+    ToolOutput,
+    ToolSpec,
+)
+
+NAME = "Bash"
+TIMEOUT_S_DEFAULT: Final = 120
+TIMEOUT_S_MAX: Final = 600
+COMMAND_BYTES_MAX: Final = 128 * 1024 - 1  # the longest single argument Linux passes on
+DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
+SIGNAL_EXIT: Final = 128  # how shells report a death by signal
+
+
+class BashArguments(Arguments):
+    command: str = Field(min_length=1, description="The text that bash runs.")
+    timeout_s: int = Field(
+        default=TIMEOUT_S_DEFAULT, ge=1, le=TIMEOUT_S_MAX, description="Seconds it may take."
+    )
+    description: str = Field(default="", description="What it is for; for people only.")
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.EXEC,
+        "Run a command with bash in the workspace. Each call is a fresh shell: no `cd`, variable "
+        "or background process is carried over. There is no input. Long output loses its middle.",
+        schema_of(BashArguments),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    argv: tuple[str, ...]
+    timeout_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bash:
+    """Runs one command. The gate judges its text; this only runs it."""
+
+    place: Place
+    program: str | None
+
+    @classmethod
+    def at(cls, place: Place) -> "Bash":
+        """Make the tool with the bash of this machine, if there is one."""
+        return cls(place, find_bash(place.environ, place.workspace))
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Nobody knows which files a command is about."""
+        return frozenset()
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Check the text and lay it out."""
+        given = parse(NAME, BashArguments, args)
+        command = given.command
+        if not command.strip() or "\0" in command:
+            raise ToolError("`command` is blank or contains a NUL character")
+        if len(command.encode()) > COMMAND_BYTES_MAX:
+            raise ToolError(f"`command` is longer than {COMMAND_BYTES_MAX} bytes; write a script")
+        if self.program is None:
+            raise ToolError("bash was not found on this machine; the Bash tool needs it")
+        note = "[command cut here: it is longer than can be shown]"
+        text, cut = clipped(visible(command), PREVIEW_BYTES_MAX, note)
+        return Prepared(
+            tool=NAME,
+            category=Category.EXEC,
+            args=args,
+            description=described(f"Execute: {command}"),
+            digest=call_digest(NAME, args, self.place.workspace),
+            command=command,
+            preview=Preview("command", text, truncated=cut),
+            plan=_Plan((self.program, "--noprofile", "--norc", "-c", command), given.timeout_s),
+        )
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Run it. Every process of the call is dead when this returns or is cancelled."""
+        plan = prepared.plan
+        assert isinstance(plan, _Plan)
+        environ = cleaned(self.place.environ)
+        try:
+            # In a thread that is waited for: no cancellation can lose a process just started.
+            tree = await to_thread.run_sync(CallTree, plan.argv, self.place.workspace, environ)
+        except OSError as error:
+            problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
+            raise ToolError(f"bash could not be started: {problem}") from error
+        return await _attended(tree, ShellOutput(tree.pipe, live), plan.timeout_s)
+
+
+async def _attended(tree: CallTree, output: ShellOutput, timeout_s: int) -> ToolOutput:
+    late = anyio.CancelScope()
+
+    async def watch() -> None:
+        nonlocal late
+        with anyio.move_on_after(timeout_s) as late:
+            await tree.exited()
+        if not late.cancelled_caught:
+            with anyio.move_on_after(DRAIN_S):
+                await output.ended.wait()
+        await to_thread.run_sync(tree.end, GRACE_S)
+        output.close()
+
+    over = False
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch)
+            await output.pump()
+        over = True
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        if not over:
+            tree.kill_now()  # first, and without waiting: a shutdown may not let us wait
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(tree.end, 0)
+        status = tree.reap()
+    return _result(output, status, timeout_s if late.cancelled_caught else None)
+
+
+def _result(output: ShellOutput, status: int, timed_out_s: int | None) -> ToolOutput:
+    text, truncated = output.text()
+    code = status if status >= 0 else SIGNAL_EXIT - status
+    metadata: dict[str, Json] = {"exit_code": code}
+    last = f"[exit code {code}]" if code else ""
+    if status < 0:
+        metadata["signal"] = _signal_name(-status)
+        last = f"[ended by {metadata['signal']}]"
+    if timed_out_s is not None:
+        metadata["timed_out"] = True
+        last = f"[timed out after {timed_out_s} s: ended with everything it had started]"
+    if truncated:
+        metadata["truncated"] = True
+    if not text and not last:
+        last = "[no output]"
+    glue = "\n" if last and text and not text.endswith("\n") else ""
+    failed = code != 0 or timed_out_s is not None
+    status_word = Status.ERROR if failed else Status.SUCCESS
+    return ToolOutput(status_word, f"{text}{glue}{last}", metadata=metadata)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,109 @@
+"""The search program for machines without ripgrep, run as a process of its own.
+
+A regular expression of a model can run for hours inside `re`, which no thread can stop; a
+process can be killed. Standard library only: it is started by path, isolated from everything.
+Input: one JSON line of settings, then file names ended by NUL. Output: one JSON
+line a hit; `file` counts the names.
+"""
+
+import codecs
+import json
+import os
+import re
+import stat
+import sys
+from collections import deque
+from typing import TextIO
+
+FILE_BYTES_MAX = 64 * 1024 * 1024  # as for ripgrep: larger files are data
+SNIFF_BYTES = 8192
+LINE_CHARS_MAX = 2000
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def main() -> int:
+    """Search the files named on stdin."""
+    settings_line, _, names = sys.stdin.buffer.read().partition(b"\n")
+    settings = json.loads(settings_line)
+    flags = re.MULTILINE | (re.IGNORECASE if settings["ignore_case"] else 0)
+    try:
+        pattern = re.compile(settings["pattern"], flags)
+    except (re.error, OverflowError, RecursionError) as error:
+        sys.stdout.write(json.dumps({"error": str(error)}) + "\n")
+        return 2
+    out = sys.stdout
+    left = settings["max_results"]
+    root = os.open(settings["root"], os.O_RDONLY | os.O_DIRECTORY)
+    for index, name in enumerate(names.split(b"\0")):
+        text = _text(root, name) if name else None
+        if text is None or not _may_match(pattern, text):
+            continue
+        left = _search(out, index, text, pattern, (left, settings["context"]))
+        if left <= 0:
+            break
+    return 0
+
+
+def _text(root: int, name: bytes) -> str | None:
+    """Return the text of a file; `None` for everything that is not a plain text file."""
+    try:
+        file = os.open(name, _FLAGS, dir_fd=root)
+    except OSError:
+        return None
+    with os.fdopen(file, "rb") as stream:
+        kind = os.fstat(file)
+        if not stat.S_ISREG(kind.st_mode) or kind.st_size > FILE_BYTES_MAX:
+            return None
+        try:
+            data = stream.read(FILE_BYTES_MAX)
+        except OSError:
+            return None
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data[:SNIFF_BYTES]:
+        return None
+    return data.decode("utf-8-sig", "replace")
+
+
+def _may_match(pattern: re.Pattern[str], text: str) -> bool:
+    """Rule a file out in one pass; patterns that look around are tried line by line."""
+    if any(part in pattern.pattern for part in ("(?", r"\A", r"\Z")):
+        return True
+    return pattern.search(text) is not None
+
+
+def _search(
+    out: TextIO, file: int, text: str, pattern: re.Pattern[str], limits: tuple[int, int]
+) -> int:
+    """Write hits with their context; return how many more are wanted."""
+    left, context = limits
+    before: deque[tuple[int, str]] = deque(maxlen=context or None)
+    after = 0
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        hit = pattern.search(line) if left > 0 else None
+        if hit is not None:
+            for passed in before:
+                _write(out, file, passed, None)
+            before.clear()
+            _write(out, file, (number, line), hit.start())
+            left, after = left - 1, context
+        elif after > 0:
+            _write(out, file, (number, line), None)
+            after -= 1
+        elif left <= 0:
+            break
+        elif context:
+            before.append((number, line))
+    return left
+
+
+def _write(out: TextIO, file: int, numbered: tuple[int, str], start: int | None) -> None:
+    number, line = numbered
+    first = max((start or 0) - 200, 0)  # a hit far into a long line is shown where it is
+    text = ("…" if first else "") + line[first : first + LINE_CHARS_MAX]
+    out.write(json.dumps({"file": file, "line": number, "text": text, "start": start}) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

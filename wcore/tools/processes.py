@@ -1,0 +1,166 @@
+"""The processes of one shell call: started together, and all dead when the call is over.
+
+Three things tell that a process belongs to the call: it is in the shell's session, it inherited
+the call's marker in its environment, or it still holds the call's output pipe. Its descendants
+belong too. On Linux the engine adopts orphans, so that none is out of sight.
+"""
+
+import ctypes
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+if TYPE_CHECKING:
+    import psutil
+
+GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL
+DEATH_S_MAX: Final = 2.0  # a host expects `stop` to be over within this
+POLL_S: Final = 0.005
+MARKER: Final = "WCORE_CALL"
+_SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
+_GONE: Final = (ProcessLookupError, PermissionError)
+
+
+@cache
+def adopt_orphans() -> bool:
+    """Make this process the parent of orphaned descendants (Linux); once is enough."""
+    if sys.platform != "linux":
+        return False
+    return ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+class CallTree:
+    """One shell and everything that it started."""
+
+    def __init__(self, argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> None:
+        """Start `argv` in its own session, stdout and stderr on one pipe. Blocks until exec."""
+        adopt_orphans()
+        self._marker = secrets.token_hex(16)
+        self._shell = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env={**environ, MARKER: self._marker},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self._shell.stdout is not None
+        self.pipe = self._shell.stdout.fileno()
+        os.set_blocking(self.pipe, False)
+        self._pipe_inode = os.fstat(self.pipe).st_ino
+
+    async def exited(self) -> None:
+        """Wait until the shell has ended; it is not reaped, so its process id stays ours."""
+        try:
+            handle = os.pidfd_open(self._shell.pid)
+        except (AttributeError, OSError):  # not Linux, or an old kernel
+            while self._shell.poll() is None:  # noqa: ASYNC110 - nothing tells us there
+                await anyio.sleep(POLL_S)
+            return
+        try:
+            await anyio.wait_readable(handle)
+        finally:
+            os.close(handle)
+
+    def kill_now(self) -> None:
+        """Kill the shell's process group without waiting for anything."""
+        if self._shell.returncode is None:
+            with suppress(*_GONE):
+                os.killpg(self._shell.pid, signal.SIGKILL)
+
+    def end(self, grace_s: float) -> None:
+        """End every process of the call: SIGTERM, `grace_s` seconds, SIGKILL. Blocks."""
+        left = self._living()
+        if left and grace_s:
+            _signal(left, signal.SIGTERM)
+            self._wait_for(left, grace_s)
+        until = time.monotonic() + DEATH_S_MAX
+        while (left := self._living()) and time.monotonic() < until:
+            _signal(left, signal.SIGKILL)
+            self._wait_for(left, GRACE_S)
+
+    def reap(self) -> int:
+        """Close the pipe and return the shell's exit status as `subprocess` gives it."""
+        assert self._shell.stdout is not None
+        self._shell.stdout.close()
+        try:
+            return self._shell.wait(DEATH_S_MAX)
+        except subprocess.TimeoutExpired:  # stuck in the kernel
+            return -signal.SIGKILL
+
+    def _living(self) -> "list[psutil.Process]":
+        """Return the living processes of the call."""
+        import psutil  # noqa: PLC0415 - 25 ms, not before the first call
+
+        adopted = adopt_orphans()
+        seen = psutil.Process().children(recursive=True) if adopted else psutil.process_iter()
+        parents: dict[int, int] = {}
+        living: dict[int, psutil.Process] = {}
+        for process in seen:
+            with suppress(psutil.Error):
+                parents[process.pid] = process.ppid()
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    living[process.pid] = process
+        own = {pid for pid, process in living.items() if self._is_ours(process)}
+        return [process for pid, process in living.items() if _descends(pid, own, parents)]
+
+    def _is_ours(self, process: "psutil.Process") -> bool:
+        import psutil  # noqa: PLC0415
+
+        with suppress(OSError):
+            if os.getsid(process.pid) == self._shell.pid:
+                return True
+        for descriptor in (1, 2):
+            with suppress(OSError):
+                if os.stat(f"/proc/{process.pid}/fd/{descriptor}").st_ino == self._pipe_inode:
+                    return True
+        with suppress(psutil.Error, OSError):
+            return process.environ().get(MARKER) == self._marker
+        return False
+
+    def _wait_for(self, processes: "list[psutil.Process]", seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            processes = [process for process in processes if not self._is_dead(process)]
+            if not processes:
+                return
+            time.sleep(POLL_S)
+
+    def _is_dead(self, process: "psutil.Process") -> bool:
+        import psutil  # noqa: PLC0415
+
+        try:
+            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                return False
+        except psutil.NoSuchProcess:
+            return True
+        if process.pid != self._shell.pid:  # the shell is reaped by `reap`, which needs its status
+            with suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
+        return True
+
+
+def _signal(processes: "Iterable[psutil.Process]", number: int) -> None:
+    import psutil  # noqa: PLC0415
+
+    for process in processes:
+        with suppress(psutil.Error):
+            process.send_signal(number)
+
+
+def _descends(pid: int, own: set[int], parents: Mapping[int, int]) -> bool:
+    seen: set[int] = set()
+    while pid in parents and pid not in own and pid not in seen:
+        seen.add(pid)
+        pid = parents[pid]
+    return pid in own

@@ -1,0 +1,124 @@
+"""Searching with ripgrep: which files match first, then the lines of the first of them.
+
+Two passes keep the order stable and the output small whatever the pattern matches. Protected
+files are counted by name, never by whether they match: that would tell what is in them.
+"""
+
+import base64
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, cast
+
+from pydantic_core import from_json
+
+from wcore.errors import ToolError
+from wcore.tools.children import Helper, run_helper
+from wcore.tools.hits import Hit, Hits, Query, Records
+from wcore.tools.walking import Root
+from wcore.vocabulary import Json
+
+BATCH_BYTES_MAX: Final = 256 * 1024  # of file names on one command line
+MESSAGE_CHARS_MAX: Final = 1000
+_BASE: Final = ("--no-config", "--no-messages", "--color=never")
+_WALK: Final = (
+    "--hidden", "--no-require-git", "--no-follow", "--glob=!.git", "--max-filesize=64M", "--null",
+)  # fmt: skip
+FAILED: Final = 2
+
+
+class Ripgrep:
+    """One search below `root` with the program `rg`."""
+
+    def __init__(self, program: str, environ: Mapping[str, str], root: Root, query: Query) -> None:
+        self._program = program
+        self._environ = environ
+        self._root = root
+        self._query = query
+        self._case = "--ignore-case" if query.ignore_case else "--case-sensitive"
+        self.hits = Hits()
+
+    async def folder(self) -> None:
+        """Search everything below the root that is not ignored or protected."""
+        matching = await self._names("--files-with-matches", self._case, "--", self._query.pattern)
+        everything = await self._names("--files")
+        hidden, wanted = self._root.hidden, self._query.wanted
+        self.hits.protected = sum(1 for name in everything if hidden(name) and wanted(name))
+        names = sorted(name for name in matching if wanted(name) and not hidden(name))
+        self.hits.files = len(names)
+        await self.files(names)
+
+    async def files(self, names: Sequence[str]) -> None:
+        """Search these files, in this order, until there are enough hits."""
+        for batch in _batches(names[: self._query.max_results]):
+            if self.hits.matches >= self._query.max_results:
+                return
+            await self._lines(batch)
+
+    async def _names(self, *arguments: str) -> list[str]:
+        output = bytearray()
+
+        def take(chunk: bytes) -> bool:
+            output.extend(chunk)
+            return True
+
+        await self._run((*_WALK, *arguments), take)
+        names = (os.fsdecode(name) for name in bytes(output).split(b"\0") if name)
+        return [name.removeprefix("./") for name in names]
+
+    async def _lines(self, names: Sequence[str]) -> None:
+        records = Records(self._take)
+        arguments = (
+            "--json",
+            "--threads=1",  # keeps the order of the arguments
+            self._case,
+            f"--context={self._query.context}",
+            f"--max-count={self._query.max_results}",
+            "--",
+            self._query.pattern,
+            *(f"./{name}" for name in names),
+        )
+        await self._run(arguments, records.feed)
+        self.hits.overlong += records.dropped
+
+    async def _run(self, arguments: Sequence[str], take: Callable[[bytes], bool]) -> None:
+        helper = Helper((self._program, *_BASE, *arguments), self._root.path, self._environ)
+        code, message = await run_helper(helper, take)
+        if code is not None and code >= FAILED and message.strip():
+            raise ToolError(message.strip()[:MESSAGE_CHARS_MAX])
+
+    def _take(self, record: bytes) -> bool:
+        """Take one JSON message; false when there are enough matches."""
+        message = cast("Mapping[str, Json]", from_json(record))
+        kind, data = message["type"], cast("Mapping[str, Json]", message["data"])
+        if kind not in ("match", "context"):
+            return True
+        if kind == "match" and self.hits.matches >= self._query.max_results:
+            return False
+        raw = _bytes_of(data["lines"])
+        text = raw.decode(errors="replace")
+        found = cast("Sequence[Mapping[str, int]]", data["submatches"])
+        start = len(raw[: found[0]["start"]].decode(errors="replace")) if found else 0
+        path = os.fsdecode(_bytes_of(data["path"])).removeprefix("./")
+        line = cast("int", data["line_number"])
+        text = text.removesuffix("\n").removesuffix("\r")
+        self.hits.add(Hit(path, line, text, start if kind == "match" else None))
+        return True
+
+
+def _bytes_of(value: Json) -> bytes:
+    """Ripgrep gives text as it is, and what is not UTF-8 as base64."""
+    given = cast("Mapping[str, str]", value)
+    return given["text"].encode() if "text" in given else base64.b64decode(given["bytes"])
+
+
+def _batches(names: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size_bytes = 0
+    for name in names:
+        batch.append(name)
+        size_bytes += len(os.fsencode(name)) + 3
+        if size_bytes > BATCH_BYTES_MAX:
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,129 @@
+"""Walking a folder by the project's ignore rules; links are never followed."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from anyio import from_thread
+
+from wcore.errors import ToolError
+from wcore.tools import Place
+from wcore.tools.paths import inside, kind_of, named, open_folder
+from wcore.visible import visible_line
+
+NAME_CHARS_MAX: Final = 4096
+CHECK_EVERY: Final = 512  # entries between two looks at cancellation
+
+
+class Root:
+    """A folder to search. Its identity is checked before and after: a swap voids the result."""
+
+    def __init__(self, place: Place, path: str) -> None:
+        self.path = path
+        self._identity = self._look()
+        # Naming a protected folder is asked about; then its files are not left out again.
+        self._hidden: Callable[[str], bool] = (
+            place.hidden if not place.hidden(path) else lambda _: False
+        )
+        self._folders: dict[str, bool] = {}
+
+    def _look(self) -> tuple[int, int]:
+        with open_folder(self.path) as handle:
+            kind = os.fstat(handle)
+            return kind.st_dev, kind.st_ino
+
+    def require_same(self) -> None:
+        """Refuse results of a search during which the folder was exchanged.
+
+        Raises:
+            ToolError: it was.
+        """
+        if self._look() != self._identity:
+            raise ToolError(f"{named(self.path)} was exchanged during the search")
+
+    def full(self, relative: str) -> str:
+        """Return the absolute path of a result."""
+        return os.path.join(self.path, relative)
+
+    def hidden(self, relative: str) -> bool:
+        """Tell whether a result is a protected file."""
+        return self._hidden(self.full(relative))
+
+    def within(self, relative: str) -> bool:
+        """Tell whether the folder of a result still lies where it seems to lie."""
+        folder = os.path.dirname(self.full(relative))
+        if folder not in self._folders:
+            real = os.path.realpath(folder)
+            self._folders[folder] = real == folder and inside(self.path, real)
+        return self._folders[folder]
+
+
+def walk(root: str, *, depth_max: int | None = None) -> Iterator[str]:
+    """Yield paths relative to `root`, folders and files, in no particular order.
+
+    `.gitignore`, `.ignore` and git's own excludes hold, also outside a repository; `.git` is
+    never entered. Runs in a worker thread and ends early when the call is cancelled.
+    """
+    from ignore import Error, WalkBuilder  # noqa: PLC0415 - a native library, on first use
+    from ignore import IOError as WalkIOError  # noqa: PLC0415
+    from ignore.overrides import OverrideBuilder  # noqa: PLC0415
+
+    folder = Path(root)
+    no = False  # the library takes its switches by position
+    builder = WalkBuilder(folder).hidden(no).require_git(no).follow_links(no)
+    walker = builder.max_depth(depth_max).overrides(OverrideBuilder(folder).add("!.git").build())
+    entries = iter(walker.build())
+    skip = len(root.rstrip("/")) + 1
+    count = 0
+    while True:
+        count += 1
+        if count % CHECK_EVERY == 0:
+            from_thread.check_cancelled()
+        try:
+            path = str(next(entries).path())
+        except StopIteration:
+            return
+        except (Error, WalkIOError, OSError):
+            continue  # unreadable folders are passed over, as git does
+        if len(path) > skip:
+            yield path[skip:]
+
+
+def is_file(path: str) -> bool:
+    """Tell whether `path` is a plain file; a link is not."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def require_folder(path: str) -> None:
+    """Refuse what is no folder.
+
+    Raises:
+        ToolError: says what it is.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError as error:
+        raise ToolError(f"{named(path)}: {error.strerror}") from None
+    if not stat.S_ISDIR(mode):
+        kind = "a file" if stat.S_ISREG(mode) else kind_of(mode)
+        raise ToolError(f"{named(path)} is {kind}, not a folder")
+
+
+def plain_name(name: str) -> str:
+    """Return a file name that cannot break out of its line: controls and odd bytes marked."""
+    if name.isprintable():
+        return name
+    return "".join(
+        char if char > "\x9f" and not 0xD800 <= ord(char) <= 0xDFFF else visible_line(char, 12)
+        for char in name[:NAME_CHARS_MAX]
+    )
+
+
+def left_out(count: int) -> list[str]:
+    """Say how many protected files are missing from a result."""
+    return [f"{count} protected file{'s' * (count != 1)} left out"] if count else []
