@@ -4,7 +4,7 @@ This front door holds the interface; `choose.py` finds the model that the settin
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
@@ -56,7 +56,7 @@ class Finished:
     """The last event of a reply. `usage` is what this one reply cost."""
 
     reason: Finish
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 Delta: TypeAlias = Text | Thinking | CallReady | Finished

@@ -13,9 +13,9 @@ from pydantic_core import ErrorDetails, PydanticSerializationError, to_json
 from wcore.errors import WcoreError
 from wcore.protocol.commands import AnyCommand
 from wcore.protocol.events import Event
+from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.visible import visible_line
 
-LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # newline included; a 5 MB image is 6.7 MB as base64
 ECHO_BYTES_MAX: Final = 120  # enough to recognise a line, too little to flood a log
 MESSAGE_CHARS_MAX: Final = 160  # pydantic's own words can quote the input
 

@@ -5,7 +5,6 @@ the call's marker in its environment, or it still holds the call's output pipe. 
 belong too. On Linux the engine adopts orphans, so that none is out of sight.
 """
 
-import ctypes
 import os
 import secrets
 import signal
@@ -35,6 +34,8 @@ def adopt_orphans() -> bool:
     """Make this process the parent of orphaned descendants (Linux); once is enough."""
     if sys.platform != "linux":
         return False
+    import ctypes  # noqa: PLC0415 - not before the first call
+
     return ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 

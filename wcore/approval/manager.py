@@ -1,0 +1,253 @@
+"""Parked calls: one entry a call, answered exactly once, never later than its deadline.
+
+An entry is registered before the host is told about it, so an answer can never come too early.
+Every ending goes through `resolve`: the host's answer, expiry, stop, a signal, a host that went
+away. Expiry is judged by the clock when an answer arrives, not only when the reaper sweeps.
+"""
+
+import logging
+import math
+import secrets
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import anyio
+
+from wcore.approval.table import Ledger, Move, UnknownCallError
+from wcore.policy import shell
+from wcore.policy.grants import Grant, GrantBook
+from wcore.vocabulary import By, Category, Mode, Prepared
+
+DEFAULT_APPROVAL_TTL: Final = 300.0  # seconds; the protocol family's own five minutes
+DEFAULT_REAP_INTERVAL: Final = 30.0  # seconds between sweeps when no deadline is nearer
+PENDING_MAX: Final = 1024  # more cards than a host can show; further calls are refused
+TOKEN_BYTES: Final = 16  # 128 random bits cannot be guessed
+
+REASON_TIMEOUT: Final = "approval timed out (no host response)"
+
+log = logging.getLogger("wcore.approval")
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """Yes. `answer` is a person's answer to a question; `prepared` is the call as edited."""
+
+    answer: str | None = None
+    prepared: Prepared | None = None
+    by: By = By.USER
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """No, with the reason that host and model are told."""
+
+    reason: str
+    by: By = By.USER
+
+
+ApprovalResult: TypeAlias = Approved | Denied
+
+_DENIALS: Final = {By.TIMEOUT: Move.EXPIRE, By.USER: Move.DENY, By.POLICY: Move.DENY}
+
+
+@dataclass(slots=True)
+class Pending:
+    """One parked call. Await it for its result; leaving early marks it for the reaper."""
+
+    call_id: str
+    category: Category
+    tool_name: str
+    deadline: float
+    resume_token: str | None
+    result: ApprovalResult | None = None
+    editing: bool = False  # new arguments are being prepared; a second approve must wait
+    abandoned: bool = False
+    _done: anyio.Event = field(default_factory=anyio.Event)
+
+    def __await__(self) -> Generator[Any, Any, ApprovalResult]:
+        return self.wait().__await__()
+
+    async def wait(self) -> ApprovalResult:
+        """Park until the call is resolved. Cancelling abandons the call; the reaper denies it."""
+        try:
+            await self._done.wait()
+        except BaseException:
+            self.abandoned = self.result is None
+            raise
+        assert self.result is not None
+        return self.result
+
+    def settle(self, result: ApprovalResult) -> None:
+        """Wake whoever waits. Only the manager calls this, after the one transition."""
+        self.result = result
+        self._done.set()
+
+
+class ApprovalManager:
+    """Holds the parked calls, the session mode and the grants that skip the gate.
+
+    `clock` returns seconds that only grow; tests hand in their own.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        grants: GrantBook,
+        *,
+        ttl_s: float = DEFAULT_APPROVAL_TTL,
+        clock: Callable[[], float] = anyio.current_time,
+    ) -> None:
+        self.mode = Mode.DEFAULT
+        self.grants = grants
+        self._ledger = ledger
+        self._ttl_s = ttl_s
+        self._clock = clock
+        self._pending: dict[str, Pending] = {}
+        self._by_token: dict[str, str] = {}
+        self._nearer = anyio.Event()
+        self._sweeps_at = math.inf
+
+    def request_approval(
+        self, call_id: str, category: Category, tool_name: str, *, suspend: bool = False
+    ) -> Pending:
+        """Park a proposed call and return what to await. Register first, then tell the host.
+
+        With `suspend` the entry also has a public resume token, unrelated to anything else.
+
+        Raises:
+            UnknownCallError: the call is not in a state that can be asked.
+        """
+        self._ledger.move(call_id, Move.ASK)
+        token = f"rt-{secrets.token_hex(TOKEN_BYTES)}" if suspend else None
+        entry = Pending(call_id, category, tool_name, self._clock() + self._ttl_s, token)
+        self._pending[call_id] = entry
+        if token:
+            self._by_token[token] = call_id
+        if entry.deadline < self._sweeps_at:
+            self._nearer.set()
+        return entry
+
+    def approve(
+        self,
+        call_id: str,
+        scope: Grant | None = None,
+        answer: str | None = None,
+        prepared: Prepared | None = None,
+    ) -> Grant | None:
+        """Resolve with yes and keep `scope`, a grant that was weighed for this very call.
+
+        `prepared` is the call with the arguments the host changed.
+
+        Raises:
+            UnknownCallError: nothing waits under `call_id`; nothing was granted.
+        """
+        self.resolve(call_id, Approved(answer, prepared))
+        return self.grants.add(scope) if scope else None
+
+    def resolve(self, call_id: str, result: ApprovalResult) -> None:
+        """Make the one transition out of waiting.
+
+        Raises:
+            UnknownCallError: never asked, answered already, or expired (then it is expired now).
+        """
+        entry = self._pending.get(call_id)
+        if entry is None:
+            raise UnknownCallError(call_id)
+        by_timeout = result.by is By.TIMEOUT
+        if not by_timeout and self._clock() >= entry.deadline:
+            self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+            raise UnknownCallError(call_id)
+        self._take(entry, result)
+
+    def resolve_host(self, call_id: str, result: ApprovalResult) -> bool:
+        """Resolve for a host: false for an unknown, answered or expired call, never an error."""
+        try:
+            self.resolve(call_id, result)
+        except UnknownCallError:
+            return False
+        return True
+
+    def resolve_all(self, reason: str, by: By) -> int:
+        """Deny everything that waits, oldest first; return how many."""
+        entries = list(self._pending.values())
+        for entry in entries:
+            self._take(entry, Denied(reason, by))
+        return len(entries)
+
+    def reap_now(self) -> int:
+        """Deny what has expired or was abandoned; return how many."""
+        now = self._clock()
+        gone = [e for e in self._pending.values() if e.abandoned or now >= e.deadline]
+        for entry in gone:
+            self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+        return len(gone)
+
+    async def spawn_reaper(self, interval_s: float = DEFAULT_REAP_INTERVAL) -> None:
+        """Sweep for ever: at every deadline, and at least every `interval_s` seconds.
+
+        A failing sweep is logged and the next one comes. Run it in a task group.
+        """
+        while True:
+            self._nearer = anyio.Event()
+            sleep_s = self._sleep_s(interval_s)
+            self._sweeps_at = self._clock() + sleep_s
+            with anyio.move_on_after(sleep_s):
+                await self._nearer.wait()
+            try:
+                self.reap_now()
+            except Exception:
+                log.exception("sweep.failed")
+
+    def is_auto_approved_cmd(self, tool_name: str, analysis: shell.Analysis) -> bool:
+        """Whether prefix grants of this very tool cover the analysed command."""
+        parsed = [grant.prefix for grant in self.grants.prefixes(tool_name) if grant.prefix]
+        return bool(parsed) and shell.matches(analysis, parsed).covered
+
+    def is_tool_name_auto_approved(self, tool_name: str) -> bool:
+        """Whether the tool's name was granted with `always`."""
+        return self.grants.by_name(tool_name) is not None
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the mode for later calls; parked calls stay parked."""
+        self.mode = mode
+
+    def pending(self, call_id: str) -> Pending | None:
+        """Return a waiting call; one past its deadline is expired here and now."""
+        entry = self._pending.get(call_id)
+        if entry is not None and self._clock() >= entry.deadline:
+            self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+            return None
+        return entry
+
+    def call_of_token(self, token: str) -> str | None:
+        """Return the call that a live resume token stands for."""
+        return self._by_token.get(token)
+
+    def expires_in_s(self, entry: Pending) -> int:
+        """Return the whole seconds left, for the wire."""
+        return max(0, round(entry.deadline - self._clock()))
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def _take(self, entry: Pending, result: ApprovalResult) -> None:
+        self._ledger.move(entry.call_id, move_of(result))
+        del self._pending[entry.call_id]
+        if entry.resume_token:
+            del self._by_token[entry.resume_token]
+        entry.settle(result)
+
+    def _sleep_s(self, interval_s: float) -> float:
+        live = (e.deadline for e in self._pending.values())
+        nearest = min(live, default=self._clock() + interval_s)
+        return min(interval_s, max(0.0, nearest - self._clock()))
+
+
+def move_of(result: ApprovalResult) -> Move:
+    """Return the move out of waiting that a result stands for; stop and the like cancel."""
+    match result:
+        case Approved():
+            return Move.APPROVE
+        case Denied(by=by):
+            return _DENIALS.get(by, Move.CANCEL)

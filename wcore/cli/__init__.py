@@ -1,0 +1,68 @@
+"""From argv and environment to a running engine, and from its end to an exit code.
+
+Exit codes: 0 the host closed stdin, 1 the engine could not start, 2 wrong usage, 128+n ended by
+signal n (141: the host closed stdout).
+"""
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from typing import Final, NoReturn
+
+from wcore.cli import options
+from wcore.errors import Code, ConfigError, UsageError, WcoreError
+
+EXIT_CONFIG: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130  # Ctrl-C before the engine could say goodbye itself
+
+
+def main() -> NoReturn:
+    """Serve one host over stdin and stdout until it closes stdin.
+
+    Leaves by `os._exit`: everything that matters is flushed and every child is dead by then, and
+    nothing (a thread parked in a write, an atexit handler of a library) may keep us alive.
+    """
+    try:
+        code = _serve(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    except SystemExit as done:  # --help and --version, and nothing else
+        code = int(done.code or 0)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _serve(argv: list[str]) -> int:
+    out_fd = 1
+    try:
+        chosen = options.read(argv, os.environ)
+        from wcore import stdio  # noqa: PLC0415 - `--version` needs none of this
+
+        in_fd, out_fd = stdio.claim()
+        from wcore.cli import starting  # noqa: PLC0415 - nothing may print before the claim
+
+        return starting.run(chosen, in_fd, out_fd)
+    except ConfigError as error:
+        hint = " (see wcore --help)" if isinstance(error, UsageError) else ""
+        _tell(out_fd, error.code, f"Engine failed to start: {error}{hint}")
+        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_CONFIG
+    except WcoreError as error:
+        _tell(out_fd, error.code, str(error))
+        return EXIT_CONFIG
+    except Exception as error:  # noqa: BLE001 - a host must be told of our own mistakes too
+        traceback.print_exc()
+        _tell(out_fd, Code.INIT, f"Engine failed to start: internal error: {error!r}")
+        return EXIT_CONFIG
+
+
+def _tell(out_fd: int, code: Code, message: str) -> None:
+    """Tell the host in one event why we end, and a person on stderr."""
+    from wcore.protocol import codec, events  # noqa: PLC0415 - needed on this path only
+
+    sys.stderr.write(f"wcore: {message}\n")
+    problem = events.Problem(code=code, message=message)
+    with suppress(OSError):  # nobody listens; the exit code still says it
+        os.write(out_fd, codec.encode(events.Error(error=problem)))

@@ -1,0 +1,184 @@
+"""The command line of the engine. Only argparse is loaded here: `--version` must be quick."""
+
+import argparse
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from wcore import __version__
+from wcore.errors import ConfigError, UsageError
+from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode
+
+TTL_S_MAX: Final = 7 * 24 * 3600.0  # a card that waits longer is forgotten by everybody
+
+DESCRIPTION: Final = """\
+An agent engine that a host runs as a child process. Commands come in as JSON lines on stdin,
+events go out as JSON lines on stdout, the log goes to stderr. No tool touches the machine
+before a rule or a person has said yes."""
+
+EPILOG: Final = """\
+try it:
+  printf '%s\\n' '{"type":"message","msg_id":"m1","content":"run git log --oneline -3"}' \\
+    | wcore --force
+  wcore-chat                     a conversation in this terminal
+
+models:
+  --model offline                the built-in stand-in; needs no key and no network (default)
+  --model script:FILE            replay model replies from FILE
+
+exit codes:
+  0 stdin was closed   1 could not start   2 wrong usage   128+n ended by signal n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line asked for, checked. Paths are as given, times in seconds."""
+
+    provider: str | None
+    model: str | None
+    mode: Mode
+    max_mode: Mode
+    session_id: str
+    cwd: str
+    prompts: bool
+    hitl_suspend: bool
+    approval_ttl_s: float | None
+    reap_interval_s: float | None
+    max_tokens: int | None
+    max_turns: int | None
+    max_writes: int | None
+    system_prompt: str | None
+    verbose: bool
+
+
+def read(argv: list[str], environ: Mapping[str, str]) -> Options:
+    """Return the options in `argv`.
+
+    Raises:
+        UsageError: the command line is wrong.
+        ConfigError: it asks for something this version cannot do.
+        SystemExit: after `--help` or `--version`.
+    """
+    given = _parser().parse_args(argv)
+    if given.resume is not None and given.session_id is not None:
+        raise UsageError("--resume and --session-id exclude each other")
+    max_mode = given.max_mode or Mode.FORCE
+    mode = Mode.FORCE if given.force else given.mode or Mode.DEFAULT
+    if mode.rank > max_mode.rank:
+        raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
+    if given.resume is not None:
+        raise UnstoredSessionError(f"no session {given.resume!r}: this version stores no sessions")
+    cwd = os.path.abspath(given.cwd or os.curdir)
+    if not os.path.isdir(cwd):
+        raise UsageError(f"--cwd {given.cwd}: there is no such folder")
+    return Options(
+        provider=given.provider,
+        model=given.model,
+        mode=mode,
+        max_mode=max_mode,
+        session_id=given.session_id or str(uuid.uuid4()),
+        cwd=cwd,
+        prompts=given.prompts != "none",
+        hitl_suspend=not given.no_hitl_suspend,
+        approval_ttl_s=given.approval_ttl,
+        reap_interval_s=given.reap_interval,
+        max_tokens=given.max_tokens,
+        max_turns=given.max_turns,
+        max_writes=given.max_writes,
+        system_prompt=given.system_prompt,
+        verbose=given.verbose or "WCORE_DEBUG" in environ,
+    )
+
+
+class UnstoredSessionError(ConfigError):
+    """`--resume` of a session that is not stored; a host then starts it with `--session-id`."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="wcore",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"wcore {__version__}")
+    _add_model_options(parser.add_argument_group("model"))
+    _add_approval_options(parser.add_argument_group("approvals"))
+    _add_session_options(parser.add_argument_group("session"))
+    return parser
+
+
+def _add_model_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--provider", metavar="NAME", help="offline or script; found from --model if absent")
+    add("--model", metavar="NAME", help="offline, or script:FILE")
+    add("--base-url", metavar="URL", help="accepted for hosts that send it; no provider uses it")
+    add("--max-tokens", type=_count, metavar="N", help="limit of one model reply")
+    add("--max-turns", type=_count, metavar="N", help="model replies a message may take")
+    add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
+
+
+def _add_approval_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--mode", type=_mode, metavar="MODE", help="default, read_only, auto_edit or force")
+    for alias in ("--force", "--auto-approve", "--dangerously-skip-permissions"):
+        same = "mode force: nothing asks, except questions" if alias == "--force" else "as --force"
+        add(alias, dest="force", action="store_true", help=same)
+    add("--max-mode", type=_mode, metavar="MODE", help="no command can raise the mode above this")
+    add(
+        "--prompts",
+        choices=("host", "none"),
+        default="host",
+        help="none: nobody is there to ask, so what would ask is denied and counted",
+    )
+    add("--approval-ttl", type=_seconds, metavar="S", help="a question expires after S seconds")
+    add("--reap-interval", type=_seconds, metavar="S", help="look for expired questions every S s")
+    add("--no-hitl-suspend", action="store_true", help="ask questions with tool_request only")
+    add("--max-writes", type=_count, metavar="N", help="file changes a turn may make")
+
+
+def _add_session_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
+    add("--session-id", type=_identifier, metavar="ID", help="name this session")
+    add("--resume", type=_identifier, metavar="ID", help="continue a stored session")
+    add("--json-stream", action="store_true", help="JSON lines on stdin and stdout (always on)")
+    add("--verbose", action="store_true", help="more in the log on stderr")
+
+
+def _mode(text: str) -> Mode:
+    if text not in MODE_ALIASES:
+        known = ", ".join(mode.value for mode in Mode)
+        raise argparse.ArgumentTypeError(f"unknown mode {text!r}; modes are {known}")
+    return MODE_ALIASES[text]
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= TTL_S_MAX:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _identifier(text: str) -> str:
+    if not 0 < len(text) <= ID_CHARS_MAX or not text.isprintable():
+        raise argparse.ArgumentTypeError(f"an id has 1 to {ID_CHARS_MAX} visible characters")
+    return text

@@ -1,0 +1,199 @@
+"""The hall: one loop over the host's commands, one visible `match`. Start reading here.
+
+Lines become commands, commands become moves of the session or of the turn. Nothing queues in
+between: a command is obeyed before the next is read, so a host that floods us has to wait.
+"""
+
+import signal
+from collections.abc import Callable
+from typing import Final, assert_never
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup, TaskStatus
+
+from wcore import __version__
+from wcore.approval import reasons
+from wcore.engine import answers, introspection
+from wcore.engine.configuring import Configuring
+from wcore.errors import Code, HostError, HostGoneError
+from wcore.protocol import codec, events
+from wcore.protocol import commands as said
+from wcore.protocol.lines import Overlong
+from wcore.session import Session
+from wcore.stdio import LineReader, Wire
+from wcore.turn import Turn
+from wcore.vocabulary import By, UserMessage
+
+EXIT_OK: Final = 0
+EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
+
+
+class Engine:
+    """Serves one host until it closes stdin or stdout, or a signal comes."""
+
+    def __init__(
+        self, session: Session, reader: LineReader, wire: Wire, *, warm: Callable[[], None]
+    ) -> None:
+        self._session = session
+        self._reader = reader
+        self._wire = wire
+        self._warm = warm
+        self._warmed = anyio.Event()
+        self._configuring = Configuring(session)
+        self._turn: Turn | None = None
+        self._idle = anyio.Event()
+        self._idle.set()
+        self._had_message = False
+        self._late_context: list[str] = []
+        self._exit_code = EXIT_OK
+
+    async def serve(self) -> int:
+        """Run to the end; return the exit code. Every child is dead when this returns."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(self._watch_signals, tasks)
+                tasks.start_soon(self._wire.run)
+                tasks.start_soon(
+                    self._session.approvals.spawn_reaper, self._session.settings.reap_interval_s
+                )
+                await self._session.emit(self._ready())
+                tasks.start_soon(self._warm_up)
+                await self._read_commands(tasks)
+                await self._idle.wait()
+                await self._wire.flush()
+                tasks.cancel_scope.cancel()
+        except* HostGoneError:
+            self._exit_code = self._exit_code or EXIT_SIGNAL + signal.SIGPIPE
+        return self._exit_code
+
+    async def _read_commands(self, tasks: TaskGroup) -> None:
+        """Obey until end of file; from then on nobody can be asked."""
+        while (lines := await self._reader.read()) is not None:
+            for line in lines:
+                await self._hear(line, tasks)
+        self._session.host_gone = True
+        self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
+
+    async def _hear(self, line: bytes | Overlong, tasks: TaskGroup) -> None:
+        if isinstance(line, Overlong):
+            text = f"a line is longer than {line.bytes_max} bytes; it was skipped"
+            await self._session.complain(Code.PROTOCOL, text)
+        elif line.strip(b" \t\r"):
+            command = codec.decode(line)
+            if isinstance(command, codec.Malformed):
+                await self._session.complain(Code.PROTOCOL, command.message)
+            else:
+                try:
+                    await self._obey(command, tasks)
+                except HostError as error:  # too late, twice, or never asked
+                    await self._session.info(str(error))
+
+    async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901 - the table of contents
+        session = self._session
+        match command:
+            case said.Ping():
+                await session.emit(events.Pong())
+            case said.Message():
+                await self._start_turn(command, tasks)
+            case said.Stop():
+                self._stop()
+            case said.ToolApprove():
+                await answers.approve(session, command, tasks)
+            case said.ToolDeny():
+                answers.deny(session, command)
+                if command.stop:
+                    self._stop()
+            case said.ApprovalResume():
+                await answers.resume(session, command, tasks)
+            case said.InitHistory():
+                self._add_context(command.text)
+            case said.SetMode():
+                await self._configuring.set_mode(command.named, during_turn=self._turn is not None)
+            case said.SetConfig():
+                await self._configuring.set_config(command, during_turn=self._turn is not None)
+            case said.AddMcpServer():
+                await self._refuse_mcp(command)
+            case (
+                said.ListPending()
+                | said.ListGrants()
+                | said.RevokeGrant()
+                | said.GetHistory()
+                | said.ListPermissions()
+                | said.SetAgentTools()
+                | said.SetToolOverride()
+                | said.TrustWorkspace()
+                | said.ResumeTurn()
+                | said.RemoveMcpServer()
+            ):
+                await session.emit(introspection.answer(session, command))
+            case _:
+                assert_never(command)
+
+    async def _start_turn(self, command: said.Message, tasks: TaskGroup) -> None:
+        if self._turn is not None:
+            text = "a turn is running: wait for its stream_end, or send stop first"
+            await self._session.complain(Code.BUSY, text, retryable=True)
+            return
+        self._had_message = True
+        self._turn = Turn(self._session, command.msg_id)
+        self._idle = anyio.Event()
+        message = UserMessage(command.content, tuple(command.files or ()))
+        tasks.start_soon(self._run_turn, self._turn, message)
+
+    async def _warm_up(self) -> None:
+        """Do in a thread, after `ready`, what must be done before the first turn."""
+        await to_thread.run_sync(self._warm)
+        self._warmed.set()
+
+    async def _run_turn(self, turn: Turn, message: UserMessage) -> None:
+        await self._warmed.wait()
+        end = await turn.run(message)
+        self._turn = None  # before the end is told: the host may answer it at once
+        self._session.put(end)
+        for text in self._late_context:
+            self._session.remember("", UserMessage(text, context=True))
+        self._late_context.clear()
+        self._configuring.apply_late()
+        self._idle.set()
+
+    def _stop(self) -> None:
+        if self._turn is not None:
+            self._turn.end(By.STOP)
+
+    def _add_context(self, text: str) -> None:
+        if self._turn is None:
+            self._session.remember("", UserMessage(text, context=True))
+        else:
+            self._late_context.append(text)
+
+    async def _refuse_mcp(self, command: said.AddMcpServer) -> None:
+        reason = "this version has no MCP client yet"
+        if self._had_message:
+            reason = "servers are added before the first message only"
+        await self._session.complain(Code.NOT_SUPPORTED, f"MCP server {command.name}: {reason}")
+        await self._session.emit(events.McpFailed(name=command.name, reason=reason))
+
+    def _ready(self) -> events.Ready:
+        return events.Ready(
+            version=__version__,
+            session_id=self._session.settings.session_id,
+            capabilities=self._session.capabilities(),
+        )
+
+    async def _watch_signals(
+        self, tasks: TaskGroup, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        with anyio.open_signal_receiver(*SIGNALS) as received:
+            task_status.started()
+            async for number in received:
+                self._exit_code = EXIT_SIGNAL + number
+                with anyio.move_on_after(SHUTDOWN_S):
+                    if self._turn is not None:
+                        self._turn.end(By.SIGNAL)
+                    await self._idle.wait()
+                    await self._wire.flush()
+                tasks.cancel_scope.cancel()
+                return

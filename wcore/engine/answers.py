@@ -1,0 +1,129 @@
+"""The host's answers to questions. Each settles one waiting call, or changes nothing.
+
+An answer that comes too late, twice, or to a call never asked raises `UnknownCallError`, which
+the engine reports as one `info`.
+"""
+
+from anyio.abc import TaskGroup
+
+from wcore.approval import reasons
+from wcore.approval.manager import Denied, Pending
+from wcore.approval.table import UnknownCallError
+from wcore.errors import Code, HostError, ToolError
+from wcore.policy.decide import QUESTION_TOOL
+from wcore.policy.facts import Facts
+from wcore.policy.grants import Grant, ScopeRefused
+from wcore.protocol import commands as said
+from wcore.protocol import scopes
+from wcore.session import Card, Session
+from wcore.vocabulary import Args, By, Persist, Prepared, Verdict
+
+REASON_CHARS_MAX = 16 * 1024  # a reason is a sentence; it goes to host, model and history
+
+
+class AnswerRefusedError(HostError):
+    """The answer cannot be taken as it is; the call stays parked as it was shown."""
+
+
+async def approve(session: Session, command: said.ToolApprove, tasks: TaskGroup) -> None:
+    """Approve a waiting call, as shown or with changed arguments.
+
+    Raises:
+        HostError: nothing waits under the id, or the answer does not fit what was shown.
+    """
+    entry, card = _waiting(session, command.call_id)
+    if command.digest is not None and command.digest != card.prepared.digest:
+        raise AnswerRefusedError(f"{command.call_id}: the digest is not that of the call as shown")
+    if command.args is None:
+        await _settle(session, command, card)
+        return
+    if command.digest is None:
+        raise AnswerRefusedError(f"{command.call_id}: changed arguments need the digest as shown")
+    if card.prepared.tool == QUESTION_TOOL:
+        raise AnswerRefusedError(f"{command.call_id}: a question is answered, not changed")
+    entry.editing = True
+    tasks.start_soon(_approve_edited, session, command, entry, card, command.args)
+
+
+def deny(session: Session, command: said.ToolDeny) -> None:
+    """Deny a waiting call with the host's reason.
+
+    Raises:
+        UnknownCallError: nothing waits under the id.
+    """
+    reason = (command.reason or reasons.USER)[:REASON_CHARS_MAX]
+    session.approvals.resolve(command.call_id, Denied(reason))
+
+
+async def resume(session: Session, command: said.ApprovalResume, tasks: TaskGroup) -> None:
+    """Answer a suspended call by its token.
+
+    Raises:
+        HostError: the token is not alive. The token is not repeated: it might be a guess.
+    """
+    call_id = session.approvals.call_of_token(command.resume_token)
+    if call_id is None:
+        raise HostError("no call is waiting under that resume_token")
+    if command.approved:
+        yes = said.ToolApprove(call_id=call_id, answer=command.answer)
+        await approve(session, yes, tasks)
+    else:
+        session.approvals.resolve(call_id, Denied(reasons.USER))
+
+
+def _waiting(session: Session, call_id: str) -> tuple[Pending, Card]:
+    entry = session.approvals.pending(call_id)
+    if entry is None:
+        raise UnknownCallError(call_id)
+    if entry.editing:
+        raise AnswerRefusedError(f"{call_id}: changed arguments are being prepared already")
+    return entry, session.cards[call_id]
+
+
+async def _settle(
+    session: Session,
+    command: said.ToolApprove,
+    card: Card,
+    facts: Facts | None = None,
+    edited: Prepared | None = None,
+) -> None:
+    """Make the one transition, then keep the grant; a refused scope is a yes for once."""
+    grant = session.weigh_scope(scopes.from_wire(command.scope), card, facts)
+    kept = grant if isinstance(grant, Grant) else None
+    session.approvals.approve(command.call_id, kept, command.answer, edited)
+    if isinstance(grant, ScopeRefused):
+        await session.info(f"{command.call_id} was approved once only: {grant.reason}")
+    elif kept is not None and command.persist not in (None, Persist.SESSION):
+        text = f"{command.call_id}: kept for this session; this version stores no grants"
+        await session.info(text)
+
+
+async def _approve_edited(
+    session: Session, command: said.ToolApprove, entry: Pending, card: Card, args: Args
+) -> None:
+    """Prepare and decide the changed call while the shown one stays parked."""
+    try:
+        edited = await session.tools[card.prepared.tool].prepare(args)
+        if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
+            await _judge_edited(session, command, card, edited)
+    except ToolError as error:
+        await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
+    except HostError as error:
+        await session.info(str(error))
+    finally:
+        entry.editing = False
+
+
+async def _judge_edited(
+    session: Session, command: said.ToolApprove, card: Card, edited: Prepared
+) -> None:
+    facts, decision = session.judge(edited)
+    if decision.verdict is Verdict.DENY:
+        reason = reasons.RULE + decision.why.detail
+        session.approvals.resolve(command.call_id, Denied(reason, By.POLICY))
+        return
+    shown = {fact.path for fact in card.facts.paths}
+    for fact in facts.paths:
+        if fact.path not in shown and (fact.protected or not fact.inside):
+            raise AnswerRefusedError(f"{command.call_id}: {fact.path} was not on the card")
+    await _settle(session, command, card, facts, edited)

@@ -1,0 +1,127 @@
+"""What a host may look up while anything else goes on: one `command_result` a command.
+
+Long answers page: `more` says that the same command with `after` or `before` has the rest.
+"""
+
+from typing import Final
+
+from wcore.errors import Code
+from wcore.policy.grants import Grant
+from wcore.protocol import codec, events
+from wcore.protocol import commands as said
+from wcore.protocol.lines import LINE_BYTES_MAX
+from wcore.session import Remembered, Session
+from wcore.vocabulary import Always, AlwaysPath, AssistantMessage, ToolMessage, UserMessage
+
+HISTORY_LIMIT: Final = 100  # messages a page unless the host asks for another number
+PAGE_BYTES_MAX: Final = LINE_BYTES_MAX - 2048  # the rest is for the envelope
+
+
+def answer(session: Session, command: said.Introspection) -> events.CommandResult:
+    """Return the one answer to `command`."""
+    match command:
+        case said.ListPending():
+            return _list_pending(session, command)
+        case said.ListGrants():
+            return _ok(command, grants=tuple(_grant(grant) for grant in session.grants))
+        case said.RevokeGrant():
+            return _ok(command, revoked=session.grants.revoke(command.grant_id))
+        case said.GetHistory():
+            return _get_history(session, command)
+        case _:
+            problem = events.CommandProblem(
+                code=Code.NOT_SUPPORTED, message="this version does not have it yet"
+            )
+            return events.CommandResult(
+                request_id=command.request_id, command=_name(command), ok=False, error=problem
+            )
+
+
+def _list_pending(session: Session, command: said.ListPending) -> events.CommandResult:
+    waiting = list(session.cards)
+    if command.after in waiting:
+        waiting = waiting[waiting.index(command.after) + 1 :]
+    calls: list[events.ToolRequest] = []
+    size = 0
+    for call_id in waiting:
+        entry = session.approvals.pending(call_id)
+        if entry is None:
+            continue
+        left_s = session.approvals.expires_in_s(entry)
+        request = session.cards[call_id].request.model_copy(update={"expires_in_s": left_s})
+        size += len(codec.encode(request))
+        if calls and size > PAGE_BYTES_MAX:
+            return _ok(command, calls=tuple(calls), more=True)
+        calls.append(request)
+    return _ok(command, calls=tuple(calls), more=False)
+
+
+def _get_history(session: Session, command: said.GetHistory) -> events.CommandResult:
+    """Return the newest messages before `before`, oldest first."""
+    end = len(session.history) if command.before is None else command.before
+    page: list[events.HistoryMessage] = []
+    size = 0
+    for entry in reversed(session.history[:end]):
+        message = _message(entry)
+        size += len(codec.encode(_ok(command, messages=(message,))))
+        full = len(page) >= (command.limit or HISTORY_LIMIT) or size > PAGE_BYTES_MAX
+        if page and full:
+            return _ok(command, messages=tuple(reversed(page)), more=True)
+        page.append(message)
+    return _ok(command, messages=tuple(reversed(page)), more=False)
+
+
+def _message(entry: Remembered) -> events.HistoryMessage:
+    base = events.HistoryMessage(seq=entry.seq, msg_id=entry.msg_id, role="user")
+    match entry.message:
+        case UserMessage() as message:
+            return base.model_copy(update={"text": message.text})
+        case AssistantMessage() as message:
+            calls = tuple(
+                events.HistoryCall(call_id=call_id, tool=call.name)
+                for call_id, call in message.calls
+            )
+            update = {
+                "role": "assistant",
+                "text": message.text or None,
+                "thinking": message.thinking or None,
+                "calls": calls or None,
+            }
+            return base.model_copy(update=update)
+        case ToolMessage() as message:
+            update = {
+                "role": "tool",
+                "call_id": message.call_id,
+                "tool_name": message.tool,
+                "status": message.output.status,
+                "output": message.output.output,
+                "output_type": message.output.output_type,
+                "metadata": message.output.metadata or None,
+            }
+            return base.model_copy(update=update)
+
+
+def _grant(grant: Grant) -> events.GrantInfo:
+    kind = "name" if isinstance(grant.scope, Always) else "prefix"
+    root = grant.scope.root if isinstance(grant.scope, AlwaysPath) else None
+    return events.GrantInfo(
+        grant_id=grant.grant_id,
+        kind="path" if root else kind,
+        tool=grant.tool,
+        prefix=grant.prefix.text if grant.prefix else None,
+        root=root,
+        persist=grant.persist,
+        created_at=grant.created_at,
+        from_call_id=grant.from_call_id,
+        uses=grant.uses,
+    )
+
+
+def _ok(command: said.Introspection, **found: object) -> events.CommandResult:
+    return events.CommandResult.model_validate(
+        {"request_id": command.request_id, "command": _name(command), "ok": True, **found}
+    )
+
+
+def _name(command: said.Introspection) -> str:
+    return str(command.model_dump()["type"])

@@ -1,0 +1,80 @@
+"""What the decision needs to know about a call, gathered from values: no disk, no clock."""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wcore.policy import protected, shell
+from wcore.policy.protected import Places
+from wcore.vocabulary import Access, Category, Prepared, Touch
+
+_ROUGH_SPLIT = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PathFact:
+    """One path of a call. `protected` says why it is, `own` means wcore's own files."""
+
+    path: str
+    access: Access
+    inside: bool
+    protected: str | None = None
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A call as the decision table sees it. `analysis` is set for tools that run shell text."""
+
+    tool: str
+    category: Category
+    paths: tuple[PathFact, ...] = ()
+    analysis: shell.Analysis | None = None
+
+
+def gather(prepared: Prepared, analysis: shell.Analysis | None, places: Places) -> Facts:
+    """Return the facts of one prepared call."""
+    paths = [of_touch(touch, places) for touch in prepared.touches]
+    if prepared.command is not None:
+        paths += _of_shell(prepared.command, analysis, places)
+    return Facts(prepared.tool, prepared.category, tuple(paths), analysis)
+
+
+def of_touch(touch: Touch, places: Places) -> PathFact:
+    """Return what is known of one resolved path."""
+    return PathFact(
+        touch.path,
+        touch.access,
+        inside=protected.is_within(touch.path, places.workspace),
+        protected=protected.protection(touch.path, touch.access, places),
+        own=protected.is_own(touch.path, places),
+    )
+
+
+def _of_shell(text: str, analysis: shell.Analysis | None, places: Places) -> Iterable[PathFact]:
+    """Words that name a protected path. A guard rail: what a program does itself is not seen."""
+    if analysis is not None and analysis.reason is None:
+        words = [word.value for command in analysis.commands for word in command.words]
+    else:
+        words = _ROUGH_SPLIT.split(text[: shell.TEXT_BYTES_MAX])
+    seen: set[str] = set()
+    for word in words:
+        for name in {word, word.rpartition("=")[2]} - seen:
+            seen.add(name)
+            fact = _of_word(name, places)
+            if fact.protected is not None:
+                yield fact
+
+
+def _of_word(word: str, places: Places) -> PathFact:
+    if word == "~" or word.startswith("~/"):
+        word = places.home + word[1:]
+    path = posixpath.normpath(posixpath.join(places.workspace, word))
+    return PathFact(
+        path,
+        Access.WRITE,
+        inside=True,  # a word is not known to be a path: only protection counts
+        protected=protected.protection(path, Access.WRITE, places),
+        own=protected.is_own(path, places),
+    )

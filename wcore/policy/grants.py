@@ -1,0 +1,161 @@
+"""What people have said yes to beyond one call, and whether it covers a call. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from wcore.policy import shell
+from wcore.policy.facts import Facts
+from wcore.policy.protected import (
+    Places,
+    credential_folders_below,
+    is_credential_folder,
+    is_own,
+    is_within,
+)
+from wcore.vocabulary import (
+    Access,
+    Always,
+    AlwaysPath,
+    AlwaysPrefix,
+    Category,
+    Once,
+    Persist,
+    Scope,
+)
+
+GRANTS_MAX: Final = 1024  # more than a person can review
+PATH_GRANTS_MAX: Final = 64  # each is consulted for each path of each call
+MAIN_AGENT: Final = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One lasting yes. `scope` is never `Once`; `created_at` is RFC 3339, UTC."""
+
+    grant_id: str
+    tool: str
+    scope: Scope
+    created_at: str
+    from_call_id: str
+    prefix: shell.Grant | None = None
+    persist: Persist = Persist.SESSION
+    agent: str = MAIN_AGENT
+    uses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRefused:
+    """The yes counts for this call only; `reason` says why, for people."""
+
+    reason: str
+
+
+class GrantBook:
+    """All grants of a session, at most `GRANTS_MAX`."""
+
+    def __init__(self) -> None:
+        self._grants: dict[str, Grant] = {}
+
+    def __len__(self) -> int:
+        return len(self._grants)
+
+    def __iter__(self) -> Iterable[Grant]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return iter(tuple(self._grants.values()))
+
+    def add(self, grant: Grant) -> Grant:
+        """Enter `grant`; an equal one already there is returned instead."""
+        for known in self._grants.values():
+            same = (known.tool, known.scope, known.agent) == (grant.tool, grant.scope, grant.agent)
+            if same:
+                return known
+        self._grants[grant.grant_id] = grant
+        return grant
+
+    def revoke(self, grant_id: str) -> bool:
+        return self._grants.pop(grant_id, None) is not None
+
+    def count_use(self, grant_id: str) -> None:
+        if grant_id in self._grants:
+            grant = self._grants[grant_id]
+            self._grants[grant_id] = replace(grant, uses=grant.uses + 1)
+
+    def by_name(self, tool: str) -> Grant | None:
+        """Return the grant of the tool's name."""
+        return next(
+            (g for g in self._grants.values() if g.tool == tool and isinstance(g.scope, Always)),
+            None,
+        )
+
+    def prefixes(self, tool: str) -> list[Grant]:
+        """Return the prefix grants of one tool: grants never cross to another tool."""
+        return [g for g in self._grants.values() if g.tool == tool and g.prefix is not None]
+
+    def of_path(self, path: str) -> Grant | None:
+        """Return a read grant of a folder that holds `path`."""
+        return next(
+            (
+                g
+                for g in self._grants.values()
+                if isinstance(g.scope, AlwaysPath) and is_within(path, g.scope.root)
+            ),
+            None,
+        )
+
+    @property
+    def path_count(self) -> int:
+        return sum(isinstance(g.scope, AlwaysPath) for g in self._grants.values())
+
+
+def weigh(
+    scope: Scope, facts: Facts, places: Places, book: GrantBook
+) -> shell.Grant | ScopeRefused | None:
+    """Return whether `scope` may be kept after a yes to the call of `facts`.
+
+    `None` means yes; for a prefix the parsed grant is returned. `AlwaysPath.root` must be
+    absolute and resolved. A scope that does not cover the very call it is given with is refused.
+    """
+    if isinstance(scope, Once):
+        return None
+    if len(book) >= GRANTS_MAX:
+        return ScopeRefused(f"there are {GRANTS_MAX} grants already; revoke some")
+    match scope:
+        case Always():
+            return None
+        case AlwaysPrefix(prefix):
+            return _weigh_prefix(prefix, facts)
+        case AlwaysPath():
+            return _weigh_path(scope, facts, places, book)
+
+
+def _weigh_prefix(prefix: str, facts: Facts) -> shell.Grant | ScopeRefused:
+    if facts.category is not Category.EXEC or facts.analysis is None:
+        return ScopeRefused(f"a command prefix means nothing for {facts.tool}")
+    grant = shell.parse_grant(prefix)
+    if isinstance(grant, shell.GrantRefused):
+        return ScopeRefused(f"the prefix cannot be granted: {grant.reason}")
+    coverage = shell.matches(facts.analysis, [grant])
+    if not coverage.covered:
+        return ScopeRefused(f"the prefix does not cover this command ({coverage.reason})")
+    return grant
+
+
+def _weigh_path(
+    scope: AlwaysPath, facts: Facts, places: Places, book: GrantBook
+) -> ScopeRefused | None:
+    root = scope.root
+    if scope.write:
+        return ScopeRefused("folders are granted for reading only")
+    if facts.category is not Category.INFO or not facts.paths:
+        return ScopeRefused(f"a folder grant means nothing for {facts.tool}")
+    if root == "/" or is_within(places.home, root):
+        return ScopeRefused(f"{root} is, or contains, the home folder")
+    if is_credential_folder(root) or credential_folders_below(root, places):
+        return ScopeRefused(f"{root} holds credentials")
+    if is_own(root, places) or any(is_within(own, root) for own in places.own):
+        return ScopeRefused(f"{root} holds wcore's own files")
+    if not all(is_within(f.path, root) and f.access is Access.READ for f in facts.paths):
+        return ScopeRefused(f"{root} does not contain the path of this call")
+    if book.path_count >= PATH_GRANTS_MAX:
+        return ScopeRefused(f"there are {PATH_GRANTS_MAX} folder grants already; revoke some")
+    return None

@@ -1,0 +1,102 @@
+"""Which paths are protected, and why. A table over names; no disk is read here.
+
+Protected means: a person is asked, whatever was granted (row 5). It covers what holds
+credentials, what runs code later without being asked again, and the history of the workspace.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from wcore.vocabulary import Access
+
+OWN_FOLDER: Final = ".wcore"
+
+_GIT: Final = "the repository's own records and hooks"
+_KEYS: Final = "keys or credentials"
+_SHELL: Final = "a file that shells or git run at start"
+_EDITOR: Final = "configuration with which another program runs code"
+
+_FOLDERS_ANY: Final[Mapping[str, str]] = {
+    ".git": _GIT,
+    **dict.fromkeys(
+        (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"), _KEYS
+    ),
+    **dict.fromkeys((".config/gcloud", ".config/gh", ".config/git"), _KEYS),
+}
+_NAMES_ANY: Final[Mapping[str, str]] = {
+    ".env*": _KEYS,
+    **dict.fromkeys(("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"), _KEYS),
+    **dict.fromkeys(("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"), _KEYS),
+    **dict.fromkeys((".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials"), _KEYS),
+    **dict.fromkeys(("credentials", "credentials.json", ".dockercfg", ".vault-token"), _KEYS),
+    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
+    **dict.fromkeys((".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin"), _SHELL),
+    **dict.fromkeys((".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc"), _SHELL),
+    **dict.fromkeys(("config.fish", ".gitconfig", ".gitmodules"), _SHELL),
+}
+_FOLDERS_WRITE: Final[Mapping[str, str]] = dict.fromkeys(
+    (
+        *(".vscode", ".idea", ".zed", ".fleet", ".cursor", ".windsurf", ".nvim"),
+        *(".claude", ".gemini", ".codex", ".opencode", ".continue", ".roo", ".husky"),
+    ),
+    _EDITOR,
+)
+_NAMES_WRITE: Final[Mapping[str, str]] = dict.fromkeys(
+    (".mcp.json", ".vimrc", ".exrc", ".nvimrc", ".lvimrc", ".aider*", "*.code-workspace"), _EDITOR
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Folders the decision must know; absolute and real. `own` are wcore's config and state."""
+
+    workspace: str
+    home: str
+    own: tuple[str, ...] = ()
+    on_path: tuple[str, ...] = ()  # folders of PATH inside the workspace
+
+
+def protection(path: str, access: Access, places: Places) -> str | None:
+    """Return why `path` (absolute, resolved) is protected, or `None`."""
+    folded = path.casefold()  # file systems that ignore case must not open a way round
+    reason = _named(folded, _FOLDERS_ANY, _NAMES_ANY)
+    if reason is None and is_own(path, places):
+        reason = "wcore's own files"
+    if reason is None and access is Access.WRITE:
+        reason = _named(folded, _FOLDERS_WRITE, _NAMES_WRITE)
+        if reason is None and any(is_within(path, folder) for folder in places.on_path):
+            reason = "a folder that commands are looked up in"
+    return reason
+
+
+def is_own(path: str, places: Places) -> bool:
+    """Whether `path` lies in a `.wcore/` folder or in wcore's own config or state."""
+    return f"/{OWN_FOLDER}/" in f"{path.casefold()}/" or any(
+        is_within(path, folder) for folder in places.own
+    )
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether `path` is `folder` or lies below it; both absolute and resolved."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def is_credential_folder(path: str) -> bool:
+    """Whether `path` is a credential folder or lies in one."""
+    return _named(path.casefold(), _FOLDERS_ANY, {}) == _KEYS
+
+
+def credential_folders_below(root: str, places: Places) -> bool:
+    """Whether a folder known to hold credentials lies below `root`."""
+    folders = (f"{places.home}/{name}" for name, why in _FOLDERS_ANY.items() if why == _KEYS)
+    return any(is_within(folder, root) for folder in folders)
+
+
+def _named(folded: str, folders: Mapping[str, str], names: Mapping[str, str]) -> str | None:
+    for folder, why in folders.items():
+        if f"/{folder}/" in f"{folded}/":
+            return why
+    name = folded.rsplit("/", 1)[-1]
+    return next((why for pattern, why in names.items() if fnmatchcase(name, pattern)), None)

@@ -1,0 +1,66 @@
+"""All calls of one model reply: which may go together and which must wait for another.
+
+The rules, in the order they apply:
+- a call on a file that an earlier unfinished call will change is prepared after that one ended;
+- everything else is prepared and announced at once, in the model's order;
+- an exec or mcp call that needs no question waits, unannounced, for the earlier edit, exec and
+  mcp calls, and is then prepared and decided anew;
+- results go back in the model's order, one a call, whatever happened.
+"""
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from wcore.turn import effect, gate
+from wcore.turn.flight import Flight
+from wcore.turn.gate import Step
+from wcore.vocabulary import Category, ModelCall, ToolMessage
+
+if TYPE_CHECKING:
+    from wcore.turn import Turn
+
+
+async def run_batch(turn: "Turn", calls: list[tuple[str, ModelCall]]) -> list[ToolMessage]:
+    """Gate and run `calls`; return one result for each, in their order."""
+    flights: list[Flight] = []
+    for call_id, call in calls:
+        flights.append(Flight(turn, call_id, call, earlier=tuple(flights)))
+    async with anyio.create_task_group() as tasks:
+        for flight in flights:
+            step = Step.HELD if _writers_before(flight) else await _gate(flight)
+            if step is not Step.ENDED:
+                tasks.start_soon(_fly, flight, step)
+    return [flight.result for flight in flights]
+
+
+async def _fly(flight: Flight, step: Step) -> None:
+    while step is Step.HELD:
+        delaying = [other for other in flight.earlier if other.delays(flight)]
+        await flight.wait_for(_writers_before(flight) or delaying)
+        step = await _gate(flight)
+    if step is Step.READY:
+        try:
+            if flight.pending is None or await gate.hear(flight, flight.pending):
+                await effect.run(flight)
+        except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
+            await flight.break_off()
+
+
+async def _gate(flight: Flight) -> Step:
+    try:
+        return await gate.gate(flight)
+    except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
+        await flight.break_off()
+        return Step.ENDED
+
+
+def _writers_before(flight: Flight) -> list[Flight]:
+    """Return the earlier unfinished calls that will change a file this one is about."""
+    return [
+        other
+        for other in flight.earlier
+        if other.category is Category.EDIT
+        and not other.ended.is_set()
+        and flight.targets & other.targets
+    ]

@@ -1,0 +1,108 @@
+"""The effect of a cleared call: run it, keep the host informed, strip what must not be shown."""
+
+import logging
+from typing import Final
+
+import anyio
+
+from wcore.approval.redaction import StreamStripper
+from wcore.approval.table import Move
+from wcore.errors import ToolError
+from wcore.protocol import events
+from wcore.tools import Live, Tool
+from wcore.turn.flight import Flight
+from wcore.vocabulary import Access, Category, Prepared, ToolOutput
+
+HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
+
+log = logging.getLogger("wcore.turn")
+
+
+async def run(flight: Flight) -> None:
+    """Run a cleared call to its end. Told to end, its processes are dead before it is said."""
+    assert flight.tool is not None
+    assert flight.prepared is not None
+    changes = {t.path for t in flight.prepared.touches if t.access is Access.WRITE}
+    output: ToolOutput | None = None
+    with flight.turn.interruptible():
+        async with flight.session.locks.holding(frozenset(changes)):
+            if _may_write(flight):
+                output = await _effect(flight, flight.tool, flight.prepared)
+            else:
+                limit = flight.session.settings.max_writes
+                output = ToolOutput.failed(f"the limit of {limit} writes a turn is reached")
+    if output is None:
+        await flight.cancel()
+    else:
+        await flight.end(output)
+
+
+def _may_write(flight: Flight) -> bool:
+    """Count one write against the turn's limit; nothing waits here, so parallel calls cannot pass.
+
+    A write that fails later has been counted all the same.
+    """
+    limit = flight.session.settings.max_writes
+    if flight.category is not Category.EDIT or limit is None:
+        return True
+    flight.turn.writes += 1
+    return flight.turn.writes <= limit
+
+
+async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
+    flight.session.ledger.move(flight.call_id, Move.RUN)
+    heart = _Heart(flight)
+    await heart.beat()
+    output: ToolOutput | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(heart.keep_beating)
+        try:
+            output = await tool.run(prepared, Live(flight.call_id, heart.chunk, flight.answer))
+        except ToolError as error:
+            output = ToolOutput.failed(str(error))
+        except Exception:
+            log.exception("tool.run_failed")
+            output = ToolOutput.failed("internal error in the tool")
+        tasks.cancel_scope.cancel()
+    assert output is not None
+    return output
+
+
+class _Heart:
+    """Shows that a running call is alive: its output, or a repeated `tool_running`."""
+
+    def __init__(self, flight: Flight) -> None:
+        self._flight = flight
+        self._stripper = StreamStripper(flight.session.secrets)
+        self._heard = anyio.Event()
+
+    async def beat(self) -> None:
+        flight = self._flight
+        await flight.session.emit(
+            events.ToolRunning(
+                msg_id=flight.turn.msg_id, call_id=flight.call_id, tool_name=flight.call.name
+            )
+        )
+
+    async def keep_beating(self) -> None:
+        while True:
+            self._heard = anyio.Event()
+            with anyio.move_on_after(HEARTBEAT_S) as silence:
+                await self._heard.wait()
+            if silence.cancelled_caught:
+                await self.beat()
+
+    async def chunk(self, text: str) -> None:
+        """Send output of the running tool; secrets are held back across chunk borders."""
+        safe = self._stripper.feed(text)
+        self._heard.set()
+        if safe:
+            flight = self._flight
+            await flight.session.emit(
+                events.ToolChunk(
+                    msg_id=flight.turn.msg_id,
+                    call_id=flight.call_id,
+                    tool_name=flight.call.name,
+                    chunk=safe,
+                )
+            )

@@ -1,0 +1,202 @@
+"""One call under way: what is known of it, and everything the host is told about it.
+
+A call is announced exactly once and ends exactly once; the ledger refuses every other path.
+Nothing is decided here (see `gate.py`) and nothing is done here (see `effect.py`).
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+import anyio
+
+from wcore.approval import reasons
+from wcore.approval.manager import Denied, Pending
+from wcore.approval.table import Move
+from wcore.protocol import events, scopes
+from wcore.tools import Tool
+from wcore.visible import visible_line
+from wcore.vocabulary import (
+    DESCRIPTION_CHARS_MAX,
+    Args,
+    By,
+    Category,
+    ModelCall,
+    Prepared,
+    Scope,
+    ToolMessage,
+    ToolOutput,
+    Why,
+)
+
+if TYPE_CHECKING:
+    from wcore.turn import Turn
+
+Outcome = Literal["approved", "denied", "expired", "cancelled"]
+
+log = logging.getLogger("wcore.turn")
+
+_BUG: Final = Denied("internal error", By.POLICY)
+TOO_LARGE: Final = "the call is too large to be shown to the host"
+
+
+class Flight:
+    """One call of one reply. `earlier` are the calls before it, in the model's order."""
+
+    def __init__(
+        self, turn: "Turn", call_id: str, call: ModelCall, earlier: tuple["Flight", ...]
+    ) -> None:
+        self.turn = turn
+        self.session = turn.session
+        self.call_id = call_id
+        self.call = call
+        self.earlier = earlier
+        self.ended = anyio.Event()
+        self.tool: Tool | None = self.session.tools.get(call.name)
+        self.category = self.tool.spec.category if self.tool else Category.EXEC
+        self.targets = self.tool.targets(call.args or {}) if self.tool else frozenset[str]()
+        self.prepared: Prepared | None = None
+        self.pending: Pending | None = None
+        self.answer: str | None = None
+        self.edited = False
+        self._announced = False
+        self._output = ToolOutput.failed("internal error")
+
+    @property
+    def result(self) -> ToolMessage:
+        """What the model is told; every call has one."""
+        return ToolMessage(self.call_id, self.call.name, self._output)
+
+    def delays(self, later: "Flight") -> bool:
+        """Whether `later`, an exec or mcp call that needs no question, must wait for this one."""
+        both_spawn = self.call.name == later.call.name == "Spawn"
+        return not self.ended.is_set() and self.category is not Category.INFO and not both_spawn
+
+    async def wait_for(self, others: Sequence["Flight"]) -> None:
+        """Wait until `others` have ended, or the turn was told to end."""
+        with self.turn.interruptible():
+            for other in others:
+                await other.ended.wait()
+
+    # --- announced once -----------------------------------------------------------------------
+
+    def request(
+        self, prepared: Prepared, why: Why, suggestions: Sequence[Scope], expires_in_s: int
+    ) -> events.ToolRequest:
+        """Return the question for the host; sending it is the announcement."""
+        return events.ToolRequest(
+            msg_id=self.turn.msg_id,
+            call_id=self.call_id,
+            tool=_info(prepared.tool, self.category, prepared.args, prepared.description),
+            why=why,
+            preview=prepared.preview,
+            suggestions=tuple(scopes.to_wire(scope) for scope in suggestions) or None,
+            digest=prepared.digest,
+            expires_in_s=expires_in_s,
+        )
+
+    def settled(
+        self, outcome: Outcome, by: By, edited: Prepared | None = None
+    ) -> events.CallSettled:
+        """Return how the question ended; `edited` is the call as the host changed it."""
+        return events.CallSettled(
+            msg_id=self.turn.msg_id,
+            call_id=self.call_id,
+            outcome=outcome,
+            by=by,
+            args=edited.args if edited else None,
+            digest=edited.digest if edited else None,
+        )
+
+    def ask(self, request: events.ToolRequest) -> None:
+        """Announce the call as a question."""
+        self._announced = True
+        self.session.put(request)
+
+    async def announce(self, why: Why | None, args: Args | None = None) -> None:
+        """Announce a call that does not wait; with raw arguments if it was never prepared.
+
+        `args` replaces arguments that are too large for a line.
+        """
+        raw = self.call.args or {}
+        description = visible_line(self.call.name, DESCRIPTION_CHARS_MAX)
+        if self.prepared is not None:
+            raw, description = self.prepared.args, self.prepared.description
+        preview = self.prepared.preview if self.prepared and args is None else None
+        event = events.CallAnnounced(
+            msg_id=self.turn.msg_id,
+            call_id=self.call_id,
+            tool=_info(self.call.name, self.category, raw if args is None else args, description),
+            why=why,
+            preview=preview,
+        )
+        if args is None and not self.session.fits(event):
+            await self.announce(why, args={})
+            return
+        self._announced = True
+        await self.session.emit(event)
+
+    # --- ended once ---------------------------------------------------------------------------
+
+    async def end(self, output: ToolOutput) -> None:
+        """End with a result, good or bad, for host and model."""
+        self.session.ledger.move(self.call_id, Move.END)
+        secrets = self.session.secrets
+        output = ToolOutput(
+            output.status, secrets.strip(output.output), output.output_type, output.metadata
+        )
+        told = f"[the user changed the arguments of this call]\n{output.output}"
+        self._output = ToolOutput(
+            output.status, told if self.edited else output.output, output.output_type
+        )
+        event = events.ToolResult(
+            msg_id=self.turn.msg_id,
+            call_id=self.call_id,
+            tool_name=self.call.name,
+            status=output.status,
+            output=output.output,
+            output_type=output.output_type,
+            metadata=output.metadata or None,
+        )
+        try:
+            await self.session.emit(event)
+        finally:
+            self.ended.set()
+
+    async def fail(self, problem: str) -> None:
+        """End a call that could not be prepared or shown: announced, then an error result."""
+        if not self._announced:
+            await self.announce(None, args={} if problem == TOO_LARGE else None)
+        await self.end(ToolOutput.failed(problem))
+
+    async def cancel(self, reason: str | None = None, *, move: Move | None = Move.CANCEL) -> None:
+        """End without a result. `move` is `None` when the ledger knows already."""
+        if reason is None:
+            ending = self.turn.ending
+            reason = ending.reason if ending else reasons.STOP
+        if move is not None:
+            self.session.ledger.move(self.call_id, move)
+        if not self._announced:
+            await self.announce(None)
+        reason = self.session.secrets.strip(reason)
+        self._output = ToolOutput.failed(f"Tool denied: {reason}")
+        event = events.ToolCancelled(msg_id=self.turn.msg_id, call_id=self.call_id, reason=reason)
+        try:
+            await self.session.emit(event)
+        finally:
+            self.ended.set()
+
+    async def break_off(self) -> None:
+        """End after a bug of ours, as far as it can still be told. Call it in an `except`."""
+        log.exception("call.broke")
+        if self.session.approvals.resolve_host(self.call_id, _BUG):
+            self.session.cards.pop(self.call_id, None)
+            self.session.put(self.settled("denied", _BUG.by))
+            await self.cancel(_BUG.reason, move=None)
+        elif self.session.ledger.state(self.call_id) is not None:
+            await self.fail(_BUG.reason)
+        self.ended.set()
+
+
+def _info(name: str, category: Category, args: Args, description: str) -> events.ToolInfo:
+    return events.ToolInfo(name=name, category=category, args=args, description=description)
