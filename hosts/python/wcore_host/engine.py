@@ -175,6 +175,8 @@ class Engine(Commands):
                 await self._outbox.emptied()
             self._outbox.close()
             await self._child.end()
+            with anyio.move_on_after(FLUSH_S):
+                await self._ended.wait()
         self._tasks.cancel_scope.cancel()
         await self._tasks.__aexit__(None, None, None)
         with anyio.CancelScope(shield=True):

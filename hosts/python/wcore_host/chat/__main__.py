@@ -1,0 +1,137 @@
+"""`wcore-chat`: a plain terminal host. Start here."""
+
+import os
+import signal
+import sys
+from contextlib import nullcontext
+from typing import Final
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from wcore_host.chat import options
+from wcore_host.chat.conversation import EXIT_ENGINE, Chat, Gone, Item, Line, Signalled, Tick
+from wcore_host.chat.keys import Key
+from wcore_host.chat.mode_dialog import MODES
+from wcore_host.chat.options import Options
+from wcore_host.chat.screen import Screen
+from wcore_host.chat.terminal import Keyboard, LineReader
+from wcore_host.engine import Engine, connect
+from wcore_host.errors import EngineExitedError, EngineStartError
+from wcore_host.visible import visible, visible_line
+
+TICK_S: Final = 0.2
+START_MODE: Final = "read_only"
+EXIT_INTERRUPTED: Final = 130
+
+Send = MemoryObjectSendStream[Item]
+
+
+def main() -> int:
+    """Chat until the person leaves; the exit code says how it ended."""
+    chosen = options.read(sys.argv[1:])
+    tty = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    screen = Screen(sys.stdout, tty=tty, colour=tty and not os.environ.get("NO_COLOR"))
+    reader = Keyboard(0, 1) if tty else LineReader(0)
+    try:
+        with reader.taken() if isinstance(reader, Keyboard) else nullcontext():
+            return anyio.run(_chat, chosen, screen, reader)
+    except EngineStartError as error:
+        print(f"wcore-chat: the engine does not start: {visible(str(error))}", file=sys.stderr)
+        return EXIT_ENGINE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+async def _chat(chosen: Options, screen: Screen, reader: Keyboard | LineReader) -> int:
+    async with connect(chosen.command, attended=True) as engine:
+        await _greet(engine, chosen, screen)
+        keyboard = isinstance(reader, Keyboard)
+        chat = Chat(engine, screen, keyboard=keyboard, drop_typed=reader.drop_typed)
+        await chat.begin(chosen.prompt)
+        send, receive = anyio.create_memory_object_stream[Item](0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_hear_engine, engine, send)
+            tasks.start_soon(_hear_signals, send)
+            if isinstance(reader, Keyboard):
+                tasks.start_soon(_hear_keys, reader, send)
+                tasks.start_soon(_tick, chat, send)
+            else:
+                tasks.start_soon(_hear_lines, reader, chat, send)
+            with receive, send:
+                await _converse(chat, receive)
+            tasks.cancel_scope.cancel()
+        return EXIT_ENGINE if chat.exit_code is None else chat.exit_code
+
+
+async def _converse(chat: Chat, items: MemoryObjectReceiveStream[Item]) -> None:
+    try:
+        while chat.exit_code is None:
+            await chat.take(await items.receive())
+    except BrokenPipeError:  # nobody reads us any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+async def _greet(engine: Engine, chosen: Options, screen: Screen) -> None:
+    """Say who we talk to and what runs unasked; choose a careful mode if nobody chose one."""
+    ready = engine.ready
+    model = visible_line(ready.capabilities.current_model, 60)
+    name = f"engine {visible_line(ready.version, 30)}" + (f", model {model}" if model else "")
+    mode = ready.capabilities.current_mode
+    if not chosen.has_mode and START_MODE in ready.capabilities.modes:
+        await engine.set_mode(START_MODE)
+        mode = START_MODE
+    meaning = MODES.get(mode, "see /mode")
+    rest = "" if mode == "force" else ", everything else asks first"
+    rest = "" if mode == "default" else rest
+    screen.line(screen.style.dim(name))
+    screen.line(f"Mode {visible_line(mode, 30)}: {meaning}{rest}. /help says more.")
+
+
+async def _hear_engine(engine: Engine, send: Send) -> None:
+    failure = None
+    try:
+        async for event in engine:
+            await send.send(event)
+    except EngineExitedError as error:
+        failure = error
+    await send.send(Gone(failure))
+
+
+async def _hear_keys(keyboard: Keyboard, send: Send) -> None:
+    while True:
+        for press in await keyboard.read():
+            if press is Key.SUSPEND:
+                keyboard.suspend()
+                await send.send(Key.REDRAW)
+            else:
+                await send.send(press)
+            if press is Key.EOF:
+                await anyio.sleep(TICK_S)  # a terminal that is gone says so for ever
+
+
+async def _hear_lines(reader: LineReader, chat: Chat, send: Send) -> None:
+    while True:
+        await chat.line_wanted()
+        text = await reader.read()
+        await send.send(Line(text))
+        if text is None:
+            return
+
+
+async def _hear_signals(send: Send) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        async for number in signals:
+            known = Key.INTERRUPT if number == signal.SIGINT else Signalled(number)
+            await send.send(known)
+
+
+async def _tick(chat: Chat, send: Send) -> None:
+    while True:
+        await chat.awake.wait()
+        await anyio.sleep(TICK_S)
+        await send.send(Tick())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

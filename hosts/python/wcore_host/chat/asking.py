@@ -1,0 +1,88 @@
+"""The queue of questions to the person: one is shown at a time, each answers only its own call.
+
+A question does not listen at once. What was typed before it appeared is dropped, and it begins
+to listen only after a moment without any key, so that a person who was typing something else
+cannot answer it by accident.
+"""
+
+from collections import deque
+from typing import Final
+
+from wcore_host.chat.dialog import Dialog
+from wcore_host.events import ToolRequest
+
+QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
+
+
+class Asking:
+    """Which question is shown, which wait behind it, and whether it listens yet."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Dialog] = deque()
+        self._deadlines: dict[str, float] = {}
+        self._listens_at = 0.0
+        self.current: Dialog | None = None
+
+    def add(self, dialog: Dialog, now: float) -> None:
+        """Queue a question."""
+        self._waiting.append(dialog)
+        request = dialog.request
+        if request is not None and request.expires_in_s is not None:
+            self._deadlines[request.call_id] = now + request.expires_in_s
+
+    def next(self, now: float) -> Dialog | None:
+        """Show the next question if none is shown; return it if that is new."""
+        if self.current is not None or not self._waiting:
+            return None
+        self.current = self._waiting.popleft()
+        self._listens_at = now + QUIET_S
+        return self.current
+
+    def listens(self, now: float) -> bool:
+        """Whether the shown question takes keys now."""
+        return self.current is not None and now >= self._listens_at
+
+    def typed_early(self, now: float) -> None:
+        """A key came while the question did not listen: it needs a quiet moment first."""
+        self._listens_at = now + QUIET_S
+
+    def close(self) -> None:
+        """The shown question has been answered."""
+        if self.current is not None and self.current.request is not None:
+            self._deadlines.pop(self.current.request.call_id, None)
+        self.current = None
+
+    def settle(self, call_id: str) -> bool:
+        """Forget the question about a call that has ended; `True` if it was the shown one."""
+        self._deadlines.pop(call_id, None)
+        self._waiting = deque(d for d in self._waiting if _call_id(d) != call_id)
+        if self.current is None or _call_id(self.current) != call_id:
+            return False
+        self.current = None
+        return True
+
+    def drain(self) -> list[ToolRequest]:
+        """Forget every question; return the calls that still wait for an answer."""
+        dialogs = [self.current, *self._waiting]
+        self.current = None
+        self._waiting.clear()
+        self._deadlines.clear()
+        return [d.request for d in dialogs if d is not None and d.request is not None]
+
+    def prompt(self, now: float) -> str:
+        """Return the prompt of the shown question, with the time that is left."""
+        assert self.current is not None
+        deadline = self._deadlines.get(_call_id(self.current))
+        if deadline is None:
+            return f"{self.current.prompt} "
+        left = max(0, round(deadline - now))
+        return f"{self.current.prompt} ({left // 60}:{left % 60:02}) "
+
+    @property
+    def waiting(self) -> int:
+        """How many questions wait behind the shown one."""
+        return len(self._waiting)
+
+
+def _call_id(dialog: Dialog) -> str:
+    return dialog.request.call_id if dialog.request is not None else ""

@@ -1,0 +1,126 @@
+"""The card of a call that waits for yes or no. Pure."""
+
+from collections.abc import Iterator
+
+from wcore_host.chat import card
+from wcore_host.chat.dialog import Again, Dialog, Done, Step
+from wcore_host.chat.grants import grant_label, grant_shown, grant_text, regrant
+from wcore_host.chat.style import Style, wrap
+from wcore_host.events import Scope, ToolRequest
+from wcore_host.permission import Allow, Deny, command
+from wcore_host.visible import cells, visible_line
+
+
+class CallDialog(Dialog):
+    """A call that waits for yes or no."""
+
+    def __init__(self, request: ToolRequest) -> None:
+        self._request = request
+        self._grants = [s for s in request.suggestions or () if grant_text(s)]
+        self._step = "choose"
+        self._grant: Scope = "once"
+
+    @property
+    def request(self) -> ToolRequest:
+        return self._request
+
+    @property
+    def prompt(self) -> str:
+        match self._step:
+            case "tell":
+                return "what should it do instead?"
+            case "which":
+                return f"which, 1 to {len(self._grants)}?"
+            case "edit":
+                return "yes to every " + grant_label(self._grant)
+            case _:
+                return f"allow {visible_line(self._request.tool.name, 40)}?"
+
+    def rows(self, style: Style) -> list[str]:
+        return [*card.rows(self._request, style), *self._answers(style)]
+
+    def answer(self, line: str, style: Style) -> Step:
+        match self._step:
+            case "tell":
+                return self._done(Deny(line.strip()), "refused, and told why")
+            case "which":
+                return self._pick(line)
+            case "edit":
+                return self._granted(line)
+            case _:
+                return self._choose(line.strip(), style)
+
+    def cancel(self) -> Step:
+        if self._step != "choose":
+            self._step = "choose"
+            return Again(("back to the card; Esc again refuses the call",))
+        return self._done(Deny(""), "refused")
+
+    def _choose(self, word: str, style: Style) -> Step:
+        name = visible_line(self._request.tool.name, 40)
+        match word.lower():
+            case "y" | "yes":
+                return self._done(Allow(), "allowed")
+            case "a" | "always":
+                return self._done(Allow(scope="always"), f"allowed, and every {name} from now on")
+            case "p" if self._grants:
+                return self._offer_grants()
+            case "n" | "no":
+                return self._done(Deny(""), "refused")
+            case "t":
+                self._step = "tell"
+                return Again()
+            case "s":
+                return self._done(Deny("", stop=True), "refused and stopped")
+            case "v":
+                return Again(tuple(card.rows(self._request, style, whole=True)))
+            case _:
+                return Again(tuple(self._answers(style)))
+
+    def _offer_grants(self) -> Step:
+        if len(self._grants) == 1:
+            return self._pick("1")
+        self._step = "which"
+        return Again(tuple(f"{i}  every {grant_shown(s)}" for i, s in enumerate(self._grants, 1)))
+
+    def _pick(self, line: str) -> Step:
+        number = int(line) if line.strip().isdecimal() else 0
+        if not 1 <= number <= len(self._grants):
+            return Again((f"a number from 1 to {len(self._grants)}; Esc goes back",))
+        self._grant = self._grants[number - 1]
+        self._step = "edit"
+        return Again(("edit it or press Enter; Esc goes back",), grant_text(self._grant))
+
+    def _granted(self, line: str) -> Step:
+        scope = regrant(self._grant, line)
+        if not line.strip():
+            return Again(("empty grants nothing; Esc goes back",), grant_text(self._grant))
+        return self._done(Allow(scope=scope), f"allowed, and every {grant_shown(scope)}")
+
+    def _done(self, verdict: Allow | Deny, told: str) -> Done:
+        return Done(command(self._request, verdict), told)
+
+    def _answers(self, style: Style) -> list[str]:
+        name = visible_line(self._request.tool.name, 40)
+        choices = ["y yes", f"a yes, and every {name} from now on"]
+        if self._grants:
+            more = f" (or {len(self._grants) - 1} other)" if len(self._grants) > 1 else ""
+            choices.append(f"p yes, and every {grant_shown(self._grants[0])}{more}")
+        choices += ["n no", "t no, and tell it…", "s no, and stop"]
+        if card.is_folded(self._request, style):
+            choices.append("v view all")
+        width = max(20, style.width - len(card.BAR) - 1)
+        rows = [row for text in _flow(choices, width) for row in wrap(text, width)]
+        return [style.yellow("╰ " if row is rows[-1] else card.BAR) + row for row in rows]
+
+
+def _flow(choices: list[str], width: int) -> Iterator[str]:
+    """Put as many choices on a row as fit."""
+    row = ""
+    for choice in choices:
+        joined = f"{row}   {choice}" if row else choice
+        if row and cells(joined) > width:
+            yield row
+            joined = choice
+        row = joined
+    yield row

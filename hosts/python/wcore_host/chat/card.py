@@ -1,0 +1,129 @@
+"""What a card shows: who wants to do what, why that asks, and what exactly will happen. Pure.
+
+Everything on a card may be written by the model or by a hostile file. So all of it is made
+visible, and every row begins with our own bar: no text can step out of its card.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from wcore_host.chat.style import Style, fold, wrap
+from wcore_host.events import JsonObject, ToolRequest, Why
+from wcore_host.visible import cells, visible, visible_line
+
+BAR: Final = "│ "
+ARGUMENT_CHARS_SHOWN: Final = 300  # of one argument, until the whole card is asked for
+CHROME_ROWS: Final = 12  # head, reason, answers and prompt beside the body
+BODY_ROWS_MIN: Final = 8
+SHOWN_BY_DIFF: Final = frozenset({"content", "old_string", "new_string", "edits"})
+
+
+def title(request: ToolRequest) -> str:
+    """Return the call on one line: the tool and, for a sub-agent, who it is."""
+    name = visible_line(request.tool.name, 60)
+    agent = "/".join(visible_line(part, 40) for part in request.agent)
+    return f"{name}, asked by {agent}" if agent else name
+
+
+def rows(request: ToolRequest, style: Style, *, whole: bool = False) -> list[str]:
+    """Return the card, row by row; a long body is folded unless `whole`."""
+    bar = style.yellow(BAR)
+    width = max(20, style.width - len(BAR) - 1)
+    head = f"{title(request)} ({visible_line(request.tool.category, 20)})"
+    body = list(_body(request, width, style, whole=whole))
+    if not whole:
+        body = fold(body, max(BODY_ROWS_MIN, style.rows - CHROME_ROWS), "v shows them")
+    return [
+        style.yellow("╭ ") + style.bold(head),
+        *(bar + style.dim(row) for row in wrap(reason(request.why), width)),
+        bar,
+        *(bar + row for row in body),
+        bar,
+    ]
+
+
+def reason(why: Why) -> str:
+    """Return why the call asks, on one line."""
+    detail = visible_line(why.detail, 400) or "it is not allowed yet"
+    facts = [visible_line(fact, 120) for fact in (why.row, why.code, why.source) if fact]
+    return f"asks because: {detail}" + (f" [{' · '.join(facts)}]" if facts else "")
+
+
+def is_folded(request: ToolRequest, style: Style) -> bool:
+    """Whether `rows` hides a part of the body."""
+    return rows(request, style) != rows(request, style, whole=True)
+
+
+def _body(request: ToolRequest, width: int, style: Style, *, whole: bool) -> Iterator[str]:
+    preview, args = request.preview, request.tool.args
+    command = args.get("command")
+    if preview is None:
+        if isinstance(command, str):
+            yield from _command(command, request.why.span, width, style)
+        yield from _arguments(args, frozenset({"command"}), width, style, whole=whole)
+        return
+    if preview.kind == "command":
+        same = isinstance(command, str) and command.startswith(preview.text)
+        yield from _command(preview.text, request.why.span if same else None, width, style)
+    else:
+        yield from _text(preview.text, preview.kind == "diff", width, style)
+    if preview.truncated:
+        yield style.red("… this is not all of it: the engine cut the preview here")
+    known = frozenset({"command"}) if preview.kind == "command" else SHOWN_BY_DIFF
+    yield from _arguments(args, known, width, style, whole=whole)
+
+
+def _text(text: str, is_diff: bool, width: int, style: Style) -> Iterator[str]:  # noqa: FBT001
+    for line in visible(text.removesuffix("\n").expandtabs(4)).split("\n"):
+        colour = _diff_colour(line, style) if is_diff else str
+        yield from (colour(row) for row in wrap(line, width))
+
+
+def _diff_colour(line: str, style: Style) -> Callable[[str], str]:
+    match line[:1]:
+        case "+":
+            return style.green
+        case "-":
+            return style.red
+        case "@":
+            return style.cyan
+        case _:
+            return str
+
+
+def _command(command: str, span: tuple[int, int] | None, width: int, style: Style) -> Iterator[str]:
+    """Yield the command with a row of carets under the bytes of `span`."""
+    start, end = span or (0, 0)
+    row, carets, used, offset = "", "", 0, 0
+    for char in command:
+        size = len(char.encode(errors="surrogatepass"))
+        mark = "^" if start <= offset < end else " "
+        offset += size
+        shown = "" if char == "\n" else visible_line(char)
+        if char == "\n" or used + cells(shown) > width:
+            yield from _marked(row, carets, style)
+            row, carets, used = "", "", 0
+        row += shown
+        carets += mark * cells(shown)
+        used += cells(shown)
+    yield from _marked(row, carets, style)
+
+
+def _marked(row: str, carets: str, style: Style) -> Iterator[str]:
+    yield style.bold(row)
+    if carets.strip():
+        yield style.red(carets.rstrip())
+
+
+def _arguments(
+    args: JsonObject, known: frozenset[str], width: int, style: Style, *, whole: bool
+) -> Iterator[str]:
+    for name, value in args.items():
+        if name in known:
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        cut = visible_line(text, len(text) + 1 if whole else ARGUMENT_CHARS_SHOWN)
+        if not whole and len(text) > ARGUMENT_CHARS_SHOWN:
+            cut += f" ({len(text)} characters; v shows them)"
+        yield from (style.dim(row) for row in wrap(f"{visible_line(name, 60)}: {cut}", width))

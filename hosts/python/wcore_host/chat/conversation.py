@@ -1,0 +1,365 @@
+"""The chat itself: what the engine says and what the person types, one item after another.
+
+Nothing interleaves, so an answer is read, and sent, while exactly one question is shown.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, TypeAlias
+
+import anyio
+
+from wcore_host import events
+from wcore_host.chat import slash
+from wcore_host.chat.asking import Asking
+from wcore_host.chat.call_dialog import CallDialog
+from wcore_host.chat.dialog import Again, Dialog, Done
+from wcore_host.chat.editor import LineEditor
+from wcore_host.chat.keys import Key, Pasted, Press
+from wcore_host.chat.question_dialog import QUESTION_TOOL, QuestionDialog
+from wcore_host.chat.running import Running
+from wcore_host.chat.screen import Screen
+from wcore_host.chat.transcript import Transcript
+from wcore_host.engine import TURN_REFUSALS, Engine
+from wcore_host.errors import CommandTooLongError, EngineExitedError
+from wcore_host.events import Event
+from wcore_host.visible import cells, visible_line
+
+LEAVING: Final = "this host is leaving"
+TWICE_S: Final = 2.0  # two Ctrl-C within this leave
+EXIT_OK: Final = 0
+EXIT_ENGINE: Final = 1
+SETTLED_BY: Final = {
+    "timeout": "nobody answered in time",
+    "stop": "the turn was stopped",
+    "signal": "the engine is ending",
+    "policy": "a rule decided",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line from a pipe; `None` is the end of input."""
+
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Time has passed."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """The engine has ended; `failure` if it was not told to."""
+
+    failure: EngineExitedError | None
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """A signal asks us to end."""
+
+    number: int
+
+
+Item: TypeAlias = Event | Press | Line | Tick | Gone | Signalled
+
+
+class Chat:
+    """One conversation with one engine, in one terminal or pipe."""
+
+    def __init__(
+        self, engine: Engine, screen: Screen, *, keyboard: bool, drop_typed: Callable[[], None]
+    ) -> None:
+        self._engine = engine
+        self._screen = screen
+        self._keyboard = keyboard
+        self._drop_typed = drop_typed
+        self._out = Transcript(screen)
+        self._asking = Asking()
+        self._running = Running()
+        self._draft = LineEditor()  # the next message
+        self._reply = LineEditor()  # the answer to the shown question
+        self._held: list[Event] = []  # what happens behind a card is shown after it
+        self._turn = ""  # its msg_id
+        self._started = self._leaving = False
+        self._interrupted_at = -TWICE_S
+        self._line_wanted = anyio.Event()
+        self._line_asked = self._line_stale = False
+        self.awake = anyio.Event()  # something is going on: time matters
+        self.exit_code: int | None = None
+
+    async def begin(self, prompt: str = "") -> None:
+        """Start the conversation, with a first message if there is one."""
+        if prompt:
+            await self._say(prompt)
+        self._look()
+
+    async def take(self, item: Item) -> None:
+        """Take the next thing that happens; `exit_code` is set when it was the last."""
+        try:
+            await self._obey(item)
+        except EngineExitedError:
+            pass  # `Gone` follows and says so
+        except (CommandTooLongError, ValueError) as error:
+            self._out.note(f"not sent: {error}")
+        if self.exit_code is None:
+            self._look()
+        else:
+            self._screen.clear_live()
+
+    async def line_wanted(self) -> None:
+        """Wait until a line from a pipe is wanted."""
+        await self._line_wanted.wait()
+        self._line_wanted = anyio.Event()
+
+    async def _obey(self, item: Item) -> None:
+        match item:
+            case Event():
+                await self._event(item)
+            case Tick():
+                pass
+            case Line(text):
+                await self._line(text)
+            case Gone(failure):
+                self._gone(failure)
+            case Signalled(number):
+                self.exit_code = 128 + number
+            case _:
+                await self._press(item)
+
+    # --- the engine ---------------------------------------------------------------------------
+
+    async def _event(self, event: Event) -> None:
+        now = monotonic()
+        self._out.follow(event)
+        self._running.follow(event, now)
+        match event:
+            case events.ToolRequest():
+                await self._asked(event, now)
+            case (
+                events.CallSettled(call_id=call_id)
+                | events.ToolCancelled(call_id=call_id)
+                | events.ToolRunning(call_id=call_id)
+                | events.ToolResult(call_id=call_id)
+            ):
+                self._settled(call_id, event)
+            case events.StreamStart(msg_id=msg_id) if msg_id == self._turn:
+                self._started = True
+            case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
+                self._turn_over()
+            case events.Error(code=code) if not self._started and code in TURN_REFUSALS:
+                self._turn_over()
+            case _:
+                pass
+        self._held.append(event)
+
+    async def _asked(self, request: events.ToolRequest, now: float) -> None:
+        if self._leaving:
+            await self._engine.deny(request, LEAVING)
+        elif request.tool.name == QUESTION_TOOL:
+            self._asking.add(QuestionDialog(request), now)
+        else:
+            self._asking.add(CallDialog(request), now)
+
+    def _settled(self, call_id: str, event: Event) -> None:
+        if not self._asking.settle(call_id):
+            return
+        by = event.by if isinstance(event, events.CallSettled) else ""
+        why = SETTLED_BY.get(by, "the engine decided")
+        self._close_question(f"this card is gone: {why}; what you typed was not used")
+        self._line_stale = self._line_asked
+
+    def _turn_over(self) -> None:
+        self._turn = ""
+        self._started = False
+        if self._leaving:
+            self.exit_code = EXIT_OK
+            self._show_held()
+
+    def _gone(self, failure: EngineExitedError | None) -> None:
+        self._show_held()
+        if failure is None:
+            self.exit_code = EXIT_OK
+            return
+        self._screen.clear_live()
+        for row in str(failure).split("\n"):
+            self._out.say(self._screen.style.red(visible_line(row)))
+        self._out.note("The conversation is lost. Start again, or try `wcore --help`.")
+        self.exit_code = EXIT_ENGINE
+
+    # --- the person ---------------------------------------------------------------------------
+
+    async def _press(self, press: Press) -> None:
+        if press is Key.REDRAW:
+            self._screen.clear_live()
+        elif self._asking.current is not None:
+            await self._press_at_question(press, self._asking.current)
+        elif press in (Key.INTERRUPT, Key.ESCAPE) and self._turn:
+            await self._stop()
+        elif press is Key.INTERRUPT:
+            self._interrupted()
+        elif press is Key.EOF:
+            if not self._turn and not self._draft.text:
+                self.exit_code = EXIT_OK
+        elif press is Key.ENTER:
+            if not self._turn:  # during a turn the draft waits
+                await self._submit()
+        else:
+            self._draft.press(press)
+
+    async def _press_at_question(self, press: Press, dialog: Dialog) -> None:
+        if press in (Key.ESCAPE, Key.INTERRUPT, Key.EOF):
+            await self._step(dialog, dialog.cancel())
+        elif not self._asking.listens(monotonic()):
+            self._asking.typed_early(monotonic())
+        elif press is Key.ENTER:
+            text = self._reply.text
+            self._screen.clear_live()
+            await self._step(dialog, dialog.answer(text, self._screen.style))
+        elif not isinstance(press, Pasted):
+            self._reply.press(press)
+        elif dialog.takes_paste:
+            self._reply.press(Pasted(press.text.replace("\n", " ")))
+        else:
+            self._out.note("a paste cannot answer a card: please type")
+
+    async def _line(self, text: str | None) -> None:
+        self._line_asked = False
+        if text is None:
+            await self._leave()
+        elif self._line_stale:
+            self._line_stale = False
+            self._out.note("that line was for a card that is gone; it was not used")
+        elif self._asking.current is not None:
+            dialog = self._asking.current
+            await self._step(dialog, dialog.answer(text, self._screen.style))
+        else:
+            await self._say(text)
+
+    async def _submit(self) -> None:
+        text = self._draft.text
+        self._draft.remember(text)
+        self._draft.set("")
+        self._screen.clear_live()
+        if text.strip():
+            mode = visible_line(self._engine.capabilities.current_mode, 20)
+            shown = "\n".join(visible_line(row) for row in text.split("\n"))
+            self._out.say(self._screen.style.bold(f"{mode}> {shown}"))
+        await self._say(text)
+
+    async def _say(self, text: str) -> None:
+        if not text.strip():
+            return
+        if text.startswith("/") and not text.startswith("//"):
+            match await slash.obey(text, self._engine, self._out):
+                case slash.Quit():
+                    self.exit_code = EXIT_OK
+                case None:
+                    pass
+                case question:
+                    self._asking.add(question, monotonic())
+            return
+        self._running.begin(monotonic())
+        self._turn = await self._engine.message(text.removeprefix("/"))
+
+    async def _step(self, dialog: Dialog, step: Done | Again) -> None:
+        """Do what an answer comes to. Only the shown question can get here."""
+        assert dialog is self._asking.current
+        if isinstance(step, Again):
+            for row in step.rows:
+                self._out.say(row)
+            self._reply.set(step.prefill)
+            return
+        self._asking.close()
+        self._close_question(step.told)
+        if step.command is not None:
+            await self._engine.send(step.command)
+
+    async def _stop(self) -> None:
+        self._out.note("stopping")
+        await self._engine.stop()
+        if not self._started:
+            self._turn_over()
+
+    async def _leave(self) -> None:
+        self._leaving = True
+        for request in self._asking.drain():
+            await self._engine.deny(request, LEAVING)
+        if not self._turn:
+            self.exit_code = EXIT_OK
+
+    def _interrupted(self) -> None:
+        now = monotonic()
+        if self._draft.text:
+            self._draft.set("")
+        elif now - self._interrupted_at < TWICE_S:
+            self.exit_code = EXIT_OK
+        else:
+            self._interrupted_at = now
+            self._out.note("Ctrl-C again leaves")
+
+    # --- what is seen -------------------------------------------------------------------------
+
+    def _close_question(self, told: str) -> None:
+        self._reply.set("")
+        self._screen.clear_live()
+        if told:
+            self._out.say(self._screen.style.dim(f"  → {told}"))
+
+    def _show_held(self) -> None:
+        held, self._held = self._held, []
+        for event in held:
+            self._out.show(event)
+
+    def _look(self) -> None:
+        """Bring the screen up to date: what was held, the next question, the live row."""
+        now = monotonic()
+        if self._asking.current is None:
+            self._show_held()
+        dialog = self._asking.next(now)
+        if dialog is not None:
+            self._reply.set("")
+            self._screen.clear_live()
+            for row in dialog.rows(self._screen.style):
+                self._out.say(row)
+            self._drop_typed()
+        self._draw_live(now)
+        if self._turn or self._asking.current is not None:
+            self.awake.set()
+        else:
+            self.awake = anyio.Event()
+        self._want_line(dialog is not None)
+
+    def _draw_live(self, now: float) -> None:
+        style = self._screen.style
+        if self._asking.current is not None:
+            if self._asking.listens(now):
+                self._edit(self._asking.prompt(now), self._reply)
+            else:
+                self._screen.live(style.dim("…"))
+        elif not self._turn:
+            self._edit(f"{visible_line(self._engine.capabilities.current_mode, 20)}> ", self._draft)
+        elif not self._screen.is_mid_line:
+            hint = f" · Esc stops{' · ' + self._draft.text if self._draft.text else ''}"
+            status = self._running.status(now) + visible_line(hint)
+            self._screen.live(style.dim(status[: style.width - 1]))
+
+    def _edit(self, prompt: str, editor: LineEditor) -> None:
+        style = self._screen.style
+        room = max(10, style.width - cells(prompt) - 1)
+        text, column = editor.window(room)
+        self._screen.live(style.bold(prompt) + text, cells(prompt) + column)
+
+    def _want_line(self, is_new: bool) -> None:  # noqa: FBT001
+        """Ask the pipe for a line, if one can be used now."""
+        if self._keyboard or self._leaving or self.exit_code is not None or self._line_asked:
+            return
+        if self._asking.current is not None:
+            self._out.say(self._asking.prompt(monotonic()))
+        elif self._turn:
+            return
+        self._line_asked = True
+        self._line_wanted.set()

@@ -1,0 +1,47 @@
+"""Raising the mode, which lets more run unasked, takes a second yes. Pure."""
+
+from typing import Final
+
+from wcore_host.chat.dialog import Again, Dialog, Done, Step
+from wcore_host.chat.style import Style
+
+MODES: Final = {  # in their order, least first
+    "default": "every call asks",
+    "read_only": "reading the workspace runs unasked",
+    "auto_edit": "reading and editing in the workspace run unasked",
+    "force": "everything runs unasked, commands included",
+}
+
+
+def is_raise(current: str, wanted: str) -> bool:
+    """Whether `wanted` lets more run unasked; a mode we do not know might."""
+    order = list(MODES)
+    if current in MODES and wanted in MODES:
+        return order.index(wanted) > order.index(current)
+    return wanted != current
+
+
+class ModeDialog(Dialog):
+    """Asks whether the mode shall really be raised."""
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+
+    @property
+    def prompt(self) -> str:
+        return f"change to {self._mode}? (yes or no)"
+
+    def rows(self, style: Style) -> list[str]:
+        return [style.yellow(f"{self._mode}: {MODES.get(self._mode, 'a mode of this engine')}")]
+
+    def answer(self, line: str, style: Style) -> Step:
+        match line.strip().lower():
+            case "y" | "yes":
+                return Done({"type": "set_mode", "mode": self._mode}, "")
+            case "n" | "no":
+                return self.cancel()
+            case _:
+                return Again(("yes or no",))
+
+    def cancel(self) -> Step:
+        return Done(None, "the mode stays as it is")
