@@ -40,10 +40,8 @@ def preview(name: str, before: str | None, after: str | None) -> Preview:
     if sides and all(map(all_crlf, sides)):
         before = before and before.replace("\r\n", "\n")
         after = after and after.replace("\r\n", "\n")
-    text = head = unified(name, before, after)
-    text, cut = clipped(visible(head[:PREVIEW_BYTES_MAX]), PREVIEW_BYTES_MAX, _CUT)
-    if len(head) > PREVIEW_BYTES_MAX and not cut:
-        text, cut = f"{text}\n{_CUT}\n", True
+    start = unified(name, before, after)[: PREVIEW_BYTES_MAX + 1]  # enough to see that it is cut
+    text, cut = clipped(visible(start), PREVIEW_BYTES_MAX, _CUT)
     return Preview("diff", text, truncated=cut)
 
 

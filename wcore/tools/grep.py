@@ -41,6 +41,7 @@ DEADLINE_S: Final = 30.0  # some regular expressions never end
 RESULTS_DEFAULT: Final = 200
 RESULTS_MAX: Final = 1000
 CONTEXT_LINES_MAX: Final = 20
+MESSAGE_CHARS_MAX: Final = 1000
 _WORKER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grep_worker.py")
 
 
@@ -158,7 +159,9 @@ class Fallback:
         argv = (sys.executable, "-I", "-S", _WORKER)
         records = Records(partial(self._take, names))
         helper = Helper(argv, self._root.path, {"LC_ALL": "C.UTF-8"}, stdin)
-        await run_helper(helper, records.feed)
+        code, message = await run_helper(helper, records.feed)
+        if code:
+            raise ToolError(f"the search failed: {message.strip()[-MESSAGE_CHARS_MAX:]}")
         self.hits.files = len({hit.path for hit in self.hits.hits})
 
     def _take(self, names: Sequence[str], record: bytes) -> bool:

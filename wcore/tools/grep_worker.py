@@ -50,14 +50,16 @@ def _text(root: int, name: bytes) -> str | None:
         file = os.open(name, _FLAGS, dir_fd=root)
     except OSError:
         return None
-    with os.fdopen(file, "rb") as stream:
+    try:
         kind = os.fstat(file)
         if not stat.S_ISREG(kind.st_mode) or kind.st_size > FILE_BYTES_MAX:
             return None
-        try:
+        with os.fdopen(file, "rb", closefd=False) as stream:
             data = stream.read(FILE_BYTES_MAX)
-        except OSError:
-            return None
+    except OSError:
+        return None
+    finally:
+        os.close(file)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     if b"\0" in data[:SNIFF_BYTES]:
@@ -79,7 +81,7 @@ def _search(
     left, context = limits
     before: deque[tuple[int, str]] = deque(maxlen=context or None)
     after = 0
-    for number, raw in enumerate(text.split("\n"), 1):
+    for number, raw in enumerate(text.removesuffix("\n").split("\n"), 1):
         line = raw.removesuffix("\r")
         hit = pattern.search(line) if left > 0 else None
         if hit is not None:
@@ -102,6 +104,7 @@ def _write(out: TextIO, file: int, numbered: tuple[int, str], start: int | None)
     number, line = numbered
     first = max((start or 0) - 200, 0)  # a hit far into a long line is shown where it is
     text = ("…" if first else "") + line[first : first + LINE_CHARS_MAX]
+    start = None if start is None else min(start, 200 + len("…"))
     out.write(json.dumps({"file": file, "line": number, "text": text, "start": start}) + "\n")
 
 

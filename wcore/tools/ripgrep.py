@@ -39,8 +39,10 @@ class Ripgrep:
 
     async def folder(self) -> None:
         """Search everything below the root that is not ignored or protected."""
-        matching = await self._names("--files-with-matches", self._case, "--", self._query.pattern)
-        everything = await self._names("--files")
+        matching = await self._names(
+            "--files-with-matches", self._case, "--", self._query.pattern, "./"
+        )
+        everything = await self._names("--files", "./")
         hidden, wanted = self._root.hidden, self._query.wanted
         self.hits.protected = sum(1 for name in everything if hidden(name) and wanted(name))
         names = sorted(name for name in matching if wanted(name) and not hidden(name))

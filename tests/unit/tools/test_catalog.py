@@ -1,0 +1,105 @@
+import subprocess
+import sys
+from typing import cast
+
+import pytest
+from unit.tools.room import Room
+
+from wcore.errors import ToolError
+from wcore.vocabulary import DESCRIPTION_CHARS_MAX, ID_CHARS_MAX, Args, Category, Json
+
+EXAMPLES: dict[str, Args] = {
+    "Read": {"file_path": "a"},
+    "LS": {},
+    "Glob": {"pattern": "*"},
+    "Grep": {"pattern": "x"},
+    "Write": {"file_path": "a", "content": "x"},
+    "Edit": {"file_path": "a", "old_string": "x", "new_string": "y"},
+    "MultiEdit": {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}]},
+    "Delete": {"file_path": "a"},
+    "Bash": {"command": "true"},
+    "AskUserQuestion": {"question": "q", "options": [{"label": "a"}]},
+}
+ODD: list[Json] = [None, True, 1, -1, 1.5, "", "\0", "\ud800", "x" * 9999, [], {}, [[{}]], {"a": []}]
+
+
+def test_the_tools_come_in_a_fixed_order_under_their_own_names(room: Room) -> None:
+    assert list(room.tools) == list(EXAMPLES)
+    assert all(tool.spec.name == name for name, tool in room.tools.items())
+
+
+def test_categories_are_those_of_the_design(room: Room) -> None:
+    named = {name: tool.spec.category for name, tool in room.tools.items()}
+    edits = {"Write", "Edit", "MultiEdit", "Delete"}
+    assert {name for name, category in named.items() if category is Category.EDIT} == edits
+    assert {name for name, category in named.items() if category is Category.EXEC} == {"Bash"}
+
+
+def test_schemas_forbid_unknown_fields_and_hold_no_references_or_titles(room: Room) -> None:
+    for tool in room.tools.values():
+        assert tool.spec.schema["additionalProperties"] is False
+        assert "$ref" not in str(tool.spec.schema)
+        assert "'title'" not in str(tool.spec.schema)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_a_field_is_required_exactly_if_the_schema_says_so(room: Room, name: str) -> None:
+    room.put("a", "x")
+    tool = room.tools[name]
+    required = cast("list[str]", tool.spec.schema.get("required", []))
+    await tool.prepare(EXAMPLES[name])
+    for field in EXAMPLES[name]:
+        less = {key: value for key, value in EXAMPLES[name].items() if key != field}
+        if field in required:
+            with pytest.raises(ToolError, match=f"`{field}` is missing"):
+                await tool.prepare(less)
+        else:
+            await tool.prepare(less)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_an_unknown_field_is_refused_by_name_and_the_fields_are_listed(
+    room: Room, name: str
+) -> None:
+    with pytest.raises(ToolError, match="`colour` is not an argument.*arguments are: ") as error:
+        await room.tools[name].prepare({**EXAMPLES[name], "colour": "red"})
+    for field in cast("dict[str, Json]", room.tools[name].spec.schema["properties"]):
+        assert field in str(error.value)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_odd_values_are_tool_errors_and_targets_never_raises(room: Room, name: str) -> None:
+    tool = room.tools[name]
+    for field in cast("dict[str, Json]", tool.spec.schema["properties"]):
+        for value in ODD:
+            args = {**EXAMPLES[name], field: value}
+            tool.targets(args)
+            try:
+                await tool.prepare(args)
+            except ToolError as error:
+                assert str(error).encode()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_a_prepared_call_keeps_to_the_limits_of_the_wire(room: Room, name: str) -> None:
+    room.put("a", "x")
+    prepared = await room.tools[name].prepare(EXAMPLES[name])
+    assert prepared.tool == name
+    assert prepared.category is room.tools[name].spec.category
+    assert 0 < len(prepared.description) <= DESCRIPTION_CHARS_MAX
+    assert 0 < len(prepared.digest) <= ID_CHARS_MAX
+
+
+@pytest.mark.parametrize("name", ["Read", "Write", "Edit", "MultiEdit", "Delete"])
+async def test_targets_are_the_touched_paths(room: Room, name: str) -> None:
+    room.put("a", "x")
+    prepared = await room.tools[name].prepare(EXAMPLES[name])
+    touched = {touch.path for touch in prepared.touches}
+    assert touched == {str(room.folder / "a")}
+    assert room.tools[name].targets(EXAMPLES[name]) == touched
+
+
+def test_importing_the_catalog_leaves_heavy_modules_alone() -> None:
+    code = "import sys, wcore.tools.catalog; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"psutil", "ignore", "ctypes", "bashlex"} & set(done.stdout.split())

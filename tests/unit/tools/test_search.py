@@ -1,0 +1,279 @@
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+from unit.tools.room import Room
+
+from wcore.errors import ToolError
+from wcore.tools import grep
+from wcore.tools.grep import Grep
+from wcore.tools.walking import Root
+from wcore.vocabulary import Access
+
+RIPGREP = shutil.which("rg")
+needs_rg = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed")
+
+
+@pytest.fixture(params=[pytest.param("rg", marks=needs_rg), "worker"])
+def searcher(room: Room, request: pytest.FixtureRequest) -> str:
+    """Run a test with ripgrep and with our own worker."""
+    room.tools["Grep"] = Grep(room.place, RIPGREP if request.param == "rg" else None)
+    return str(request.param)
+
+
+def _tree(room: Room) -> None:
+    room.put(".gitignore", "build/\n*.log\n")
+    room.put("src/a.py", "import os\nNEEDLE = 1\nend\n")
+    room.put("src/deep/b.py", "needle\n")
+    room.put("build/c.py", "NEEDLE\n")
+    room.put("src/run.log", "NEEDLE\n")
+    room.put(".github/ci.yml", "NEEDLE: 1\n")
+    room.put(".git/config", "NEEDLE\n")
+    room.put(".env", "NEEDLE=secret\n")
+    room.put("docs/.env.local", "other\n")
+    (room.folder / "out").symlink_to(room.home)
+    (room.home / "out.py").write_text("NEEDLE\n")
+
+
+async def test_grep_finds_lines_in_order_and_leaves_out_what_it_must(
+    room: Room, searcher: str
+) -> None:
+    _tree(room)
+    done = await room.call("Grep", pattern="NEEDLE")
+    assert done.output == (
+        ".github/ci.yml:1:NEEDLE: 1\nsrc/a.py:2:NEEDLE = 1\n[2 protected files left out]\n"
+    )
+
+
+async def test_the_count_of_protected_files_does_not_depend_on_what_they_hold(
+    room: Room, searcher: str
+) -> None:
+    _tree(room)
+    notes = {
+        (await room.call("Grep", pattern=pattern)).output.splitlines()[-1]
+        for pattern in ("NEEDLE=secret", "NEEDLE=wrong", "import")
+    }
+    assert notes == {"[2 protected files left out]"}
+
+
+async def test_naming_a_protected_file_searches_it_after_the_gate(
+    room: Room, searcher: str
+) -> None:
+    _tree(room)
+    prepared = await room.prepare("Grep", pattern="NEEDLE", path=".env")
+    assert prepared.touches[0].path == f"{room.folder}/.env"
+    assert prepared.touches[0].access is Access.READ
+    assert ".env:1:NEEDLE=secret" in (await room.run(prepared)).output
+
+
+async def test_grep_options_work_alike(room: Room, searcher: str) -> None:
+    _tree(room)
+    done = await room.call("Grep", pattern="needle", ignore_case=True, glob="*.py", context=1)
+    assert done.output == (
+        "src/a.py-1-import os\nsrc/a.py:2:NEEDLE = 1\nsrc/a.py-3-end\n--\nsrc/deep/b.py:1:needle\n"
+    )
+
+
+async def test_results_are_the_first_in_order_up_to_the_limit(room: Room, searcher: str) -> None:
+    for name in ("c", "a", "b"):
+        room.put(name, "x\nx\nx\n")
+    done = await room.call("Grep", pattern="x", max_results=4)
+    assert done.output.splitlines()[:4] == ["a:1:x", "a:2:x", "a:3:x", "b:1:x"]
+    assert "first 4 matching lines" in done.output
+
+
+async def test_a_pattern_is_never_an_option_or_a_file(room: Room, searcher: str) -> None:
+    room.put("-f", "--files\n")
+    assert "-f:1:--files" in (await room.call("Grep", pattern="--files")).output
+    assert "-f:1:--files" in (await room.call("Grep", pattern="--files", path="-f")).output
+
+
+async def test_a_bad_regular_expression_is_an_error_for_the_model(
+    room: Room, searcher: str
+) -> None:
+    room.put("a", "x")
+    with pytest.raises(ToolError, match="(?i)unclosed|unterminated"):
+        await room.call("Grep", pattern="(")
+
+
+async def test_odd_names_bytes_and_lines_cannot_forge_or_break_the_result(
+    room: Room, searcher: str
+) -> None:
+    Path(os.fsdecode(os.fsencode(room.folder) + b"/bad\xff")).write_bytes(b"x \xff\r\n")
+    room.put("two\nb:1:forged", "x\n")
+    room.put("esc\x1b[2J", "x\n")
+    room.put("long", "y" * 500_000 + "x" + "y" * 500_000)
+    room.put("bin", b"x\0\0x\n")
+    lines = (await room.call("Grep", pattern="x")).output.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "bad⟨U+DCFF⟩", "esc⟨U+001B⟩[2J", "long", "two⏎b",
+    ]  # fmt: skip
+    assert lines[0].endswith(":1:x �")
+    assert "yyxyy" in lines[2]
+    assert len(lines[2]) < 1200
+    "\n".join(lines).encode()
+
+
+async def test_no_match_is_said(room: Room, searcher: str) -> None:
+    room.put("a", "x")
+    assert (await room.call("Grep", pattern="nothing")).output == "[no match]\n"
+
+
+async def test_a_folder_exchanged_for_a_link_is_not_searched(room: Room, searcher: str) -> None:
+    room.put("sub/a", "x")
+    (room.home / "b").write_text("x")
+    prepared = await room.prepare("Grep", pattern="x", path="sub")
+    (room.folder / "sub").rename(room.folder / "old")
+    (room.folder / "sub").symlink_to(room.home)
+    with pytest.raises(ToolError, match="link"):
+        await room.run(prepared)
+
+
+async def test_a_settings_file_of_ripgrep_is_not_read(
+    room: Room, searcher: str, tmp_path: Path
+) -> None:
+    _tree(room)
+    settings = tmp_path / "rc"
+    settings.write_text("--no-ignore\n")
+    room.place.environ["RIPGREP_CONFIG_PATH"] = str(settings)  # type: ignore[index]
+    assert "build/c.py" not in (await room.call("Grep", pattern="NEEDLE")).output
+
+
+def _children() -> list[int]:
+    return [child.pid for child in psutil.Process().children(recursive=True)]
+
+
+CATASTROPHE = r"(a+)+$"
+
+
+async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.tools["Grep"] = Grep(room.place, None)
+    monkeypatch.setattr(grep, "DEADLINE_S", 0.2)
+    room.put("a", "a" * 60 + "b")
+    with anyio.fail_after(5):
+        done = await room.call("Grep", pattern=CATASTROPHE)
+    assert "stopped after 0.2 s" in done.output
+    assert _children() == []
+
+
+async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
+    room.tools["Grep"] = Grep(room.place, None)
+    room.put("a", "a" * 60 + "b")
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(room.run, await room.prepare("Grep", pattern=CATASTROPHE))
+            while not _children():
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+    assert _children() == []
+
+
+@needs_rg
+async def test_many_results_come_in_several_batches(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wcore.tools.ripgrep.BATCH_BYTES_MAX", 100)
+    room.tools["Grep"] = Grep(room.place, RIPGREP)
+    for number in range(60):
+        room.put(f"file{number:03}", "x\n")
+    lines = (await room.call("Grep", pattern="x")).output.splitlines()
+    assert lines == [f"file{number:03}:1:x" for number in range(60)]
+
+
+async def test_glob_finds_names_by_the_same_rules(room: Room) -> None:
+    _tree(room)
+    assert (await room.call("Glob", pattern="*.py")).output == "src/a.py\nsrc/deep/b.py\n"
+    assert (await room.call("Glob", pattern="src/*.py")).output == "src/a.py\n"
+    assert (await room.call("Glob", pattern=".github/**")).output == ".github/ci.yml\n"
+    done = await room.call("Glob", pattern="**/.env*")
+    assert done.output == "[no file matches]\n[2 protected files left out]\n"
+
+
+async def test_glob_in_a_folder_is_relative_to_it(room: Room) -> None:
+    _tree(room)
+    done = await room.call("Glob", pattern="*.py", path="src/deep")
+    assert done.output == f"b.py\n[relative to {room.folder}/src/deep]\n"
+
+
+async def test_a_glob_that_leads_elsewhere_names_its_root_to_the_gate(room: Room) -> None:
+    (room.home / "x.py").write_text("")
+    for pattern in (f"{room.home}/*.py", "~/*.py", "../home/*.py"):
+        prepared = await room.prepare("Glob", pattern=pattern)
+        assert [touch.path for touch in prepared.touches] == [str(room.home)]
+        assert (await room.run(prepared)).output.startswith("x.py\n")
+    with pytest.raises(ToolError, match=r"\.\."):
+        await room.prepare("Glob", pattern="*/../../home/*.py")
+
+
+async def test_glob_results_are_bounded_sorted_and_counted(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wcore.tools.glob.RESULTS_MAX", 3)
+    for name in "edcba":
+        room.put(name)
+    done = await room.call("Glob", pattern="*")
+    assert done.output == "a\nb\nc\n[3 of 5 files shown; narrow the pattern]\n"
+
+
+async def test_ls_shows_kinds_and_counts_what_is_left_out(room: Room) -> None:
+    _tree(room)
+    assert (await room.call("LS")).output == (
+        f".github/\n.gitignore\ndocs/\nout -> {room.home}\nsrc/\n"
+        "[2 protected files left out]\n[1 ignored by git left out]\n"
+    )
+    assert (await room.call("LS", path="src")).output == (
+        "a.py\ndeep/\n[1 ignored by git left out]\n"
+    )
+
+
+async def test_ls_of_an_ignored_or_protected_folder_shows_it(room: Room) -> None:
+    _tree(room)
+    assert (await room.call("LS", path="build")).output == "c.py\n"
+    assert (await room.call("LS", path=".git")).output == "config\n"
+
+
+async def test_ls_of_what_is_no_folder_says_what_it_is(room: Room) -> None:
+    room.put("a")
+    with pytest.raises(ToolError, match="is a file"):
+        await room.call("LS", path="a")
+    with pytest.raises(ToolError, match="No such file"):
+        await room.call("LS", path="missing")
+
+
+async def test_ls_names_cannot_break_out_of_their_line(room: Room) -> None:
+    room.put("a\nb")
+    (room.folder / "c").symlink_to("x\ny")
+    assert (await room.call("LS")).output == "a⏎b\nc -> x⏎y\n"
+
+
+def test_a_root_that_is_exchanged_during_a_search_is_noticed(room: Room) -> None:
+    room.put("sub/a")
+    root = Root(room.place, f"{room.folder}/sub")
+    (room.folder / "sub").rename(room.folder / "old")
+    (room.folder / "sub").mkdir()
+    with pytest.raises(ToolError, match="exchanged"):
+        root.require_same()
+
+
+def test_a_result_whose_folder_became_a_link_is_left_out(room: Room) -> None:
+    room.put("real/a")
+    (room.folder / "link").symlink_to(room.home)
+    root = Root(room.place, str(room.folder))
+    assert root.within("real/a")
+    assert not root.within("link/a")
+
+
+def test_the_worker_runs_isolated(room: Room) -> None:
+    room.put("json.py", "raise SystemExit('hijacked')\n")
+    worker = Path(grep.__file__).with_name("grep_worker.py")
+    done = subprocess.run(
+        ["python3", "-I", "-S", worker], input=b"{", cwd=room.folder, capture_output=True, check=False
+    )
+    assert b"hijacked" not in done.stderr
+    assert b"JSONDecodeError" in done.stderr
