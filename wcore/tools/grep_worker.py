@@ -36,7 +36,7 @@ def main() -> int:
     root = os.open(settings["root"], os.O_RDONLY | os.O_DIRECTORY)
     for index, name in enumerate(names.split(b"\0")):
         text = _text(root, name) if name else None
-        if text is None or not _may_match(pattern, text):
+        if not text or not _may_match(pattern, text):
             continue
         left = _search(out, index, text, pattern, (left, settings["context"]))
         if left <= 0:

@@ -25,8 +25,10 @@ GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL
 DEATH_S_MAX: Final = 2.0  # a host expects `stop` to be over within this
 POLL_S: Final = 0.005
 MARKER: Final = "WCORE_CALL"
+STALE_S: Final = 2.0  # nobody who means to wait for a child waits that long
 _SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
 _GONE: Final = (ProcessLookupError, PermissionError)
+_zombies: dict[tuple[int, float], float] = {}  # when each dead orphan was first seen
 
 
 @cache
@@ -89,6 +91,7 @@ class CallTree:
         while (left := self._living()) and time.monotonic() < until:
             _signal(left, signal.SIGKILL)
             self._wait_for(left, GRACE_S)
+        self._reap_orphans()
 
     def reap(self) -> int:
         """Close the pipe and return the shell's exit status as `subprocess` gives it."""
@@ -136,6 +139,25 @@ class CallTree:
             if not processes:
                 return
             time.sleep(POLL_S)
+
+    def _reap_orphans(self) -> None:
+        """Reap what the shell left us dead.
+
+        A zombie outside the session may be another room's child, just about to be waited for;
+        one that nobody has waited for since an earlier call is an orphan.
+        """
+        import psutil  # noqa: PLC0415
+
+        for process in psutil.Process().children() if adopt_orphans() else ():
+            with suppress(psutil.Error, OSError):
+                if process.pid == self._shell.pid or process.status() != psutil.STATUS_ZOMBIE:
+                    continue
+                known = (process.pid, process.create_time())
+                first_s = _zombies.setdefault(known, time.monotonic())
+                stale = time.monotonic() - first_s > STALE_S
+                if stale or os.getsid(process.pid) == self._shell.pid:
+                    del _zombies[known]
+                    os.waitpid(process.pid, os.WNOHANG)
 
     def _is_dead(self, process: "psutil.Process") -> bool:
         import psutil  # noqa: PLC0415

@@ -8,7 +8,7 @@ from unit.tools.room import Room
 
 from wcore.errors import ToolError
 from wcore.tools import files
-from wcore.vocabulary import PREVIEW_BYTES_MAX, Access, Prepared, Status
+from wcore.vocabulary import PREVIEW_BYTES_MAX, Access, Prepared, Status, ToolOutput
 
 
 def _names(room: Room) -> list[str]:
@@ -122,7 +122,9 @@ async def test_a_file_that_appeared_since_is_not_overwritten(room: Room) -> None
 async def test_a_folder_exchanged_for_a_link_is_not_written_through(room: Room) -> None:
     room.put("sub/a", "text")
     (room.home / "a").write_text("text")
-    prepared = await room.prepare("Edit", file_path="sub/a", old_string="t", new_string="x", replace_all=True)
+    prepared = await room.prepare(
+        "Edit", file_path="sub/a", old_string="t", new_string="x", replace_all=True
+    )
     (room.folder / "sub").rename(room.folder / "moved")
     (room.folder / "sub").symlink_to(room.home)
     with pytest.raises(ToolError, match="link"):
@@ -150,6 +152,7 @@ async def test_cancelled_at_its_rename_a_write_still_reports_what_it_did(
 ) -> None:
     prepared = await room.prepare("Write", file_path="a", content="x")
     replace = files.replace
+    done: ToolOutput | None = None
     with anyio.CancelScope() as scope:
 
         def cancel_then_replace(path: str, data: bytes, expected: str) -> None:
@@ -158,6 +161,7 @@ async def test_cancelled_at_its_rename_a_write_still_reports_what_it_did(
 
         monkeypatch.setattr(files, "replace", cancel_then_replace)
         done = await room.run(prepared)
+    assert done is not None
     assert done.status is Status.SUCCESS
     assert _names(room) == ["a"]
 
@@ -192,7 +196,7 @@ async def test_what_a_guarded_file_holds_is_not_told_before_the_gate(room: Room)
         prepared = await room.prepare("Edit", file_path=path, old_string="2", new_string="3")
         assert prepared.preview is not None
         assert "This will fail" in prepared.preview.text
-        with pytest.raises(ToolError, match="not found|not exist"):
+        with pytest.raises(ToolError, match=r"not found|not exist"):
             await room.run(prepared)
 
 

@@ -7,7 +7,9 @@ from wcore.tools import diffs
 from wcore.tools.diffs import HEAD_LINES, LINES_MAX
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
-TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\x0c\u2028\n"]), max_size=30).map("".join)
+TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\x0c\u2028\n"]), max_size=30).map(
+    "".join
+)
 
 
 def _applied(before: str, diff: str) -> str:
@@ -40,17 +42,13 @@ def test_a_diff_applied_to_the_old_text_gives_the_new_one(before: str, after: st
 @given(TEXTS, TEXTS)
 def test_no_more_is_shown_than_the_library_shows(before: str, after: str) -> None:
     ours = diffs.unified("f", before, after).count("\n")
-    theirs = sum(
-        1 for _ in difflib.unified_diff(before.split("\n")[:-1], after.split("\n")[:-1])
-    )
+    theirs = sum(1 for _ in difflib.unified_diff(before.split("\n")[:-1], after.split("\n")[:-1]))
     assert ours <= theirs + 12
 
 
 def test_a_missing_last_line_end_is_marked() -> None:
     diff = diffs.unified("f", "a\nb", "a\nc\n")
-    assert diff == (
-        "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
-    )
+    assert diff == ("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n")
 
 
 def test_a_removed_file_and_a_new_empty_one_have_null_sides() -> None:

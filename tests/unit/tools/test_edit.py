@@ -6,7 +6,9 @@ from unit.tools.room import Room
 from wcore.errors import ToolError
 
 
-async def _edit(room: Room, before: str | bytes, old: str, new: str, *, every: bool = False) -> bytes:
+async def _edit(
+    room: Room, before: str | bytes, old: str, new: str, *, every: bool = False
+) -> bytes:
     path = room.put("a", before)
     await room.call("Edit", file_path="a", old_string=old, new_string=new, replace_all=every)
     return path.read_bytes()

@@ -80,7 +80,9 @@ def test_a_pipe_is_refused_without_waiting_for_a_writer(room: Room) -> None:
         pass
 
 
-def test_devices_sockets_and_folders_are_no_files(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_sockets_and_folders_are_no_files(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(room.folder)  # the path of a socket has to be short
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind("s")

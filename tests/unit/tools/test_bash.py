@@ -1,0 +1,288 @@
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+from unit.tools.room import Room
+
+from wcore.errors import HostGoneError, ToolError
+from wcore.tools import Live, Place
+from wcore.tools.bash import Bash
+from wcore.tools.processes import CallTree
+from wcore.tools.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
+from wcore.vocabulary import OUTPUT_BYTES_MAX, Json, Status, ToolOutput
+
+TIME_S = 10
+
+
+async def _bash(room: Room, command: str, **args: Json) -> ToolOutput:
+    with anyio.fail_after(TIME_S):
+        return await room.call("Bash", command=command, **args)
+
+
+def _children() -> list[str]:
+    """Return what still runs below this process. Orphans that ended by themselves may linger."""
+    return [
+        child.name()
+        for child in psutil.Process().children(recursive=True)
+        if child.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def _alive(path: Path) -> list[int]:
+    """Return the processes named in a file that still exist, zombies included."""
+    return [pid for pid in map(int, path.read_text().split()) if psutil.pid_exists(pid)]
+
+
+async def test_output_of_both_streams_comes_in_order_and_is_streamed(room: Room) -> None:
+    done = await _bash(room, "echo one; echo two >&2; echo three")
+    assert done == ToolOutput(Status.SUCCESS, "one\ntwo\nthree\n", metadata={"exit_code": 0})
+    assert "".join(room.chunks) == "one\ntwo\nthree\n"
+
+
+async def test_a_failure_is_an_error_that_names_the_exit_code(room: Room) -> None:
+    done = await _bash(room, "printf x; exit 3")
+    assert done == ToolOutput(Status.ERROR, "x\n[exit code 3]", metadata={"exit_code": 3})
+
+
+async def test_silence_is_said(room: Room) -> None:
+    assert (await _bash(room, "true")).output == "[no output]"
+
+
+async def test_a_death_by_signal_is_named(room: Room) -> None:
+    done = await _bash(room, "kill -SEGV $$")
+    assert done.output == "[ended by SIGSEGV]"
+    assert done.metadata == {"exit_code": 139, "signal": "SIGSEGV"}
+
+
+async def test_a_command_that_takes_too_long_is_ended_and_keeps_its_output(room: Room) -> None:
+    done = await _bash(room, "echo before; sleep 1000; echo after", timeout_s=1)
+    assert done.output.startswith("before\n[timed out after 1 s")
+    assert done.status is Status.ERROR
+    assert done.metadata["timed_out"] is True
+
+
+async def test_the_text_runs_as_it_is_in_a_fresh_shell_in_the_workspace(room: Room) -> None:
+    (room.home / ".bashrc").write_text("echo rc\n")
+    await _bash(room, "cd /; X=1; alias ls=false")
+    done = await _bash(room, 'pwd; echo "${X-unset}"; shopt login_shell; cat; echo "$0 $#"')
+    assert done.output == f"{room.folder}\nunset\nlogin_shell    \toff\n{_shell(room)} 0\n"
+
+
+def _shell(room: Room) -> str:
+    tool = room.tools["Bash"]
+    assert isinstance(tool, Bash)
+    assert tool.program is not None
+    return tool.program
+
+
+async def test_the_environment_is_what_the_analysis_assumes(room: Room, tmp_path: Path) -> None:
+    hook = tmp_path / "hook"
+    hook.write_text("echo hooked\n")
+    environ = {
+        "PATH": "::.:relative:/usr/bin:/bin:",
+        "KEPT": "yes",
+        "BASH_ENV": str(hook),
+        "ENV": str(hook),
+        "BASH_FUNC_ls%%": "() { echo hijacked; }",
+        "POSIXLY_CORRECT": "1",
+        "SHELLOPTS": "xtrace",
+        "IFS": "x",
+        "CDPATH": "/",
+        "LANG": "zh_CN.GBK",
+        "LC_CTYPE": "zh_CN.GBK",
+    }
+    place = Place(room.place.workspace, room.place.home, environ, bool)
+    room.tools["Bash"] = Bash.at(place)
+    done = await _bash(room, "echo $PATH $KEPT; env | grep -E '^(BASH|ENV|LC|LANG|POSIX)'; ls")
+    assert done.output == "/usr/bin:/bin yes\nLC_ALL=C.UTF-8\n"
+
+
+async def test_bytes_that_are_no_text_become_marks_also_across_reads(room: Room) -> None:
+    done = await _bash(room, r"printf '\xe2\x98'; sleep 0.05; printf '\x83 \xff \xe2'")
+    assert done.output == "☃ � �"
+    assert "".join(room.chunks) == "☃ � �"
+
+
+async def test_a_flood_is_kept_at_both_ends_and_streamed_up_to_a_limit(room: Room) -> None:
+    done = await _bash(room, "echo first; yes | head -c 50000000; echo last")
+    assert done.output.startswith("first\ny\n")
+    assert done.output.endswith("y\nlast\n")
+    assert "bytes left out …]" in done.output
+    assert len(done.output.encode()) <= OUTPUT_BYTES_MAX
+    assert done.metadata["truncated"] is True
+    streamed = "".join(room.chunks)
+    assert streamed.endswith(STREAM_STOPPED)
+    assert STREAM_BYTES_MAX <= len(streamed) < STREAM_BYTES_MAX + 100_000
+
+
+async def test_the_loop_goes_on_while_output_floods(room: Room) -> None:
+    turns = 0
+    async with anyio.create_task_group() as tasks:
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await anyio.lowlevel.checkpoint()
+
+        tasks.start_soon(count)
+        await _bash(room, "yes | head -c 20000000")
+        tasks.cancel_scope.cancel()
+    assert turns > 100
+
+
+ESCAPES = {
+    "background": "sleep 1000 & echo $! >pids",
+    "nohup": "nohup sleep 1000 >/dev/null 2>&1 & echo $! >pids",
+    "disown": "sleep 1000 >/dev/null 2>&1 & echo $! >pids; disown",
+    "own session": "setsid sh -c 'echo $$ >pids; exec sleep 1000' >/dev/null 2>&1 &"
+    " until [ -s pids ]; do :; done",
+    "orphan": "(setsid sh -c 'sh -c \"echo \\$\\$ >pids; exec sleep 1000\" & exit'"
+    " >/dev/null 2>&1 &); until [ -s pids ]; do :; done",
+    "bare environment": "env -i setsid sh -c 'echo $$ >pids; exec sleep 1000' &"
+    " until [ -s pids ]; do :; done",
+    "deaf to TERM": "(trap '' TERM; echo $BASHPID >pids; while :; do sleep 1; done) &"
+    " until [ -s pids ]; do :; done",
+    "stopped": "sleep 1000 & echo $! >pids; kill -STOP $!",
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+async def test_a_calls_processes_end_with_the_call(room: Room, name: str) -> None:
+    done = await _bash(room, ESCAPES[name])
+    assert done.status is Status.SUCCESS
+    assert (room.folder / "pids").read_text().strip()
+    assert _alive(room.folder / "pids") == []
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+async def test_all_are_dead_before_a_cancellation_leaves(room: Room, name: str) -> None:
+    prepared = await room.prepare("Bash", command=f"{ESCAPES[name]}; echo ready; sleep 1000")
+    ready = anyio.Event()
+
+    async def chunk(text: str) -> None:
+        if "ready" in text:
+            ready.set()
+
+    with anyio.fail_after(TIME_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(room.tools["Bash"].run, prepared, Live("c1", chunk))
+            await ready.wait()
+            tasks.cancel_scope.cancel()
+    assert _alive(room.folder / "pids") == []
+    assert _children() == []
+
+
+async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
+    prepared = await room.prepare("Bash", command="sleep 1000")
+    for steps in range(12):
+        with anyio.fail_after(TIME_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(room.run, prepared)
+                for _ in range(steps):
+                    await anyio.lowlevel.checkpoint()
+                tasks.cancel_scope.cancel()
+        assert _children() == []
+
+
+async def test_without_waiting_the_group_is_killed_at_once(room: Room) -> None:
+    tree = CallTree((_shell(room), "-c", "sleep 1000 & sleep 1000"), room.place.workspace, {})
+    tree.kill_now()
+    assert tree.reap() == -signal.SIGKILL
+
+
+async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
+    os.mkfifo(room.folder / "gate")
+    results: list[ToolOutput] = []
+
+    async def first() -> None:
+        results.append(await _bash(room, "setsid sleep 1000 & read line <gate; echo $line"))
+
+    with anyio.fail_after(TIME_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(first)
+            await _bash(room, "setsid sleep 1000 & echo open >gate")
+    assert results[0].output == "open\n"
+
+
+async def test_a_process_of_another_room_survives_the_sweep(room: Room) -> None:
+    async with await anyio.open_process(["sleep", "1000"], start_new_session=True) as other:
+        await _bash(room, "setsid sleep 1000 & true")
+        assert other.returncode is None
+        other.kill()
+
+
+async def test_a_slow_host_loses_nothing(room: Room) -> None:
+    release = anyio.Event()
+    seen: list[str] = []
+
+    async def chunk(text: str) -> None:
+        seen.append(text)
+        await release.wait()
+
+    results: list[ToolOutput] = []
+    prepared = await room.prepare("Bash", command="printf a; sleep 0.1; printf b; exit 4")
+
+    async def run() -> None:
+        results.append(await room.tools["Bash"].run(prepared, Live("c1", chunk)))
+
+    with anyio.fail_after(TIME_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            while psutil.Process().children() or not seen:
+                await anyio.lowlevel.checkpoint()
+                psutil_zombies = [
+                    child.status() == psutil.STATUS_ZOMBIE for child in psutil.Process().children()
+                ]
+                if seen and psutil_zombies and all(psutil_zombies):
+                    break  # the shell has ended while the host was not reading
+            release.set()
+    assert results[0].output == "ab\n[exit code 4]"
+    assert "".join(seen) == "ab"
+
+
+async def test_a_host_that_is_gone_ends_the_call_with_its_own_error(room: Room) -> None:
+    async def chunk(text: str) -> None:
+        raise HostGoneError(text)
+
+    prepared = await room.prepare("Bash", command="echo x; sleep 1000")
+    with anyio.fail_after(TIME_S), pytest.raises(HostGoneError):
+        await room.tools["Bash"].run(prepared, Live("c1", chunk))
+    assert _children() == []
+
+
+@pytest.mark.parametrize("command", [" \n\t", "a\0b", "x" * 200_000])
+async def test_a_text_that_cannot_run_is_refused(room: Room, command: str) -> None:
+    with pytest.raises(ToolError):
+        await room.prepare("Bash", command=command)
+
+
+async def test_the_card_shows_the_text_with_nothing_invisible(room: Room) -> None:
+    prepared = await room.prepare("Bash", command="echo a\necho \u202e\x1b[2K b")
+    assert prepared.command == "echo a\necho \u202e\x1b[2K b"
+    assert prepared.touches == ()
+    assert prepared.description == "Execute: echo a⏎echo ⟨U+202E⟩⟨U+001B⟩[2K b"
+    assert prepared.preview is not None
+    assert prepared.preview.kind == "command"
+    assert prepared.preview.text == "echo a\necho ⟨U+202E⟩⟨U+001B⟩[2K b"
+
+
+async def test_a_missing_bash_or_workspace_is_an_error_in_words(room: Room) -> None:
+    missing = Bash(room.place, None)
+    with pytest.raises(ToolError, match="bash was not found"):
+        await missing.prepare({"command": "true"})
+    prepared = await room.prepare("Bash", command="true")
+    room.folder.rmdir()
+    with pytest.raises(ToolError, match=r"could not be started.*No such file"):
+        await room.run(prepared)
+
+
+async def test_no_descriptor_is_left_open(room: Room) -> None:
+    await _bash(room, "true")
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(3):
+        await _bash(room, "sleep 1000 & echo x")
+    assert len(os.listdir("/dev/fd")) == before
