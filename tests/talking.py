@@ -8,13 +8,12 @@ import json
 import os
 import signal
 import sys
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import anyio
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 PATIENCE_S = 20.0  # far above what anything takes, so that a busy machine fails nothing
 ROOT = Path(__file__).parent.parent
@@ -48,18 +47,21 @@ class Conversation:
         if home is not None:
             home.mkdir(exist_ok=True)
             self._env = {"HOME": str(home), **{k: v for k, v in self._env.items() if k != "HOME"}}
-        self._unread: list[Event] = []
+        self._lines: deque[bytes] = deque()
+        self._rest = b""
+        self._stdout = -1
         self.exit_code: int | None = None
 
     async def __aenter__(self) -> Self:
+        self._stdout, theirs = os.pipe()  # ours, so that a test can really close it
         self.process = await anyio.open_process(
             [sys.executable, "-m", "wcore", *self._flags],
             cwd=self.workspace,
             env=self._env,
+            stdout=theirs,
             stderr=None,
         )
-        assert self.process.stdout
-        self._lines = BufferedByteReceiveStream(self.process.stdout)
+        os.close(theirs)
         return self
 
     async def __aexit__(
@@ -78,6 +80,7 @@ class Conversation:
                 self.process.kill()
             with anyio.CancelScope(shield=True):
                 await self.process.aclose()
+            self.close_stdout()
 
     # --- the host's side ----------------------------------------------------------------------
 
@@ -103,8 +106,15 @@ class Conversation:
     async def next(self) -> Event:
         """Return the next event, whatever it is."""
         with anyio.fail_after(PATIENCE_S):
-            line = await self._lines.receive_until(b"\n", 9 * 1024 * 1024)
-        event: Event = json.loads(line)
+            while not self._lines:
+                await anyio.wait_readable(self._stdout)
+                data = os.read(self._stdout, 1024 * 1024)
+                if not data:
+                    assert not self._rest, "the last line is cut off"
+                    raise anyio.EndOfStream
+                *lines, self._rest = (self._rest + data).split(b"\n")
+                self._lines.extend(lines)
+        event: Event = json.loads(self._lines.popleft())
         assert isinstance(event, dict)
         assert isinstance(event["type"], str)
         self.heard.append(event)
@@ -151,10 +161,16 @@ class Conversation:
             try:
                 while True:
                     await self.next()
-            except (anyio.EndOfStream, anyio.IncompleteRead, anyio.ClosedResourceError):
+            except anyio.EndOfStream:
                 pass
             self.exit_code = await self.process.wait()
         return self.exit_code
+
+    def close_stdout(self) -> None:
+        """Go away as a reader."""
+        if self._stdout >= 0:
+            os.close(self._stdout)
+            self._stdout = -1
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

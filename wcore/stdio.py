@@ -10,6 +10,7 @@ terminal is written from a thread. The descriptors stay in blocking mode, becaus
 file descriptions belong to the host as well.
 """
 
+import fcntl
 import os
 import select
 import stat
@@ -22,6 +23,7 @@ from anyio.lowlevel import checkpoint
 from wcore.errors import ConfigError, HostGoneError
 from wcore.protocol.lines import LineSplitter, Overlong
 
+FIRST_PRIVATE_FD: Final = 3  # never 0 to 2, not even where one of them was closed
 READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
 QUEUE_BYTES_MAX: Final = 1024 * 1024  # then whoever sends waits for the host to read
 PIECE_BYTES: Final = select.PIPE_BUF  # POSIX: a pipe that polls writable takes this much
@@ -35,22 +37,22 @@ def claim() -> tuple[int, int]:
     Raises:
         ConfigError: fd 1 is closed, so there is nobody to talk to.
     """
-    null = os.open(os.devnull, os.O_RDWR)
     try:
-        out_fd = os.dup(1)
+        out_fd = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD)
     except OSError as error:
         raise ConfigError("stdout is closed: events have nowhere to go") from error
+    null = os.open(os.devnull, os.O_RDWR)
     try:
-        in_fd = os.dup(0)
+        in_fd = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD)
     except OSError:
-        in_fd = os.dup(null)
+        in_fd = fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD)
     os.dup2(null, 0)
     try:
         os.dup2(2, 1)
     except OSError:  # stderr is closed: a stray print must still not reach anything of ours
         os.dup2(null, 1)
         os.dup2(null, 2)
-    if null > 2:
+    if null >= FIRST_PRIVATE_FD:
         os.close(null)
     return in_fd, out_fd
 

@@ -30,8 +30,9 @@ def main() -> NoReturn:
         code = EXIT_INTERRUPTED
     except SystemExit as done:  # --help and --version, and nothing else
         code = int(done.code or 0)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # closed by the host, or never open
+            stream.flush()
     os._exit(code)
 
 
@@ -62,7 +63,8 @@ def _tell(out_fd: int, code: Code, message: str) -> None:
     """Tell the host in one event why we end, and a person on stderr."""
     from wcore.protocol import codec, events  # noqa: PLC0415 - needed on this path only
 
-    sys.stderr.write(f"wcore: {message}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"wcore: {message}\n")
     problem = events.Problem(code=code, message=message)
     with suppress(OSError):  # nobody listens; the exit code still says it
         os.write(out_fd, codec.encode(events.Error(error=problem)))
