@@ -90,7 +90,7 @@ def _search(place: Place, plan: Search) -> ToolOutput:
         found = _Found(root, plan.pattern)
         names = heapq.nsmallest(RESULTS_MAX, found)
         root.require_same()
-    names = [name for name in names if root.within(name)]
+    names = [name for name in names if root.holds(name)]
     notes = left_out(found.protected)
     if found.count > len(names):
         notes.append(f"{len(names)} of {found.count} files shown; narrow the pattern")

@@ -162,7 +162,6 @@ class Fallback:
         code, message = await run_helper(helper, records.feed)
         if code:
             raise ToolError(f"the search failed: {message.strip()[-MESSAGE_CHARS_MAX:]}")
-        self.hits.files = len({hit.path for hit in self.hits.hits})
 
     def _take(self, names: Sequence[str], record: bytes) -> bool:
         hit = cast("dict[str, str | int | None]", from_json(record))

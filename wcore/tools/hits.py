@@ -37,7 +37,6 @@ class Hits:
     """Everything found, in order of files and lines."""
 
     hits: list[Hit] = field(default_factory=list[Hit])
-    files: int = 0
     protected: int = 0
     overlong: int = 0
     matches: int = 0
@@ -91,7 +90,7 @@ def laid_out(root: Root, hits: Sequence[Hit], *, context: bool) -> str:
     lines: list[str] = []
     last: tuple[str, int] | None = None
     for hit in hits:
-        if not root.within(hit.path):
+        if not root.holds(hit.path):
             continue
         if context and last is not None and last != (hit.path, hit.line - 1):
             lines.append("--\n")

@@ -15,6 +15,7 @@ from wcore.tools import Place
 from wcore.visible import visible_line
 from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args
 
+PATH_CHARS_MAX: Final = 4096  # what the kernel takes; resolving a longer one costs its square
 SHOWN_CHARS_MAX: Final = 400  # a path in an error message
 # Passing through a folder needs no right to list it; O_PATH asks for none (Linux).
 _FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -194,6 +195,8 @@ def kind_of(mode: int) -> str:
 def _absolute(place: Place, given: str) -> str:
     if not given or "\0" in given:
         raise ToolError("the path is empty or contains a NUL character")
+    if len(given) > PATH_CHARS_MAX:
+        raise ToolError(f"the path is longer than {PATH_CHARS_MAX} characters")
     if given == "~" or given.startswith("~/"):
         return place.home + given[1:]
     return os.path.join(place.workspace, given)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
+from anyio import from_thread, to_thread
 from pydantic_core import from_json
 
 from wcore.errors import ToolError
@@ -43,11 +44,21 @@ class Ripgrep:
             "--files-with-matches", self._case, "--", self._query.pattern, "./"
         )
         everything = await self._names("--files", "./")
-        hidden, wanted = self._root.hidden, self._query.wanted
-        self.hits.protected = sum(1 for name in everything if hidden(name) and wanted(name))
-        names = sorted(name for name in matching if wanted(name) and not hidden(name))
-        self.hits.files = len(names)
-        await self.files(names)
+        await self.files(await to_thread.run_sync(self._chosen, matching, everything))
+
+    def _chosen(self, matching: Sequence[str], everything: Sequence[str]) -> list[str]:
+        """Count the protected files among everything; return what may be looked into, sorted."""
+        protected = {name for name in filter(self._query.wanted, everything) if self._hidden(name)}
+        self.hits.protected = len(protected)
+        return sorted(
+            name
+            for name in filter(self._query.wanted, matching)
+            if name not in protected and not self._hidden(name)
+        )
+
+    def _hidden(self, name: str) -> bool:
+        from_thread.check_cancelled()
+        return self._root.hidden(name)
 
     async def files(self, names: Sequence[str]) -> None:
         """Search these files, in this order, until there are enough hits."""

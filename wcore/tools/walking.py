@@ -10,7 +10,7 @@ from anyio import from_thread
 
 from wcore.errors import ToolError
 from wcore.tools import Place
-from wcore.tools.paths import inside, kind_of, named, open_folder
+from wcore.tools.paths import kind_of, named, open_folder
 from wcore.visible import visible_line
 
 NAME_CHARS_MAX: Final = 4096
@@ -27,7 +27,8 @@ class Root:
         self._hidden: Callable[[str], bool] = (
             place.hidden if not place.hidden(path) else lambda _: False
         )
-        self._folders: dict[str, bool] = {}
+        self._prefix = path.rstrip("/") + "/"
+        self._honest: dict[str, bool] = {}
 
     def _look(self) -> tuple[int, int]:
         with open_folder(self.path) as handle:
@@ -45,19 +46,18 @@ class Root:
 
     def full(self, relative: str) -> str:
         """Return the absolute path of a result."""
-        return os.path.join(self.path, relative)
+        return self._prefix + relative
 
     def hidden(self, relative: str) -> bool:
         """Tell whether a result is a protected file."""
         return self._hidden(self.full(relative))
 
-    def within(self, relative: str) -> bool:
-        """Tell whether the folder of a result still lies where it seems to lie."""
-        folder = os.path.dirname(self.full(relative))
-        if folder not in self._folders:
-            real = os.path.realpath(folder)
-            self._folders[folder] = real == folder and inside(self.path, real)
-        return self._folders[folder]
+    def holds(self, relative: str) -> bool:
+        """Tell whether a result is a plain file and still lies where it seems to lie."""
+        path = self.full(relative)
+        if path not in self._honest:
+            self._honest[path] = is_file(path) and os.path.realpath(path) == path
+        return self._honest[path]
 
 
 def walk(root: str, *, depth_max: int | None = None) -> Iterator[str]:

@@ -264,12 +264,16 @@ def test_a_root_that_is_exchanged_during_a_search_is_noticed(room: Room) -> None
         root.require_same()
 
 
-def test_a_result_whose_folder_became_a_link_is_left_out(room: Room) -> None:
+def test_a_result_that_became_a_link_or_lies_behind_one_is_left_out(room: Room) -> None:
     room.put("real/a")
+    (room.home / "a").write_text("")
     (room.folder / "link").symlink_to(room.home)
+    (room.folder / "b").symlink_to(room.home / "a")
     root = Root(room.place, str(room.folder))
-    assert root.within("real/a")
-    assert not root.within("link/a")
+    assert root.holds("real/a")
+    assert not root.holds("link/a")
+    assert not root.holds("b")
+    assert not root.holds("gone")
 
 
 def test_the_worker_runs_isolated(room: Room) -> None:
