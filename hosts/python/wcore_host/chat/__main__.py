@@ -3,10 +3,11 @@
 import os
 import signal
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Final
 
 import anyio
+from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from wcore_host.chat import options
@@ -34,8 +35,7 @@ def main() -> int:
     screen = Screen(sys.stdout, tty=tty, colour=tty and not os.environ.get("NO_COLOR"))
     reader = Keyboard(0, 1) if tty else LineReader(0)
     try:
-        with reader.taken() if isinstance(reader, Keyboard) else nullcontext():
-            return anyio.run(_chat, chosen, screen, reader)
+        return anyio.run(_chat, chosen, screen, reader)
     except EngineStartError as error:
         print(f"wcore-chat: the engine does not start: {visible(str(error))}", file=sys.stderr)
         return EXIT_ENGINE
@@ -44,28 +44,29 @@ def main() -> int:
 
 
 async def _chat(chosen: Options, screen: Screen, reader: Keyboard | LineReader) -> int:
-    async with connect(chosen.command, attended=True) as engine:
-        await _greet(engine, chosen, screen)
-        keyboard = isinstance(reader, Keyboard)
-        chat = Chat(engine, screen, keyboard=keyboard, drop_typed=reader.drop_typed)
-        await chat.begin(chosen.prompt)
-        send, receive = anyio.create_memory_object_stream[Item](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_hear_engine, engine, send)
-            tasks.start_soon(_hear_signals, send)
-            if isinstance(reader, Keyboard):
-                tasks.start_soon(_hear_keys, reader, send)
-                tasks.start_soon(_tick, chat, send)
-            else:
-                tasks.start_soon(_hear_lines, reader, chat, send)
-            with receive, send:
-                await _converse(chat, receive)
-            tasks.cancel_scope.cancel()
-        return EXIT_ENGINE if chat.exit_code is None else chat.exit_code
+    keyboard = isinstance(reader, Keyboard)
+    send, receive = anyio.create_memory_object_stream[Item](0)
+    with send, receive:
+        async with connect(chosen.command, attended=True) as engine:
+            chat = Chat(engine, screen, keyboard=keyboard, drop_typed=reader.drop_typed)
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(_hear_signals, send)  # before the terminal is taken
+                with reader.taken() if isinstance(reader, Keyboard) else nullcontext():
+                    await _greet(engine, chosen, screen)
+                    tasks.start_soon(_hear_engine, engine, send)
+                    if isinstance(reader, Keyboard):
+                        tasks.start_soon(_hear_keys, reader, send)
+                        tasks.start_soon(_tick, chat, send)
+                    else:
+                        tasks.start_soon(_hear_lines, reader, chat, send)
+                    await _converse(chat, chosen.prompt, receive)
+                tasks.cancel_scope.cancel()
+    return EXIT_ENGINE if chat.exit_code is None else chat.exit_code
 
 
-async def _converse(chat: Chat, items: MemoryObjectReceiveStream[Item]) -> None:
+async def _converse(chat: Chat, prompt: str, items: MemoryObjectReceiveStream[Item]) -> None:
     try:
+        await chat.begin(prompt)
         while chat.exit_code is None:
             await chat.take(await items.receive())
     except BrokenPipeError:  # nobody reads us any more
@@ -74,17 +75,16 @@ async def _converse(chat: Chat, items: MemoryObjectReceiveStream[Item]) -> None:
 
 async def _greet(engine: Engine, chosen: Options, screen: Screen) -> None:
     """Say who we talk to and what runs unasked; choose a careful mode if nobody chose one."""
-    ready = engine.ready
-    model = visible_line(ready.capabilities.current_model, 60)
-    name = f"engine {visible_line(ready.version, 30)}" + (f", model {model}" if model else "")
-    mode = ready.capabilities.current_mode
-    if not chosen.has_mode and START_MODE in ready.capabilities.modes:
-        await engine.set_mode(START_MODE)
-        mode = START_MODE
+    if not chosen.has_mode and START_MODE in engine.capabilities.modes:
+        with suppress(EngineExitedError):  # that is told when the conversation begins
+            await engine.set_mode(START_MODE)
+            await engine.ping()  # answered in order: now the mode is what it will be
+    model = visible_line(engine.capabilities.current_model, 60)
+    version = f"engine {visible_line(engine.ready.version, 30)}"
+    screen.line(screen.style.dim(version + (f", model {model}" if model else "")))
+    mode = engine.capabilities.current_mode
+    rest = "" if mode in ("default", "force") else ", everything else asks first"
     meaning = MODES.get(mode, "see /mode")
-    rest = "" if mode == "force" else ", everything else asks first"
-    rest = "" if mode == "default" else rest
-    screen.line(screen.style.dim(name))
     screen.line(f"Mode {visible_line(mode, 30)}: {meaning}{rest}. /help says more.")
 
 
@@ -119,8 +119,9 @@ async def _hear_lines(reader: LineReader, chat: Chat, send: Send) -> None:
             return
 
 
-async def _hear_signals(send: Send) -> None:
+async def _hear_signals(send: Send, *, task_status: TaskStatus[None]) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        task_status.started()
         async for number in signals:
             known = Key.INTERRUPT if number == signal.SIGINT else Signalled(number)
             await send.send(known)

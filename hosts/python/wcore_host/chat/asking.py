@@ -70,18 +70,18 @@ class Asking:
         return [d.request for d in dialogs if d is not None and d.request is not None]
 
     def prompt(self, now: float) -> str:
-        """Return the prompt of the shown question, with the time that is left."""
+        """Return the prompt of the shown question, with the time that is left for it."""
         assert self.current is not None
+        facts: list[str] = []
         deadline = self._deadlines.get(_call_id(self.current))
-        if deadline is None:
-            return f"{self.current.prompt} "
-        left = max(0, round(deadline - now))
-        return f"{self.current.prompt} ({left // 60}:{left % 60:02}) "
-
-    @property
-    def waiting(self) -> int:
-        """How many questions wait behind the shown one."""
-        return len(self._waiting)
+        if deadline is not None:
+            left = max(0, round(deadline - now))
+            facts.append(f"{left // 60}:{left % 60:02}")
+        if self._waiting:
+            facts.append(f"{len(self._waiting)} more after this")
+        return (
+            f"{self.current.prompt} ({', '.join(facts)}) " if facts else self.current.prompt + " "
+        )
 
 
 def _call_id(dialog: Dialog) -> str:

@@ -5,10 +5,10 @@ visible, and every row begins with our own bar: no text can step out of its card
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from wcore_host.chat.style import Style, fold, wrap
+from wcore_host.chat.style import Style, diff_colour, fold, wrap
 from wcore_host.events import JsonObject, ToolRequest, Why
 from wcore_host.visible import cells, visible, visible_line
 
@@ -76,20 +76,8 @@ def _body(request: ToolRequest, width: int, style: Style, *, whole: bool) -> Ite
 
 def _text(text: str, is_diff: bool, width: int, style: Style) -> Iterator[str]:  # noqa: FBT001
     for line in visible(text.removesuffix("\n").expandtabs(4)).split("\n"):
-        colour = _diff_colour(line, style) if is_diff else str
-        yield from (colour(row) for row in wrap(line, width))
-
-
-def _diff_colour(line: str, style: Style) -> Callable[[str], str]:
-    match line[:1]:
-        case "+":
-            return style.green
-        case "-":
-            return style.red
-        case "@":
-            return style.cyan
-        case _:
-            return str
+        for row in wrap(line, width):
+            yield diff_colour(row, style, line) if is_diff else row
 
 
 def _command(command: str, span: tuple[int, int] | None, width: int, style: Style) -> Iterator[str]:

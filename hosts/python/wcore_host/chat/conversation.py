@@ -94,8 +94,9 @@ class Chat:
     async def begin(self, prompt: str = "") -> None:
         """Start the conversation, with a first message if there is one."""
         if prompt:
-            await self._say(prompt)
-        self._look()
+            await self.take(Line(prompt))
+        else:
+            self._look()
 
     async def take(self, item: Item) -> None:
         """Take the next thing that happens; `exit_code` is set when it was the last."""
@@ -329,7 +330,7 @@ class Chat:
         self._draw_live(now)
         if self._turn or self._asking.current is not None:
             self.awake.set()
-        else:
+        elif self.awake.is_set():
             self.awake = anyio.Event()
         self._want_line(dialog is not None)
 

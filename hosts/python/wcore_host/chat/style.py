@@ -38,6 +38,19 @@ class Style:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
 
 
+def diff_colour(row: str, style: Style, line: str = "") -> str:
+    """Return one row of a diff in its colour; `line` is the whole line of a wrapped row."""
+    match (line or row)[:1]:
+        case "+":
+            return style.green(row)
+        case "-":
+            return style.red(row)
+        case "@":
+            return style.cyan(row)
+        case _:
+            return row
+
+
 def wrap(text: str, width: int) -> Iterator[str]:
     """Cut one line into rows of at most `width` columns; a prefix of ours then fits each row."""
     row, used = "", 0

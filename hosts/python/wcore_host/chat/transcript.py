@@ -5,7 +5,7 @@ from typing import Final
 
 from wcore_host import events
 from wcore_host.chat.screen import Screen
-from wcore_host.chat.style import fold
+from wcore_host.chat.style import Style, diff_colour, fold
 from wcore_host.events import Event
 from wcore_host.visible import visible, visible_line
 
@@ -20,6 +20,7 @@ class Transcript:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._names: dict[str, str] = {}  # what an open call is called, by call_id
+        self._asked: set[str] = set()  # calls whose card was shown
         self._speaking = ""  # what the unfinished line is: text or thinking
         self.last_output = ""
 
@@ -28,6 +29,8 @@ class Transcript:
         match event:
             case events.ToolRequest() | events.CallAnnounced():
                 self._names[event.call_id] = _name(event.tool, event.agent)
+                if isinstance(event, events.ToolRequest):
+                    self._asked.add(event.call_id)
             case _:
                 pass
 
@@ -87,18 +90,22 @@ class Transcript:
         good = event.status == "success"
         self.say(style.green(f"✓ {name}") if good else style.red(f"✗ {name}"))
         self.last_output = event.output
+        if good and event.call_id in self._asked and event.output_type == "diff":
+            return  # the card has shown this very diff
         text = visible(event.output[:OUTPUT_CHARS].replace("\r\n", "\n").rstrip("\n"))
         rows = text.split("\n") if text else []
         if len(event.output) > OUTPUT_CHARS:
             more = event.output.count("\n", OUTPUT_CHARS)
             rows = [*rows[: OUTPUT_ROWS - 1], f"… {more + 1} more lines; /last shows them"]
+        paint = diff_colour if event.output_type == "diff" else _as_it_is
         for row in fold(rows, OUTPUT_ROWS, "/last shows them"):
-            self.say("  " + (row if good else style.red(row)))
+            self.say("  " + (paint(row, style) if good else style.red(row)))
 
     def _ended(self, event: events.StreamEnd) -> None:
         if self._screen.is_mid_line:
             self.say("")
         self._names.clear()
+        self._asked.clear()
         if event.finish_reason not in ("", "stop"):
             self.note(f"the turn ended early: {event.finish_reason}")
         if event.denied_unasked:
@@ -119,5 +126,9 @@ def _name(tool: events.Tool, agent: tuple[str, ...]) -> str:
     name = visible_line(tool.name, 60)
     about = visible_line(tool.description.removeprefix("Execute: "), DESCRIPTION_CHARS)
     by = "/".join(visible_line(part, 40) for part in agent)
-    text = about if about.startswith(f"{name} ") else f"{name} {about}".rstrip()
+    text = about if about.startswith(name) else f"{name} {about}".rstrip()
     return f"{text}  ({by})" if by else text
+
+
+def _as_it_is(row: str, _style: Style) -> str:
+    return row

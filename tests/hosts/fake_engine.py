@@ -1,0 +1,147 @@
+"""An engine that does what a real one must never do; `sys.argv[1]` says what."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+MODES = ["default", "read_only", "auto_edit", "force"]
+FLOOD_LINES, FLOOD_CHARS = 48, 1024 * 1024  # three times what the host's inbox holds
+
+
+def say(**event: object) -> None:
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def ready(**flags: object) -> None:
+    base = {"tool_approval": True, "modes": MODES, "current_mode": "default"}
+    say(type="ready", version="0", session_id="s", capabilities={**base, **flags}, new_field=1)
+
+
+def hear() -> dict[str, object]:
+    line = sys.stdin.readline()
+    return json.loads(line) if line else sys.exit(0)
+
+
+def start_turn() -> str:
+    said = hear()
+    while said["type"] != "message":
+        if said["type"] == "ping":
+            say(type="pong")
+        said = hear()
+    say(type="stream_start", msg_id=said["msg_id"])
+    return str(said["msg_id"])
+
+
+def ask(msg_id: str, call_id: str) -> None:
+    tool = {"name": "Bash", "category": "exec", "args": {"command": call_id}, "description": ""}
+    say(type="tool_request", msg_id=msg_id, call_id=call_id, tool=tool, expires_in_s=60)
+
+
+def strange() -> None:
+    ready()
+    sys.stdout.write('not json\n[1]\n{"type":7}\n{"type":"text_delta"}\n\n\xff\n')
+    sys.stdout.buffer.write(b'{"type":"info","message":"\xff"}\n' + b"[" * 100_000 + b"\n")
+    sys.stdout.flush()
+    say(type="invented_tomorrow", x=1)
+    msg_id = start_turn()
+    say(type="text_delta", msg_id=msg_id, text="still here", colour="blue")
+    say(type="stream_end", msg_id=msg_id)
+    hear()
+
+
+def crash() -> None:
+    ready()
+    msg_id = start_turn()
+    say(type="text_delta", msg_id=msg_id, text="about to")
+    sys.stderr.write("first\nTraceback: the reason\n")
+    os._exit(7)
+
+
+def crash_at_card() -> None:
+    ready()
+    ask(start_turn(), "c1")
+    hear()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_early() -> None:
+    sys.stderr.write("no such flag\n")
+    sys.exit(3)
+
+
+def refuse_start() -> None:
+    say(type="error", error={"code": "init_failed", "message": "no key", "retryable": False})
+    sys.exit(1)
+
+
+def never_ready() -> None:
+    hear()
+
+
+def flood() -> None:
+    """Writes much more than fits anywhere before it reads anything."""
+    ready(introspection=True)
+    for _ in range(FLOOD_LINES):
+        say(type="info", msg_id="", message="x" * FLOOD_CHARS)
+    while True:
+        said = hear()
+        if said["type"] == "list_pending":
+            say(
+                type="command_result",
+                command="list_pending",
+                ok=True,
+                calls=[],
+                request_id=said["request_id"],
+            )
+
+
+def overlong() -> None:
+    ready()
+    sys.stdout.write("x" * (9 * 1024 * 1024) + "\n")
+    say(type="info", msg_id="", message="after")
+    hear()
+
+
+def talkative_log() -> None:
+    sys.stderr.write("noise\n" * 200_000)
+    sys.stderr.flush()
+    ready()
+    hear()
+
+
+def immortal() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ready()
+    while True:
+        time.sleep(3600)
+
+
+def two_turns() -> None:
+    """Asks two calls; the first is settled by the engine as soon as a ping comes."""
+    ready(call_settled=True)
+    msg_id = start_turn()
+    ask(msg_id, "c1")
+    ask(msg_id, "c2")
+    while (said := hear())["type"] != "ping":
+        say(type="info", msg_id="", message=f"heard {json.dumps(said, sort_keys=True)}")
+    say(type="call_settled", msg_id=msg_id, call_id="c1", outcome="expired", by="timeout")
+    say(type="pong")
+    while True:
+        say(type="info", msg_id="", message=f"heard {json.dumps(hear(), sort_keys=True)}")
+
+
+def baseline() -> None:
+    """Knows no capability of ours; echoes every answer as text."""
+    ready()
+    msg_id = start_turn()
+    ask(msg_id, "c1")
+    say(type="text_delta", msg_id=msg_id, text=json.dumps(hear(), sort_keys=True))
+    say(type="stream_end", msg_id=msg_id)
+    hear()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
