@@ -1,0 +1,186 @@
+"""Secrets never leave, in whatever pieces they come.
+
+What holds: neither `strip` nor a stripper's whole output contains a live secret; text without
+secrets comes out unchanged; and pieces give what the whole gives.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from wcore.approval.redaction import MARKER, SECRET_CHARS_MIN, Secrets, StreamStripper
+
+KEY = "sk-live-0123456789"
+# A small alphabet makes overlaps and prefixes likely; none of it is in the marker.
+LETTERS = st.sampled_from("abc")
+SECRETS = st.lists(st.text(LETTERS, min_size=SECRET_CHARS_MIN, max_size=12), min_size=1, max_size=4)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> tuple[list[str], str]:
+    """Return secrets and a text that is full of them, of their parts and of other text."""
+    secrets = draw(SECRETS)
+    parts = st.sampled_from(secrets).flatmap(
+        lambda s: st.sampled_from([s, s, s[:-1], s[1:], s[: len(s) // 2], s[len(s) // 2 :]])
+    )
+    pieces = draw(
+        st.lists(st.one_of(parts, st.text(LETTERS, max_size=4), st.just("\n")), max_size=8)
+    )
+    return secrets, "".join(pieces)
+
+
+def live(values: Iterable[str]) -> Secrets:
+    secrets = Secrets()
+    for value in values:
+        secrets.add(value)
+    return secrets
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    """Return `text` in pieces, cut at `places` (modulo its length)."""
+    ends = sorted({place % (len(text) + 1) for place in places} | {len(text)})
+    return [text[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def streamed(secrets: Secrets, pieces: Iterable[str]) -> str:
+    stripper = StreamStripper(secrets)
+    return "".join([*(stripper.feed(piece) for piece in pieces), stripper.finish()])
+
+
+CUTS = st.lists(st.integers(min_value=0, max_value=200), max_size=8)
+
+
+@given(texts())
+def test_stripped_text_holds_no_secret(given_texts: tuple[list[str], str]) -> None:
+    values, text = given_texts
+    shown = live(values).strip(text)
+    assert not [value for value in values if value in shown]
+
+
+@given(texts(), CUTS)
+def test_no_cutting_into_pieces_shows_a_secret(
+    given_texts: tuple[list[str], str], places: list[int]
+) -> None:
+    values, text = given_texts
+    shown = streamed(live(values), cut(text, places))
+    assert not [value for value in values if value in shown]
+
+
+@given(texts(), CUTS)
+@example((["abcabcab", "abcabcabccca"], "abcabcabccca"), [8])
+@example((["aaaabbbb", "bbbbccccaaaa"], "aaaabbbbccccaaaa"), [8])
+def test_pieces_give_what_the_whole_gives(
+    given_texts: tuple[list[str], str], places: list[int]
+) -> None:
+    values, text = given_texts
+    assert streamed(live(values), cut(text, places)) == live(values).strip(text)
+
+
+@given(st.text(), CUTS)
+def test_text_without_secrets_comes_out_unchanged(text: str, places: list[int]) -> None:
+    secrets = live([KEY])
+    if KEY not in text:
+        assert secrets.strip(text) == text
+        assert streamed(secrets, cut(text, places)) == text
+
+
+def test_one_character_at_a_time_shows_no_secret_and_loses_nothing() -> None:
+    text = f"before {KEY} between {KEY[:-1]} and {KEY}{KEY} after {KEY[:5]}"
+    expected = f"before {MARKER} between {KEY[:-1]} and {MARKER}{MARKER} after {KEY[:5]}"
+    assert streamed(live([KEY]), text) == expected
+
+
+@given(texts(), CUTS)
+def test_less_than_one_secret_is_held_back(
+    given_texts: tuple[list[str], str], places: list[int]
+) -> None:
+    values, text = given_texts
+    values = values[:1]
+    stripper = StreamStripper(live(values))
+    fed = shown = 0
+    for piece in cut(text.replace(values[0], ""), places):
+        fed += len(piece)
+        shown += len(stripper.feed(piece))
+        if values[0] not in text.replace(values[0], ""):
+            assert fed - shown < len(values[0])
+
+
+def test_text_that_cannot_be_a_secret_is_shown_at_once() -> None:
+    stripper = StreamStripper(live([KEY]))
+    assert stripper.feed("building...\n") == "building...\n"
+    assert stripper.feed("sk") == ""
+    assert stripper.feed("y is blue\n") == "sky is blue\n"
+    assert stripper.finish() == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (["abcdefgh", "abcdefghIJKL"], "x abcdefghIJKL y"),
+        (["abcdefghIJKL", "abcdefgh"], "x abcdefghIJKL y"),
+        (["efghIJKL", "abcdefghIJKL"], "x abcdefghIJKL y"),
+        (["defghIJK", "abcdefghIJKL"], "x abcdefghIJKL y"),
+    ],
+)
+def test_of_a_secret_inside_another_nothing_is_left_over(values: list[str], text: str) -> None:
+    assert live(values).strip(text) == f"x {MARKER} y"
+    for at in range(len(text) + 1):
+        assert streamed(live(values), [text[:at], text[at:]]) == f"x {MARKER} y", at
+
+
+def test_secrets_that_overlap_are_both_gone() -> None:
+    secrets = live(["abcdefgh", "efghIJKLMN"])
+    for at in range(15):
+        text = "abcdefghIJKLMN"
+        shown = streamed(secrets, [text[:at], text[at:]])
+        assert "IJKL" not in shown, at
+        assert "efgh" not in shown, at
+
+
+@pytest.mark.parametrize("value", ["", " ", "key", "1234567"])
+def test_a_value_too_short_to_be_a_secret_is_ignored(value: str) -> None:
+    text = f"a {value} b key 1234567"
+    secrets = live([value])
+    assert tuple(secrets.values()) == ()
+    assert secrets.strip(text) == text
+    assert streamed(secrets, text) == text
+
+
+def test_the_shortest_secret_is_hidden() -> None:
+    assert len("12345678") == SECRET_CHARS_MIN
+    secrets = live(["12345678"])
+    assert secrets.strip("12345678 1234567") == f"{MARKER} 1234567"
+
+
+def test_a_secret_that_died_is_shown_again_and_the_others_are_not() -> None:
+    secrets = live([KEY, "another-secret", KEY])
+    secrets.discard(KEY)
+    secrets.discard("never-added")
+    assert secrets.strip(f"{KEY} another-secret") == f"{KEY} {MARKER}"
+
+
+def test_a_secret_that_becomes_live_in_the_middle_of_a_stream_is_hidden_from_then_on() -> None:
+    secrets = Secrets()
+    stripper = StreamStripper(secrets)
+    assert stripper.feed("hello ") == "hello "
+    secrets.add(KEY)
+    assert stripper.feed(KEY[:4]) == ""
+    assert stripper.feed(KEY[4:] + "!") == f"{MARKER}!"
+
+
+def test_what_is_held_back_is_stripped_at_the_end_too() -> None:
+    secrets = live(["abcdefgh" + "x" * 8])
+    stripper = StreamStripper(secrets)
+    assert stripper.feed("abcdefgh") == ""
+    secrets.add("abcdefgh")
+    assert stripper.finish() == MARKER
+    assert stripper.finish() == "", "nothing comes twice"
+
+
+def test_a_stripper_can_be_used_again_after_its_end() -> None:
+    stripper = StreamStripper(live([KEY]))
+    stripper.feed(KEY[:6])
+    assert stripper.finish() == KEY[:6]
+    assert stripper.feed(KEY[6:]) == KEY[6:]
