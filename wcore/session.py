@@ -19,7 +19,7 @@ from wcore.approval.manager import ApprovalManager
 from wcore.approval.redaction import Secrets
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
-from wcore.models import Model
+from wcore.models import Model, Tuning
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, gather
@@ -119,6 +119,7 @@ class Session:
         self.settings = settings
         self.tools = tools
         self.model = model
+        self.tuning = Tuning()
         self.ledger = Ledger()
         self.grants = GrantBook()
         self.approvals = ApprovalManager(self.ledger, self.grants, ttl_s=settings.approval_ttl_s)
@@ -179,7 +180,8 @@ class Session:
         """Return what `ready` and `config_changed` announce."""
         return events.Capabilities(
             thinking=self.model.thinks,
-            effort=False,
+            effort=bool(self.model.effort_levels),
+            effort_levels=self.model.effort_levels,
             modes=self.modes,
             current_mode=self.approvals.mode,
             mcp=False,

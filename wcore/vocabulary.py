@@ -271,11 +271,16 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """One model reply. `calls` pairs our call id with the call as the model made it."""
+    """One model reply. `calls` pairs our call id with the call as the model made it.
+
+    `sealed` is the provider's own form of the reply (signed thinking and its place), kept for
+    sending it back; it means something only to the model code that made it.
+    """
 
     text: str
     thinking: str = ""
     calls: tuple[tuple[str, ModelCall], ...] = ()
+    sealed: Json = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from wcore.vocabulary import Message, ModelCall, ToolSpec, Usage
+from wcore.vocabulary import Json, Message, ModelCall, ToolSpec, Usage
 
 
 class Finish(StrEnum):
@@ -20,13 +20,27 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Tuning:
+    """How hard the model is to think; `None` leaves it to the provider."""
+
+    thinking: bool | None = None
+    thinking_budget_tokens: int | None = None
+    effort: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """Everything a model is given for one reply."""
+    """Everything a model is given for one reply.
+
+    A model that is asked again with the same message objects first, and new ones behind them,
+    encodes only what is new.
+    """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
     max_tokens: int | None = None
+    tuning: Tuning = Tuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +66,25 @@ class CallReady:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Words for the host about the reply, not of the model: a retry, a history cut short."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event of a reply. `usage` is what this one reply cost."""
+    """The last event of a reply. `usage` is what this one reply cost.
+
+    `sealed` goes into the history with the reply; see `AssistantMessage.sealed`.
+    """
 
     reason: Finish
     usage: Usage = field(default_factory=Usage)
+    sealed: Json = None
 
 
-Delta: TypeAlias = Text | Thinking | CallReady | Finished
+Delta: TypeAlias = Text | Thinking | CallReady | Notice | Finished
 
 
 class Model(Protocol):
@@ -73,6 +98,15 @@ class Model(Protocol):
     @property
     def thinks(self) -> bool:
         """Whether thinking can be asked for."""
+        ...
+
+    @property
+    def effort_levels(self) -> tuple[str, ...]:
+        """What `Tuning.effort` may be; empty when effort cannot be asked for."""
+        ...
+
+    def warm(self) -> None:
+        """Do what the first request would wait for. Blocks, never fails, may be called twice."""
         ...
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]:

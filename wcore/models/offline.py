@@ -47,6 +47,10 @@ class OfflineModel:
 
     name = "offline"
     thinks = False
+    effort_levels = ()
+
+    def warm(self) -> None:
+        """Nothing to do."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Yield one reply; never fails, whatever the text."""

@@ -40,11 +40,16 @@ ENDED: Final = "(script ended)"
 class ScriptModel:
     """The model named `script:FILE`."""
 
+    effort_levels = ()
+
     def __init__(self, name: str, lines: tuple[Line, ...]) -> None:
         self.name = name
         self.thinks = any(isinstance(i, ThinkingItem) for line in lines for i in line.reply.say)
         self._lines = iter(lines)
         self._ids = count(1)
+
+    def warm(self) -> None:
+        """Nothing to do: the file was read when the model was chosen."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Yield the next reply of the script, or `ENDED` after the last.

@@ -16,11 +16,11 @@ from anyio.lowlevel import checkpoint
 
 from wcore.approval import reasons
 from wcore.errors import Code, ProviderError
-from wcore.models import CallReady, Finish, Finished, Request, Text, Thinking
+from wcore.models import CallReady, Delta, Finish, Finished, Notice, Request, Text, Thinking
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.turn.batch import run_batch
-from wcore.vocabulary import AssistantMessage, By, ModelCall, Usage, UserMessage
+from wcore.vocabulary import AssistantMessage, By, Json, ModelCall, Usage, UserMessage
 
 TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines
 
@@ -116,7 +116,7 @@ class Turn:
             calls = [(self.session.new_call_id(call.model_id), call) for call in reply.calls]
             text, thinking = "".join(reply.text), "".join(reply.thinking)
             if text or thinking or calls:
-                message = AssistantMessage(text, thinking, tuple(calls))
+                message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
                 self.session.remember(self.msg_id, message)
         if reply.finish is None and self.ending is None:
             raise ProviderError("the model's reply broke off")
@@ -129,6 +129,7 @@ class Turn:
             [entry.message for entry in session.history],
             [tool.spec for tool in session.tools.values()],
             session.settings.max_tokens,
+            session.tuning,
         )
         async with aclosing(session.model.stream(request)) as deltas:
             count = 0
@@ -138,7 +139,7 @@ class Turn:
                 if count % DELTAS_PER_BREATH == 0:
                     await checkpoint()
 
-    async def _take(self, delta: Text | Thinking | CallReady | Finished, reply: "_Reply") -> None:
+    async def _take(self, delta: Delta, reply: "_Reply") -> None:
         emit = self.session.emit
         match delta:
             case Text(text):
@@ -151,8 +152,11 @@ class Turn:
                     await emit(events.Thinking(text=piece, msg_id=self.msg_id, subject=subject))
             case CallReady(call):
                 reply.calls.append(call)
-            case Finished(reason, usage):
+            case Notice(text):
+                await self.session.info(text, self.msg_id)
+            case Finished(reason, usage, sealed):
                 reply.finish = reason
+                reply.sealed = sealed
                 self.session.usage += usage
 
 
@@ -164,6 +168,7 @@ class _Reply:
         self.thinking: list[str] = []
         self.calls: list[ModelCall] = []
         self.finish: Finish | None = None
+        self.sealed: Json = None
 
 
 def _pieces(text: str) -> list[str]:
