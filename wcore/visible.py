@@ -7,13 +7,22 @@ space becomes a marker such as `⟨U+202E⟩`; newline and tab stay.
 
 from typing import Final
 
+# Printable by Unicode's word, but drawn as nothing or as a blank: joiners, fillers, selectors.
+_DRAWN_AS_NOTHING: Final = frozenset(
+    [
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+        *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+    ]
+)
+
 
 class _Markers(dict[int, str]):
     """`str.translate` table that learns one code point at a time; at most 0x110000 entries."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        shown = char if char.isprintable() else f"⟨U+{code:04X}⟩"
+        seen = char.isprintable() and code not in _DRAWN_AS_NOTHING
+        shown = char if seen else f"⟨U+{code:04X}⟩"
         self[code] = shown
         return shown
 
@@ -24,12 +33,12 @@ _LINE: Final = _Markers({ord("\n"): "⏎", ord("\t"): "⇥"})
 
 def visible(text: str) -> str:
     """Return `text` with everything invisible marked; lines and tabs are kept."""
-    return text if text.isprintable() else text.translate(_TEXT)
+    return text if text.isascii() and text.isprintable() else text.translate(_TEXT)
 
 
 def visible_line(text: str, chars_max: int) -> str:
     """Return `text` on one line of at most `chars_max` characters, a cut marked by `…`."""
     line = text[: chars_max + 1]
-    if not line.isprintable():
+    if not (line.isascii() and line.isprintable()):
         line = line.translate(_LINE)
     return line if len(line) <= chars_max else line[: chars_max - 1] + "…"

@@ -153,7 +153,8 @@ async def test_an_unknown_scope_is_one_error_and_the_call_stays_parked(talk: Tal
         await host.ready()
         await host.message()
         await host.hear("tool_request")
-        for scope in ("forever", {"always_tool": {}}, 7):
+        unknown: list[object] = ["forever", {"always_tool": {}}, 7]
+        for scope in unknown:
             await host.approve("c1", scope=scope)
             assert (await host.next())["error"]["code"] == "protocol_error"
         assert ran(host) == 0

@@ -190,7 +190,7 @@ async def test_end_of_file_lets_an_allowed_turn_finish(talk: Talk) -> None:
 async def test_a_signal_ends_everything_in_order(
     talk: Talk, number: signal.Signals, state: str
 ) -> None:
-    replies = {
+    replies: dict[str, list[list[object]]] = {
         "idle": [[]],
         "parked": [[PARKED]],
         "running": [[SLEEP]],

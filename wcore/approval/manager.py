@@ -188,16 +188,18 @@ class ApprovalManager:
 
         A failing sweep is logged and the next one comes. Run it in a task group.
         """
+        sleep_s = 0.0
         while True:
             self._nearer = anyio.Event()
-            sleep_s = self._sleep_s(interval_s)
-            self._sweeps_at = self._clock() + sleep_s
             with anyio.move_on_after(sleep_s):
                 await self._nearer.wait()
             try:
                 self.reap_now()
+                sleep_s = self._sleep_s(interval_s)
+                self._sweeps_at = self._clock() + sleep_s
             except Exception:
                 log.exception("sweep.failed")
+                sleep_s = interval_s
 
     def is_auto_approved_cmd(self, tool_name: str, analysis: shell.Analysis) -> bool:
         """Whether prefix grants of this very tool cover the analysed command."""

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import Final
 
 MARKER: Final = "[REDACTED]"
+HELD_CHARS_MAX: Final = 64 * 1024  # a secret that repeats for ever must not be held for ever
+FRAGMENT_CHARS: Final = 12  # 9 hex digits of a token: 92 of its 128 bits stay unknown
 SECRET_CHARS_MIN: Final = 8  # shorter values would blank out ordinary words
 
 
@@ -29,10 +31,41 @@ class Secrets:
             self._values.remove(value)
 
     def strip(self, text: str) -> str:
-        """Return `text` with every live secret replaced by `MARKER`."""
+        """Return `text` with every live secret replaced; overlapping ones by one marker."""
+        pieces: list[str] = []
+        at = 0
+        for start, end in self.spans(text):
+            pieces += [text[at:start], MARKER]
+            at = end
+        return "".join([*pieces, text[at:]])
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where secrets stand in `text`, overlapping places merged, in order."""
+        found: list[tuple[int, int]] = []
         for value in self._values:
-            if value in text:
-                text = text.replace(value, MARKER)
+            at = text.find(value)
+            while at >= 0:
+                found.append((at, at + len(value)))
+                at = text.find(value, at + 1)
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(found):
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return merged
+
+    def strip_cut(self, text: str) -> str:
+        """Return `text`, which may have been cut anywhere, without secrets and their fragments.
+
+        A cut through a secret leaves its beginning or its end; from `FRAGMENT_CHARS` on that is
+        replaced as well, so that what remains is too little to guess the rest.
+        """
+        text = self.strip(text)
+        for value in self._values:
+            if len(value) >= 2 * FRAGMENT_CHARS:
+                text = _without_beginnings(text, value)
+                text = _without_beginnings(text[::-1], value[::-1], MARKER[::-1])[::-1]
         return text
 
     def held_back(self, text: str) -> int:
@@ -44,7 +77,7 @@ class Secrets:
 
 
 class StreamStripper:
-    """Strips secrets from text that arrives in pieces. Holds less than one secret of text."""
+    """Strips secrets from text that arrives in pieces; holds back what may still become one."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -52,15 +85,31 @@ class StreamStripper:
 
     def feed(self, piece: str) -> str:
         """Return what is safe to show now."""
-        text = self._secrets.strip(self._rest + piece)
-        keep = self._secrets.held_back(text)
-        self._rest = text[len(text) - keep :]
-        return text[: len(text) - keep]
+        text = self._rest + piece
+        safe = len(text) - self._secrets.held_back(text)
+        for start, end in reversed(self._secrets.spans(text)):
+            if end > safe and len(text) - start <= HELD_CHARS_MAX:
+                safe = min(safe, start)  # what follows may belong to a longer secret
+        self._rest = text[safe:]
+        return self._secrets.strip(text[:safe])
 
     def finish(self) -> str:
         """Return what was held back and turned out to be no secret."""
         rest, self._rest = self._rest, ""
         return self._secrets.strip(rest)
+
+
+def _without_beginnings(text: str, value: str, marker: str = MARKER) -> str:
+    """Replace every run of `text` that is a beginning of `value` and long enough to matter."""
+    pieces: list[str] = []
+    at = 0
+    while (found := text.find(value[:FRAGMENT_CHARS], at)) >= 0:
+        end = found + FRAGMENT_CHARS
+        while end < len(text) and end - found < len(value) and text[end] == value[end - found]:
+            end += 1
+        pieces += [text[at:found], marker]
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _overlap(text: str, secret: str) -> int:

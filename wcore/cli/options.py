@@ -111,14 +111,14 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"wcore {__version__}")
-    _add_model_options(parser.add_argument_group("model"))
-    _add_approval_options(parser.add_argument_group("approvals"))
-    _add_session_options(parser.add_argument_group("session"))
+    _add_model_options(parser)
+    _add_approval_options(parser)
+    _add_session_options(parser)
     return parser
 
 
-def _add_model_options(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("model").add_argument
     add("--provider", metavar="NAME", help="offline or script; found from --model if absent")
     add("--model", metavar="NAME", help="offline, or script:FILE")
     add("--base-url", metavar="URL", help="accepted for hosts that send it; no provider uses it")
@@ -127,8 +127,8 @@ def _add_model_options(group: argparse._ArgumentGroup) -> None:
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
 
 
-def _add_approval_options(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+def _add_approval_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("approvals").add_argument
     add("--mode", type=_mode, metavar="MODE", help="default, read_only, auto_edit or force")
     for alias in ("--force", "--auto-approve", "--dangerously-skip-permissions"):
         same = "mode force: nothing asks, except questions" if alias == "--force" else "as --force"
@@ -146,8 +146,8 @@ def _add_approval_options(group: argparse._ArgumentGroup) -> None:
     add("--max-writes", type=_count, metavar="N", help="file changes a turn may make")
 
 
-def _add_session_options(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+def _add_session_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("session").add_argument
     add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
     add("--session-id", type=_identifier, metavar="ID", help="name this session")
     add("--resume", type=_identifier, metavar="ID", help="continue a stored session")

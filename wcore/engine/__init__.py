@@ -91,7 +91,7 @@ class Engine:
                 except HostError as error:  # too late, twice, or never asked
                     await self._session.info(str(error))
 
-    async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901 - the table of contents
+    async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
         session = self._session
         match command:
             case said.Ping():

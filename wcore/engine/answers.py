@@ -4,6 +4,8 @@ An answer that comes too late, twice, or to a call never asked raises `UnknownCa
 the engine reports as one `info`.
 """
 
+import logging
+
 from anyio.abc import TaskGroup
 
 from wcore.approval import reasons
@@ -17,6 +19,8 @@ from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Card, Session
 from wcore.vocabulary import Args, By, Persist, Prepared, Verdict
+
+log = logging.getLogger("wcore.engine")
 
 REASON_CHARS_MAX = 16 * 1024  # a reason is a sentence; it goes to host, model and history
 
@@ -110,6 +114,10 @@ async def _approve_edited(
         await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
         await session.info(str(error))
+    except Exception:  # a tool that raises must not end the engine
+        log.exception("tool.prepare_failed")
+        text = f"{command.call_id}: changed arguments: internal error, see the log"
+        await session.complain(Code.INTERNAL, text)
     finally:
         entry.editing = False
 
@@ -126,4 +134,7 @@ async def _judge_edited(
     for fact in facts.paths:
         if fact.path not in shown and (fact.protected or not fact.inside):
             raise AnswerRefusedError(f"{command.call_id}: {fact.path} was not on the card")
+    tool = card.request.tool.model_copy(update={"args": edited.args})
+    if not session.fits(card.request.model_copy(update={"tool": tool})):
+        raise AnswerRefusedError(f"{command.call_id}: the changed arguments are too large")
     await _settle(session, command, card, facts, edited)

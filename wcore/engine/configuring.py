@@ -71,7 +71,8 @@ class Configuring:
             session.model = choose_model(None, command.model)
         except ConfigError as error:
             problem = events.Problem(code=Code.CONFIG, message=str(error))
-            return [*found, events.Error(error=problem)]
+            changed = [self._changed()] if self._late_change else []
+            return [*found, events.Error(error=problem), *changed]
         text = f"config applied: model {command.model}"
         return [*found, events.Info(message=text), self._changed()]
 

@@ -12,6 +12,10 @@ from wcore.vocabulary import Access, Category, Prepared, Touch
 _ROUGH_SPLIT = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 
 
+_PARTS = re.compile(r"[=:,@]")  # `--file=.env`, `-v ~/.ssh:/x`, `-d @.env`
+_WITHOUT_QUOTES = str.maketrans("", "", "'\"\\")
+
+
 @dataclass(frozen=True, slots=True)
 class PathFact:
     """One path of a call. `protected` says why it is, `own` means wcore's own files."""
@@ -57,10 +61,11 @@ def _of_shell(text: str, analysis: shell.Analysis | None, places: Places) -> Ite
     if analysis is not None and analysis.reason is None:
         words = [word.value for command in analysis.commands for word in command.words]
     else:
-        words = _ROUGH_SPLIT.split(text[: shell.TEXT_BYTES_MAX])
+        bare = text.translate(_WITHOUT_QUOTES)
+        words = [*_ROUGH_SPLIT.split(text), *_ROUGH_SPLIT.split(bare)]
     seen: set[str] = set()
     for word in words:
-        for name in {word, word.rpartition("=")[2]} - seen:
+        for name in {word, *_PARTS.split(word), word[2:]} - seen:  # `-f.env` too
             seen.add(name)
             fact = _of_word(name, places)
             if fact.protected is not None:

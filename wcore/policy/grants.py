@@ -1,6 +1,6 @@
 """What people have said yes to beyond one call, and whether it covers a call. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -60,7 +60,7 @@ class GrantBook:
     def __len__(self) -> int:
         return len(self._grants)
 
-    def __iter__(self) -> Iterable[Grant]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __iter__(self) -> Iterator[Grant]:
         return iter(tuple(self._grants.values()))
 
     def add(self, grant: Grant) -> Grant:

@@ -85,7 +85,8 @@ def is_within(path: str, folder: str) -> bool:
 
 def is_credential_folder(path: str) -> bool:
     """Whether `path` is a credential folder or lies in one."""
-    return _named(path.casefold(), _FOLDERS_ANY, {}) == _KEYS
+    keys = {folder: why for folder, why in _FOLDERS_ANY.items() if why == _KEYS}
+    return _named(path.casefold(), keys, {}) is not None
 
 
 def credential_folders_below(root: str, places: Places) -> bool:

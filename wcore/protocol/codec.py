@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, PydanticSerializationError, to_json
+from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
 
 from wcore.errors import WcoreError
 from wcore.protocol.commands import AnyCommand
@@ -36,8 +36,13 @@ class EventTooLargeError(WcoreError):
 def decode(line: bytes) -> AnyCommand | Malformed:
     """Return the command in `line`, or what is wrong with it."""
     try:
-        return _COMMANDS.validate_json(line)
-    except ValidationError as error:
+        command = _COMMANDS.validate_json(line)
+        if b"NaN" in line or b"Infinity" in line:  # rare words, so parsed again only then
+            from_json(line, allow_inf_nan=False)
+        return command
+    except ValueError as error:
+        if not isinstance(error, ValidationError):
+            return Malformed(f"not JSON: NaN or Infinity; line begins: {echo(line)}")
         first = error.errors(include_url=False, include_context=True)[0]
         return Malformed(f"{_complaint(first)}; line begins: {echo(line)}")
 
@@ -51,7 +56,8 @@ def encode(event: Event) -> bytes:
     try:
         body = event.__pydantic_serializer__.to_json(event, exclude_none=True)
     except (PydanticSerializationError, UnicodeEncodeError):
-        body = to_json(_without_surrogates(event.model_dump(exclude_none=True)))
+        plain = _without_surrogates(event.model_dump(exclude_none=True))
+        body = to_json(plain, inf_nan_mode="null")
     if len(body) >= LINE_BYTES_MAX:
         raise EventTooLargeError(f"the line would have {len(body) + 1} bytes")
     return body + b"\n"
@@ -97,7 +103,7 @@ def _type_of(error: ErrorDetails) -> object:
 def _without_surrogates(value: Any) -> Any:
     match value:
         case str():
-            return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case dict():
             return {  # pyright: ignore[reportUnknownVariableType]
                 _without_surrogates(key): _without_surrogates(each)

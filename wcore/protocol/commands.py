@@ -4,6 +4,7 @@ Unknown fields are ignored, so that a newer host can drive an older engine; `nul
 optional field means absent. Fields are strict: `"5"` is not a number.
 """
 
+import math
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import (
@@ -31,6 +32,22 @@ def _known_mode(name: str) -> str:
         known = ", ".join(mode.value for mode in Mode)
         raise ValueError(f"unknown mode; modes are {known}")
     return name
+
+
+def _finite(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse numbers that JSON cannot write back, such as `1e999`."""
+    left: list[JsonValue] = [value]
+    while left:
+        match left.pop():
+            case float() as number if not math.isfinite(number):
+                raise ValueError("a number is out of range")
+            case list() as items:
+                left += items
+            case dict() as items:
+                left += items.values()
+            case _:
+                pass
+    return value
 
 
 class Command(BaseModel):
@@ -65,7 +82,7 @@ class ToolApprove(Command):
     scope: WireScope | None = None
     persist: Persist | None = None
     answer: str | None = None
-    args: dict[str, JsonValue] | None = None
+    args: Annotated[dict[str, JsonValue], AfterValidator(_finite)] | None = None
     digest: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = None
 
 

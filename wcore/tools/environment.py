@@ -12,7 +12,7 @@ from wcore.tools.paths import inside
 _REMOVED: Final = frozenset(
     {
         "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "GLOBIGNORE",
-        "EXECIGNORE", "POSIXLY_CORRECT", "BASH_COMPAT", "BASH_XTRACEFD", "LANG", "LANGUAGE",
+        "EXECIGNORE", "POSIXLY_CORRECT", "POSIX_PEDANTIC", "POSIX_PEDANDTIC", "BASH_COMPAT", "BASH_XTRACEFD", "LANG", "LANGUAGE",
         "LOCPATH", "RIPGREP_CONFIG_PATH", "WCORE_CALL",
     }
 )  # fmt: skip

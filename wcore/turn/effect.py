@@ -22,19 +22,23 @@ async def run(flight: Flight) -> None:
     """Run a cleared call to its end. Told to end, its processes are dead before it is said."""
     assert flight.tool is not None
     assert flight.prepared is not None
-    changes = {t.path for t in flight.prepared.touches if t.access is Access.WRITE}
-    output: ToolOutput | None = None
-    with flight.turn.interruptible():
-        async with flight.session.locks.holding(frozenset(changes)):
-            if _may_write(flight):
-                output = await _effect(flight, flight.tool, flight.prepared)
-            else:
-                limit = flight.session.settings.max_writes
-                output = ToolOutput.failed(f"the limit of {limit} writes a turn is reached")
+    output = await _until_told_to_end(flight, flight.tool, flight.prepared)
     if output is None:
         await flight.cancel()
     else:
         await flight.end(output)
+
+
+async def _until_told_to_end(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput | None:
+    """Return what the tool gave, also when it was past the point of return; else `None`."""
+    changes = frozenset(t.path for t in prepared.touches if t.access is Access.WRITE)
+    with flight.turn.interruptible():
+        async with flight.session.locks.holding(changes):
+            if _may_write(flight):
+                return await _effect(flight, tool, prepared)
+            limit = flight.session.settings.max_writes
+            return ToolOutput.failed(f"the limit of {limit} writes a turn is reached")
+    return None
 
 
 def _may_write(flight: Flight) -> bool:

@@ -113,26 +113,33 @@ class Flight:
         self._announced = True
         self.session.put(request)
 
-    async def announce(self, why: Why | None, args: Args | None = None) -> None:
-        """Announce a call that does not wait; with raw arguments if it was never prepared.
+    def announcement(self, why: Why | None, *, args_fit: bool = True) -> events.CallAnnounced:
+        """Return the announcement of a call that does not wait.
 
-        `args` replaces arguments that are too large for a line.
+        The arguments are those the model sent when the call was never prepared, and `{}` when
+        they are too large for a line.
         """
-        raw = self.call.args or {}
-        description = visible_line(self.call.name, DESCRIPTION_CHARS_MAX)
-        if self.prepared is not None:
-            raw, description = self.prepared.args, self.prepared.description
-        preview = self.prepared.preview if self.prepared and args is None else None
-        event = events.CallAnnounced(
+        prepared = self.prepared
+        args = prepared.args if prepared else self.call.args or {}
+        name = visible_line(self.call.name, DESCRIPTION_CHARS_MAX)
+        return events.CallAnnounced(
             msg_id=self.turn.msg_id,
             call_id=self.call_id,
-            tool=_info(self.call.name, self.category, raw if args is None else args, description),
+            tool=_info(
+                self.call.name,
+                self.category,
+                args if args_fit else {},
+                prepared.description if prepared else name,
+            ),
             why=why,
-            preview=preview,
+            preview=prepared.preview if prepared and args_fit else None,
         )
-        if args is None and not self.session.fits(event):
-            await self.announce(why, args={})
-            return
+
+    async def announce(self, why: Why | None) -> None:
+        """Announce a call that does not wait for the host."""
+        event = self.announcement(why)
+        if not self.session.fits(event):
+            event = self.announcement(why, args_fit=False)
         self._announced = True
         await self.session.emit(event)
 
@@ -143,7 +150,7 @@ class Flight:
         self.session.ledger.move(self.call_id, Move.END)
         secrets = self.session.secrets
         output = ToolOutput(
-            output.status, secrets.strip(output.output), output.output_type, output.metadata
+            output.status, secrets.strip_cut(output.output), output.output_type, output.metadata
         )
         told = f"[the user changed the arguments of this call]\n{output.output}"
         self._output = ToolOutput(
@@ -166,7 +173,7 @@ class Flight:
     async def fail(self, problem: str) -> None:
         """End a call that could not be prepared or shown: announced, then an error result."""
         if not self._announced:
-            await self.announce(None, args={} if problem == TOO_LARGE else None)
+            await self.announce(None)
         await self.end(ToolOutput.failed(problem))
 
     async def cancel(self, reason: str | None = None, *, move: Move | None = Move.CANCEL) -> None:
@@ -188,7 +195,7 @@ class Flight:
 
     async def break_off(self) -> None:
         """End after a bug of ours, as far as it can still be told. Call it in an `except`."""
-        log.exception("call.broke")
+        log.exception("call.broke")  # noqa: LOG004 - only ever called from an `except`
         if self.session.approvals.resolve_host(self.call_id, _BUG):
             self.session.cards.pop(self.call_id, None)
             self.session.put(self.settled("denied", _BUG.by))

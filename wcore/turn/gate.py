@@ -117,6 +117,9 @@ async def _allow(flight: Flight, decision: Decision) -> Step:
     in_order = flight.category in (Category.EXEC, Category.MCP)
     if in_order and any(other.delays(flight) for other in flight.earlier):
         return Step.HELD  # the world may change meanwhile: prepared and decided anew
+    if not flight.session.fits(flight.announcement(decision.why)):
+        await flight.fail(TOO_LARGE)
+        return Step.ENDED
     flight.session.ledger.move(flight.call_id, Move.ALLOW)
     if decision.why.rule:
         flight.session.grants.count_use(decision.why.rule)
