@@ -25,6 +25,7 @@ PENDING_MAX: Final = 1024  # more cards than a host can show; further calls are 
 TOKEN_BYTES: Final = 16  # 128 random bits cannot be guessed
 
 REASON_TIMEOUT: Final = "approval timed out (no host response)"
+REASON_BUG: Final = "internal error"
 
 log = logging.getLogger("wcore.approval")
 
@@ -180,7 +181,10 @@ class ApprovalManager:
         now = self._clock()
         gone = [e for e in self._pending.values() if e.abandoned or now >= e.deadline]
         for entry in gone:
-            self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+            try:
+                self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+            except UnknownCallError:
+                log.exception("entry.unknown")
         return len(gone)
 
     async def spawn_reaper(self, interval_s: float = DEFAULT_REAP_INTERVAL) -> None:
@@ -234,10 +238,14 @@ class ApprovalManager:
         return len(self._pending)
 
     def _take(self, entry: Pending, result: ApprovalResult) -> None:
-        self._ledger.move(entry.call_id, move_of(result))
         del self._pending[entry.call_id]
         if entry.resume_token:
             del self._by_token[entry.resume_token]
+        try:
+            self._ledger.move(entry.call_id, move_of(result))
+        except UnknownCallError:  # a bug of ours: whoever waits must not run, nor wait for ever
+            entry.settle(Denied(REASON_BUG, By.POLICY))
+            raise
         entry.settle(result)
 
     def _sleep_s(self, interval_s: float) -> float:
