@@ -1,0 +1,254 @@
+"""Commands: what is optional may be null, what is unknown is ignored, modes have many names."""
+
+import json
+from typing import Any, Final, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wcore.protocol import commands as said
+from wcore.protocol.codec import Malformed, decode
+from wcore.vocabulary import Mode
+
+KINDS: Final[tuple[type[said.Command], ...]] = get_args(get_args(said.AnyCommand)[0])
+
+SAMPLES: Final[dict[str, object]] = {
+    "msg_id": "m1",
+    "content": "hello",
+    "files": ["a.txt"],
+    "call_id": "c1",
+    "scope": "always",
+    "persist": "project",
+    "answer": "blue",
+    "args": {"a": [1, None, {"b": None}]},
+    "digest": "d",
+    "reason": "no",
+    "stop": True,
+    "text": "history",
+    "mode": "auto_edit",
+    "model": "m",
+    "thinking": "enabled",
+    "thinking_budget": 5,
+    "effort": "high",
+    "compaction": "safe",
+    "name": "server",
+    "transport": "stdio",
+    "command": "run",
+    "env": {"A": "b"},
+    "url": "http://localhost",
+    "headers": {"A": "b"},
+    "allow_local": False,
+    "resume_token": "t",
+    "approved": True,
+    "modifications": {"answer": "blue"},
+    "request_id": "r1",
+    "after": "c1",
+    "grant_id": "g1",
+    "limit": 5,
+    "before": 0,
+    "agent": "main",
+    "tools": [{"name": "Bash", "status": "blocked"}],
+    "tool": "Bash",
+    "approve_always": True,
+    "trusted": True,
+    "action": "continue",
+}
+
+
+def name_of(kind: type[said.Command]) -> str:
+    return str(kind.model_fields["type"].default)
+
+
+def fields_of(kind: type[said.Command], *, required: bool) -> dict[str, object]:
+    """Return a sample for each required or each optional field of a command."""
+    samples = {**SAMPLES, "args": ["-x"]} if kind is said.AddMcpServer else SAMPLES
+    return {
+        field: samples[field]
+        for field, info in kind.model_fields.items()
+        if field != "type" and info.is_required() is required
+    }
+
+
+def read(kind: type[said.Command], fields: dict[str, Any]) -> said.Command:
+    command = decode(json.dumps({"type": name_of(kind), **fields}).encode())
+    assert not isinstance(command, Malformed), command
+    assert type(command) is kind
+    return command
+
+
+def test_every_command_is_known_to_the_wire() -> None:
+    leaves = {
+        kind
+        for base in (said.Command, said.Introspection)
+        for kind in base.__subclasses__()
+        if kind is not said.Introspection
+    }
+    assert set(KINDS) == leaves
+    assert len({name_of(kind) for kind in KINDS}) == len(KINDS) == 20
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_the_required_fields_are_enough(kind: type[said.Command]) -> None:
+    command = read(kind, fields_of(kind, required=True))
+    assert command.model_dump(exclude_none=True) == {
+        "type": name_of(kind),
+        **fields_of(kind, required=True),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_every_field_is_taken(kind: type[said.Command]) -> None:
+    fields = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
+    assert read(kind, fields).model_dump(exclude_none=False) == {"type": name_of(kind), **fields}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_null_in_an_optional_field_is_the_same_as_absent(kind: type[said.Command]) -> None:
+    required = fields_of(kind, required=True)
+    absent = read(kind, required)
+    optional = fields_of(kind, required=False)
+    assert read(kind, {**required, **dict.fromkeys(optional)}) == absent
+    for field in optional:
+        assert read(kind, {**required, field: None}) == absent
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_unknown_fields_are_ignored(kind: type[said.Command]) -> None:
+    required = fields_of(kind, required=True)
+    unknown = {"x-new": {"deep": [None]}, "Type": "stop", "critical": True, "": 1}
+    assert read(kind, {**unknown, **required}) == read(kind, required)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_every_required_field_is_required_and_null_is_not_enough(
+    kind: type[said.Command],
+) -> None:
+    required = fields_of(kind, required=True)
+    for field in required:
+        rest = {name: value for name, value in required.items() if name != field}
+        for fields in (rest, {**rest, field: None}):
+            line = json.dumps({"type": name_of(kind), **fields}).encode()
+            answer = decode(line)
+            assert isinstance(answer, Malformed)
+            assert f"{name_of(kind)}.{field}" in answer.message
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_no_field_is_bent_to_fit(kind: type[said.Command]) -> None:
+    wrong: dict[type, object] = {str: 5, bool: "true", int: "5", list: "x", dict: "x"}
+    every = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
+    for field, value in every.items():
+        if field == "modifications":
+            continue  # any JSON
+        line = json.dumps({"type": name_of(kind), **every, field: wrong[type(value)]}).encode()
+        assert isinstance(decode(line), Malformed), field
+
+
+def test_a_command_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        read(said.Stop, {}).type = "ping"  # type: ignore[attr-defined,assignment]
+
+
+# --- modes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("default", Mode.DEFAULT),
+        ("ask_every_time", Mode.DEFAULT),
+        ("read_only", Mode.READ_ONLY),
+        ("auto_accept_read_only", Mode.READ_ONLY),
+        ("auto_edit", Mode.AUTO_EDIT),
+        ("acceptEdits", Mode.AUTO_EDIT),
+        ("force", Mode.FORCE),
+        ("yolo", Mode.FORCE),
+        ("bypassPermissions", Mode.FORCE),
+        ("dangerously_skip_permissions", Mode.FORCE),
+        ("dangerously-skip-permissions", Mode.FORCE),
+        ("auto_accept_all", Mode.FORCE),
+    ],
+)
+def test_modes_have_the_names_other_engines_use(name: str, mode: Mode) -> None:
+    command = read(said.SetMode, {"mode": name})
+    assert isinstance(command, said.SetMode)
+    assert command.named is mode
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "Force",
+        " force",
+        "force ",
+        "readonly",
+        "plan",
+        "autoEdit",
+        "YOLO",
+        "dangerously_skip_sandbox_and_permissions",
+    ],
+)
+def test_an_unknown_mode_is_malformed_and_the_modes_are_named(name: str) -> None:
+    answer = decode(json.dumps({"type": "set_mode", "mode": name}).encode())
+    assert isinstance(answer, Malformed)
+    assert "default, read_only, auto_edit, force" in answer.message
+
+
+def test_modes_are_ordered_from_least_to_most() -> None:
+    order = [Mode.DEFAULT, Mode.READ_ONLY, Mode.AUTO_EDIT, Mode.FORCE]
+    assert [mode.rank for mode in order] == [0, 1, 2, 3]
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("modifications", "answer"),
+    [
+        ({"answer": "blue"}, "blue"),
+        ({"answer": ""}, ""),
+        ({"answer": None}, None),
+        ({"answer": 5}, None),
+        ({"answer": ["blue"]}, None),
+        ({}, None),
+        (None, None),
+        ("blue", None),
+        ([{"answer": "blue"}], None),
+    ],
+)
+def test_an_answer_in_a_resume_is_text_or_nothing(
+    modifications: object, answer: str | None
+) -> None:
+    fields = {"resume_token": "t", "approved": True, "modifications": modifications}
+    command = read(said.ApprovalResume, fields)
+    assert isinstance(command, said.ApprovalResume)
+    assert command.answer == answer
+
+
+JSONS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(), JSONS, max_size=4))
+def test_changed_arguments_arrive_as_they_were_sent(args: dict[str, Any]) -> None:
+    line = json.dumps({"type": "tool_approve", "call_id": "c", "args": args}, ensure_ascii=False)
+    command = decode(line.encode())
+    assert isinstance(command, said.ToolApprove)
+    assert command.args == args
+
+
+@given(st.text(), st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=128))
+def test_any_text_arrives_as_it_was_sent(content: str, msg_id: str) -> None:
+    for ascii_only in (True, False):
+        fields = {"type": "message", "msg_id": msg_id, "content": content}
+        line = json.dumps(fields, ensure_ascii=ascii_only).encode()
+        assert decode(line) == said.Message(msg_id=msg_id, content=content)
