@@ -95,6 +95,22 @@ def credential_folders_below(root: str, places: Places) -> bool:
     return any(is_within(folder, root) for folder in folders)
 
 
+def as_rows() -> list[tuple[str, list[str], str]]:
+    """Return the tables as the specification prints them: guarded for, names, reason."""
+    rows: list[tuple[str, list[str], str]] = []
+    for what, folders, names in (
+        ("reading and writing", _FOLDERS_ANY, _NAMES_ANY),
+        ("writing", _FOLDERS_WRITE, _NAMES_WRITE),
+    ):
+        for why in dict.fromkeys([*folders.values(), *names.values()]):
+            found = [f"{folder}/" for folder, reason in folders.items() if reason == why]
+            found += [name for name, reason in names.items() if reason == why]
+            rows.append((what, found, why))
+    rows.append(("reading and writing", [f"{OWN_FOLDER}/", "wcore's folders"], "wcore's own"))
+    rows.append(("writing", ["folders of PATH inside the workspace"], "looked up as a command"))
+    return rows
+
+
 def _named(folded: str, folders: Mapping[str, str], names: Mapping[str, str]) -> str | None:
     for folder, why in folders.items():
         if f"/{folder}/" in f"{folded}/":
