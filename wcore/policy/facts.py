@@ -10,9 +10,8 @@ from wcore.policy.protected import Places
 from wcore.vocabulary import Access, Category, Prepared, Touch
 
 _ROUGH_SPLIT = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
-
-
 _PARTS = re.compile(r"[=:,@]")  # `--file=.env`, `-v ~/.ssh:/x`, `-d @.env`
+_OPTION = re.compile(r"^-[^-](.+)")  # `-f.env`
 _WITHOUT_QUOTES = str.maketrans("", "", "'\"\\")
 
 
@@ -59,17 +58,24 @@ def of_touch(touch: Touch, places: Places) -> PathFact:
 def _of_shell(text: str, analysis: shell.Analysis | None, places: Places) -> Iterable[PathFact]:
     """Words that name a protected path. A guard rail: what a program does itself is not seen."""
     if analysis is not None and analysis.reason is None:
-        words = [word.value for command in analysis.commands for word in command.words]
+        words = [part for command in analysis.commands for part in _parts(command)]
     else:
         bare = text.translate(_WITHOUT_QUOTES)
         words = [*_ROUGH_SPLIT.split(text), *_ROUGH_SPLIT.split(bare)]
     seen: set[str] = set()
     for word in words:
-        for name in {word, *_PARTS.split(word), word[2:]} - seen:  # `-f.env` too
+        for name in {word, *_PARTS.split(word), *_OPTION.findall(word)} - seen:
             seen.add(name)
             fact = _of_word(name, places)
             if fact.protected is not None:
                 yield fact
+
+
+def _parts(command: shell.SimpleCommand) -> Iterable[str]:
+    for word in (*command.words, *(redirect.target for redirect in command.redirects)):
+        yield word.value
+        if not word.is_plain:  # `{.env,x}`, `bash -c 'cat .env'`
+            yield from _ROUGH_SPLIT.split(word.value)
 
 
 def _of_word(word: str, places: Places) -> PathFact:

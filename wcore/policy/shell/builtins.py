@@ -1,0 +1,51 @@
+"""Arguments with which a granted builtin evaluates text, or sets a variable, behind our back."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from wcore.policy.shell.model import Word
+
+_FORMAT: Final = re.compile(  # text without %, or a conversion that only prints
+    r"[^%]|%%|%[-+ #0']*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]*))?[hlLjzt]*[diouxXeEfFgGaAcsbqQ]"
+    r"|%[0-9]*\([^()%]*(?:%[A-Za-z][^()%]*)*\)T",
+    re.DOTALL,
+)
+_EVALUATING: Final = frozenset(["-v", "-R"])
+
+
+def find_hazard(head: str, arguments: Sequence[Word]) -> Word | None:
+    """Return the argument that makes the builtin `head` more than it seems."""
+    if head == "printf":
+        return _in_printf(arguments)
+    if head in ("test", "["):
+        return _in_test(arguments)
+    return None
+
+
+def _in_printf(arguments: Sequence[Word]) -> Word | None:
+    """`-v` assigns; so does `%n`, to the variable that an argument names."""
+    if not arguments:
+        return None
+    first = arguments[0]
+    if first.dynamic or first.value.startswith("-") or not _prints_only(first.value):
+        return first
+    return None
+
+
+def _prints_only(form: str) -> bool:
+    at = 0
+    while match := _FORMAT.match(form, at):
+        at = match.end()
+    return at == len(form) and re.search(r"%[^A-Za-z%]*n", form.replace("%%", "")) is None
+
+
+def _in_test(arguments: Sequence[Word]) -> Word | None:
+    """`-v` and `-R` evaluate the subscript of their operand, quoted or not."""
+    for i, word in enumerate(arguments):
+        if word.value in _EVALUATING or word.loose or "$(" in word.value or "`" in word.value:
+            return word
+        operand = arguments[i + 1] if i + 1 < len(arguments) else None
+        if word.dynamic and operand and (operand.dynamic or "[" in operand.value):
+            return word  # its value may be `-v`
+    return None

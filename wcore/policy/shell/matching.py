@@ -1,0 +1,86 @@
+"""Whether grants cover a text: each of its commands must begin with the words of one grant."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from wcore.policy.shell.analysis import analyse
+from wcore.policy.shell.builtins import find_hazard
+from wcore.policy.shell.characters import ASSIGNMENT
+from wcore.policy.shell.grants import Grant
+from wcore.policy.shell.model import Analysis, Coverage, SimpleCommand, Span
+from wcore.policy.shell.reasons import Reason
+from wcore.policy.shell.runners import (
+    Words,
+    command_words,
+    hands_to_shell,
+    names_relative_program,
+)
+
+Problem = tuple[Reason, Span]
+
+_CHANGES_FOLDER: Final = "cd"
+
+
+def covers(text: str, grants: Sequence[Grant]) -> Coverage:
+    """Analyse and match in one step. Never raises; see `analyse` for the cost."""
+    return matches(analyse(text), grants)
+
+
+def matches(analysis: Analysis, grants: Sequence[Grant]) -> Coverage:
+    """Return whether each simple command begins with the words of one of `grants`.
+
+    The words must be written as granted, one for one, and the checks of some builtins apply.
+    Linear in the commands and their words, for any number of grants that begin differently.
+    """
+    if analysis.reason is not None:
+        return Coverage(covered=False, reason=analysis.reason, span=analysis.span)
+    by_first: dict[str, list[Words]] = defaultdict(list)
+    for grant in grants:
+        for words in grant.alternatives:
+            by_first[words[0]].append(words)
+    moved = False
+    for command in analysis.commands:
+        granted = _granted(command, by_first)
+        problems = [_problem(command, words, moved=moved) for words in granted]
+        if all(problems):
+            reason, span = next(filter(None, problems), None) or _why_not(command)
+            return Coverage(covered=False, reason=reason, span=span, commands=analysis.commands)
+        moved = moved or any(command_words(words)[0] == _CHANGES_FOLDER for words in granted)
+    if not analysis.commands:
+        return Coverage(covered=False, reason=Reason.EMPTY)
+    return Coverage(covered=True, commands=analysis.commands)
+
+
+def _granted(command: SimpleCommand, by_first: Mapping[str, Sequence[Words]]) -> list[Words]:
+    sources = tuple(word.source for word in command.words)
+    candidates = by_first.get(sources[0], ())
+    return [words for words in candidates if sources[: len(words)] == words]
+
+
+def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem | None:
+    """Return why `command` must be asked although it begins with `granted`."""
+    program = command_words(granted)
+    if moved and names_relative_program(program):
+        return Reason.RELATIVE_AFTER_CD, command.span
+    head = len(granted) - len(program)
+    hazard = find_hazard(program[0], command.words[head + 1 :])
+    if hazard is not None:
+        return Reason.BUILTIN_ARGUMENT, hazard.span
+    if hands_to_shell(program):
+        for word in command.words[len(granted) :]:
+            if not word.is_plain:
+                return Reason.RUNNER_ARGUMENT, word.span
+    return None
+
+
+def _why_not(command: SimpleCommand) -> Problem:
+    """Return why no grant begins like `command`."""
+    for word in command.words:
+        if ASSIGNMENT.match(word.source):
+            return Reason.ASSIGNMENT, word.span
+        if word.dynamic:
+            return Reason.DYNAMIC_HEAD, word.span
+        reason = Reason.NO_GRANT if word.source == word.value else Reason.QUOTED_HEAD
+        return reason, (command.span if reason is Reason.NO_GRANT else word.span)
+    raise AssertionError("a simple command has words")
