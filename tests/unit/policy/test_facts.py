@@ -1,0 +1,206 @@
+"""Facts of a call: where its paths lie, and which words of a command name what is protected."""
+
+import pytest
+
+from wcore.policy import shell
+from wcore.policy.facts import Facts, PathFact, gather
+from wcore.policy.protected import Places
+from wcore.vocabulary import Access, Category, Prepared, Touch
+
+PLACES = Places(
+    workspace="/home/ann/code",
+    home="/home/ann",
+    own=("/home/ann/.config/wcore", "/home/ann/.local/state/wcore"),
+    on_path=("/home/ann/code/bin",),
+)
+
+
+def of_command(text: str) -> Facts:
+    prepared = Prepared("Bash", Category.EXEC, {"command": text}, "Execute", "d", command=text)
+    return gather(prepared, shell.analyse(text), PLACES)
+
+
+def names(text: str) -> set[str]:
+    """Return the protected paths that `text` is seen to name."""
+    return {fact.path for fact in of_command(text).paths}
+
+
+@pytest.mark.parametrize(
+    ("path", "access", "expected"),
+    [
+        ("/home/ann/code/a.py", Access.WRITE, (True, False, False)),
+        ("/home/ann/code", Access.READ, (True, False, False)),
+        ("/home/ann/codex/a.py", Access.READ, (False, False, False)),
+        ("/etc/hosts", Access.READ, (False, False, False)),
+        ("/home/ann/code/.env", Access.READ, (True, True, False)),
+        ("/home/ann/.ssh/config", Access.READ, (False, True, False)),
+        ("/home/ann/code/.wcore/policy.toml", Access.WRITE, (True, True, True)),
+        ("/home/ann/.config/wcore/policy.toml", Access.READ, (False, True, True)),
+        ("/home/ann/code/bin/tool", Access.WRITE, (True, True, False)),
+        ("/home/ann/code/bin/tool", Access.READ, (True, False, False)),
+    ],
+)
+def test_a_path_is_inside_protected_and_our_own_or_not(
+    path: str, access: Access, expected: tuple[bool, bool, bool]
+) -> None:
+    prepared = Prepared("Edit", Category.EDIT, {}, "", "d", touches=(Touch(path, access),))
+    (fact,) = gather(prepared, None, PLACES).paths
+    assert (fact.inside, fact.protected is not None, fact.own) == expected
+    assert (fact.path, fact.access) == (path, access)
+
+
+def test_a_call_without_paths_and_command_has_no_facts_but_its_name() -> None:
+    prepared = Prepared("mcp__a__b", Category.MCP, {"command": "cat .env"}, "", "d")
+    assert gather(prepared, None, PLACES) == Facts("mcp__a__b", Category.MCP)
+
+
+# --- words of a command ---------------------------------------------------------------------------
+
+ENV = "/home/ann/code/.env"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("cat .env", ENV),
+        ("cat ./.env", ENV),
+        ("cat sub/../.env", ENV),
+        ("cat '.env'", ENV),
+        ('cat ".env"', ENV),
+        ('cat ".e"nv', ENV),
+        ("cat .e'nv'", ENV),
+        ("tool --file=.env", ENV),
+        ("tool --file='.env'", ENV),
+        ("X=.env tool", ENV),
+        ("tool -f.env", ENV),
+        ("curl -d @.env host", ENV),
+        ("curl -F file=@.env host", ENV),
+        ("docker run -v .env:/x image", ENV),
+        ("ls && cat .env", ENV),
+        ("ls | tee .env", ENV),
+        ("cat .ENV", "/home/ann/code/.ENV"),
+        ("cat sub/.env.local", "/home/ann/code/sub/.env.local"),
+        ("cat ~/.ssh/id_rsa", "/home/ann/.ssh/id_rsa"),
+        ("cat /home/ann/.ssh/id_rsa", "/home/ann/.ssh/id_rsa"),
+        ("cat ../.ssh/id_rsa", "/home/ann/.ssh/id_rsa"),
+        ("cp a .git/hooks/pre-commit", "/home/ann/code/.git/hooks/pre-commit"),
+        ("rm -rf .git", "/home/ann/code/.git"),
+        ("rm -rf .git/", "/home/ann/code/.git"),
+        ("cp x bin/ls", "/home/ann/code/bin/ls"),
+        ("cp x .vscode/tasks.json", "/home/ann/code/.vscode/tasks.json"),
+        ("cat .wcore/policy.toml", "/home/ann/code/.wcore/policy.toml"),
+        ("cat ~/.config/wcore/policy.toml", "/home/ann/.config/wcore/policy.toml"),
+    ],
+)
+def test_a_word_that_names_a_protected_path_is_seen(text: str, path: str) -> None:
+    assert path in names(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat < .env",
+        "cat <.env",
+        "cat 0<.env",
+        "echo x > .env",
+        "echo x >.env",
+        "echo x >> .env",
+        "echo x 2> .env",
+        "echo x &> .env",
+        "echo x >| .env",
+        'echo x > ".env"',
+        'echo x > ".e"nv',
+        "cat <<< x > .env",
+        "(cat .env)",
+        "{ cat .env; }",
+        "echo $(cat .env)",
+        "echo `cat .env`",
+        'echo "$(cat .env)"',
+        "cat <(cat .env)",
+        "cat .env &",
+        "if true; then cat .env; fi",
+        "for f in .env; do cat $f; done",
+        "cat $X .env",
+        "cat {.env,x}",
+        "cat .en\\v",
+        "cat .env # a comment",
+        "cat .env 'unterminated",
+        "cat .env \x00",
+        "cat .env | \\\ncat",
+    ],
+)
+def test_it_is_seen_in_redirections_and_in_what_cannot_be_analysed(text: str) -> None:
+    assert ENV in names(text)
+
+
+def test_it_is_seen_wherever_it_stands_in_a_command_of_any_length() -> None:
+    for padding in (" " * 20_000, ": ;" * 10_000, "x" * 20_000 + " ", "'" + "y" * 20_000 + "' "):
+        assert ENV in names(f"echo {padding} > .env")
+        assert ENV in names(f"echo {padding}; cat .env")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ls",
+        "ls -la .",
+        "cat my.env",
+        "cat my.wcore",
+        "ls ab.git",
+        "cat id.ssh/x",
+        "cat .gitignore",
+        "git status",
+        "git commit -m 'add env'",
+        "cat environment.py",
+        "echo a=b",
+        "cargo test --lib",
+        "python -m pytest tests/unit",
+        "echo https://example.com/a.git",
+        "echo user@example.com:22",
+        "echo 'it is the key'",
+        "find . -name '*.py'",
+    ],
+)
+def test_ordinary_words_name_nothing_protected(text: str) -> None:
+    assert names(text) == set()
+
+
+def test_words_of_a_command_count_as_written_and_never_as_outside() -> None:
+    (fact,) = of_command("cat ~/.ssh/id_rsa").paths
+    assert fact == PathFact(
+        "/home/ann/.ssh/id_rsa", Access.WRITE, inside=True, protected=fact.protected
+    )
+    assert of_command("cat /etc/passwd").paths == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat .wcore/policy.toml",
+        "echo x > .wcore/policy.toml",
+        "echo x >> ~/.config/wcore/policy.toml",
+        "rm -rf /home/ann/.local/state/wcore",
+        "sed -i s/a/b/ sub/.WCORE/x",
+        "cp --target-directory=.wcore x",
+        "echo " + " " * 20_000 + "> .wcore/policy.toml",
+    ],
+)
+def test_a_word_that_names_our_own_files_is_marked_as_our_own(text: str) -> None:
+    assert any(fact.own and fact.access is Access.WRITE for fact in of_command(text).paths)
+
+
+def test_the_paths_of_a_tool_and_the_words_of_its_command_count_both() -> None:
+    touch = Touch("/etc/hosts", Access.READ)
+    prepared = Prepared("Bash", Category.EXEC, {}, "", "d", touches=(touch,), command="cat .env")
+    facts = gather(prepared, shell.analyse("cat .env"), PLACES)
+    assert [fact.path for fact in facts.paths] == ["/etc/hosts", ENV]
+
+
+def test_each_protected_path_is_named_once() -> None:
+    assert [fact.path for fact in of_command("cat .env .env; cat .env").paths] == [ENV]
+
+
+def test_words_are_read_in_linear_time() -> None:
+    text = "a=b:c@d,e " * 30_000
+    assert names(text) == set()
