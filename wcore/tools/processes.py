@@ -124,12 +124,20 @@ class CallTree:
         with suppress(OSError):
             if os.getsid(process.pid) == self._shell.pid:
                 return True
-        for descriptor in (1, 2):
-            with suppress(OSError):
-                if os.stat(f"/proc/{process.pid}/fd/{descriptor}").st_ino == self._pipe_inode:
-                    return True
+        if self._holds_pipe(process.pid):
+            return True
         with suppress(psutil.Error, OSError):
             return process.environ().get(MARKER) == self._marker
+        return False
+
+    def _holds_pipe(self, pid: int) -> bool:
+        """Look through the open files of a process (Linux)."""
+        pipe = f"pipe:[{self._pipe_inode}]"
+        with suppress(OSError):
+            for descriptor in os.listdir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") == pipe:
+                        return True
         return False
 
     def _wait_for(self, processes: "list[psutil.Process]", seconds: float) -> None:

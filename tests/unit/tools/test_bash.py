@@ -144,6 +144,10 @@ ESCAPES = {
     " >/dev/null 2>&1 &); until [ -s pids ]; do :; done",
     "bare environment": "env -i setsid sh -c 'echo $$ >pids; exec sleep 1000' &"
     " until [ -s pids ]; do :; done",
+    "bare and silent": "env -i sh -c 'echo $$ >pids; exec sleep 1000' >/dev/null 2>&1 &"
+    " until [ -s pids ]; do :; done",
+    "hidden pipe": "env -i setsid sh -c 'exec 9>&1 >/dev/null 2>&1; echo $$ >pids;"
+    " exec sleep 1000' & until [ -s pids ]; do :; done",
     "deaf to TERM": "(trap '' TERM; echo $BASHPID >pids; while :; do sleep 1; done) &"
     " until [ -s pids ]; do :; done",
     "stopped": "sleep 1000 & echo $! >pids; kill -STOP $!",
@@ -196,16 +200,25 @@ async def test_without_waiting_the_group_is_killed_at_once(room: Room) -> None:
 
 async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
     os.mkfifo(room.folder / "gate")
+    ready = anyio.Event()
     results: list[ToolOutput] = []
 
+    async def chunk(_: str) -> None:
+        ready.set()
+
+    command = "setsid sleep 1000 & echo ready; read line <gate; kill -0 $! && echo $line"
+    prepared = await room.prepare("Bash", command=command)
+
     async def first() -> None:
-        results.append(await _bash(room, "setsid sleep 1000 & read line <gate; echo $line"))
+        results.append(await room.tools["Bash"].run(prepared, Live("c1", chunk)))
 
     with anyio.fail_after(TIME_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(first)
-            await _bash(room, "setsid sleep 1000 & echo open >gate")
-    assert results[0].output == "open\n"
+            await ready.wait()
+            await _bash(room, "setsid sleep 1000 & true")
+            await _bash(room, "echo alive >gate")
+    assert results[0].output == "ready\nalive\n"
 
 
 async def test_a_process_of_another_room_survives_the_sweep(room: Room) -> None:

@@ -103,6 +103,12 @@ async def test_a_prepared_call_keeps_to_the_limits_of_the_wire(room: Room, name:
     assert 0 < len(prepared.digest) <= ID_CHARS_MAX
 
 
+@pytest.mark.parametrize("value", ["3", 3.0, True, [3]])
+async def test_numbers_are_numbers(room: Room, value: Json) -> None:
+    with pytest.raises(ToolError, match=r"`limit`: .* integer"):
+        await room.prepare("Read", file_path="a", limit=value)
+
+
 @pytest.mark.parametrize("name", ["Read", "Write", "Edit", "MultiEdit", "Delete"])
 async def test_targets_are_the_touched_paths(room: Room, name: str) -> None:
     room.put("a", "x")

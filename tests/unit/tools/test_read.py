@@ -80,6 +80,12 @@ async def test_encodings_are_told_apart(
     assert (note in output) if note else ("[" not in output)
 
 
+async def test_latin1_stays_within_the_limit_though_it_grows(room: Room) -> None:
+    room.put("a", (b"\xfc" * 99 + b"\n") * 3000)
+    done = await room.call("Read", file_path="a", limit=3000)
+    assert len(done.output.encode()) <= OUTPUT_BYTES_MAX
+
+
 async def test_a_binary_file_is_refused_with_its_size(room: Room) -> None:
     room.put("a", b"ELF\0\1\2")
     with pytest.raises(ToolError, match="binary file of 6 bytes"):

@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -36,6 +37,7 @@ def _tree(room: Room) -> None:
     room.put("docs/.env.local", "other\n")
     (room.folder / "out").symlink_to(room.home)
     (room.home / "out.py").write_text("NEEDLE\n")
+    (room.folder / "src/link.py").symlink_to(room.home / "out.py")
 
 
 async def test_grep_finds_lines_in_order_and_leaves_out_what_it_must(
@@ -107,6 +109,7 @@ async def test_odd_names_bytes_and_lines_cannot_forge_or_break_the_result(
     room.put("esc\x1b[2J", "x\n")
     room.put("long", "y" * 500_000 + "x" + "y" * 500_000)
     room.put("bin", b"x\0\0x\n")
+    os.mkfifo(room.folder / "pipe")  # whoever opens it waits for a writer
     lines = (await room.call("Grep", pattern="x")).output.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "bad⟨U+DCFF⟩", "esc⟨U+001B⟩[2J", "long", "two⏎b",
@@ -178,6 +181,13 @@ async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
 
 
 @needs_rg
+def test_the_ripgrep_of_the_machine_is_used(room: Room) -> None:
+    tool = room.tools["Grep"]
+    assert isinstance(tool, Grep)
+    assert tool.ripgrep is not None
+
+
+@needs_rg
 async def test_many_results_come_in_several_batches(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +241,7 @@ async def test_ls_shows_kinds_and_counts_what_is_left_out(room: Room) -> None:
         "[2 protected files left out]\n[1 ignored by git left out]\n"
     )
     assert (await room.call("LS", path="src")).output == (
-        "a.py\ndeep/\n[1 ignored by git left out]\n"
+        f"a.py\ndeep/\nlink.py -> {room.home}/out.py\n[1 ignored by git left out]\n"
     )
 
 
