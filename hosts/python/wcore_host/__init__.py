@@ -7,7 +7,7 @@
 Nothing here knows how the engine works inside; everything goes over the published wire.
 """
 
-from wcore_host.engine import DEFAULT_COMMAND, Engine, connect
+from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
     CommandTooLongError,
@@ -47,6 +47,8 @@ from wcore_host.events import (
     Why,
 )
 from wcore_host.permission import Allow, CanUseTool, Deny, ToolContext
+from wcore_host.spawning import DEFAULT_COMMAND, connect
+from wcore_host.visible import visible, visible_line
 
 __all__ = [
     "DEFAULT_COMMAND",
@@ -90,4 +92,6 @@ __all__ = [
     "Unknown",
     "Why",
     "connect",
+    "visible",
+    "visible_line",
 ]

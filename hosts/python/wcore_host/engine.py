@@ -5,10 +5,8 @@ drains the log. `can_use_tool` callbacks run beside them, one task for each wait
 """
 
 import json
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from os import PathLike, fspath
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -27,46 +25,15 @@ from wcore_host.errors import (
 from wcore_host.events import Event, JsonObject
 from wcore_host.inbox import Inbox
 from wcore_host.outbox import Outbox
-from wcore_host.permission import CanUseTool, Desk, deny_all
+from wcore_host.permission import CanUseTool, Desk
 from wcore_host.replies import Replies
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-READY_TIMEOUT_S: Final = 30.0  # what existing hosts grant
 EXIT_GRACE_S: Final = 5.0  # from the end of stdout to the end of the process
 FLUSH_S: Final = 1.0  # for commands still queued when the host closes
 TURN_REFUSALS: Final = frozenset({"busy", "config_error", "refused"})
-
-# -P: a folder named `wcore` in the workspace must not be imported in place of the engine.
-DEFAULT_COMMAND: Final = (sys.executable, "-P", "-m", "wcore")
-
-
-def connect(
-    command: Sequence[str] = DEFAULT_COMMAND,
-    *,
-    cwd: str | PathLike[str] | None = None,
-    env: Mapping[str, str] | None = None,
-    can_use_tool: CanUseTool | None = None,
-    attended: bool = False,
-    ready_timeout_s: float = READY_TIMEOUT_S,
-) -> "Engine":
-    """Return an engine that runs while it is entered, as in `async with … as engine`.
-
-    Args:
-        command: program and arguments; `[*DEFAULT_COMMAND, "--model", …]` adds flags.
-        cwd: the workspace.
-        env: the whole environment; by default ours.
-        can_use_tool: decides about every call that waits.
-        attended: a person (or your code) answers `ToolRequest` events. With neither this nor
-            `can_use_tool`, every call that waits is denied.
-        ready_timeout_s: how long the engine may take to start.
-
-    Entering raises `EngineStartError` if the engine does not get as far as `ready`.
-    """
-    callback = can_use_tool or (None if attended else deny_all)
-    where = None if cwd is None else fspath(cwd)
-    return Engine(tuple(command), where, env, callback, ready_timeout_s)
 
 
 class Engine(Commands):

@@ -11,14 +11,16 @@ from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from wcore_host.chat import options
-from wcore_host.chat.conversation import EXIT_ENGINE, Chat, Gone, Item, Line, Signalled, Tick
+from wcore_host.chat.conversation import EXIT_ENGINE, Chat
+from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
 from wcore_host.chat.keys import Key
 from wcore_host.chat.mode_dialog import MODES
 from wcore_host.chat.options import Options
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.terminal import Keyboard, LineReader
-from wcore_host.engine import Engine, connect
+from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
+from wcore_host.spawning import connect
 from wcore_host.visible import visible, visible_line
 
 TICK_S: Final = 0.2

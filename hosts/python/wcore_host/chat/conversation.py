@@ -4,27 +4,24 @@ Nothing interleaves, so an answer is read, and sent, while exactly one question 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final
 
 import anyio
 
 from wcore_host import events
 from wcore_host.chat import slash
-from wcore_host.chat.asking import Asking
 from wcore_host.chat.call_dialog import CallDialog
 from wcore_host.chat.dialog import Again, Dialog, Done
-from wcore_host.chat.editor import LineEditor
+from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
 from wcore_host.chat.keys import Key, Pasted, Press
 from wcore_host.chat.question_dialog import QUESTION_TOOL, QuestionDialog
-from wcore_host.chat.running import Running
 from wcore_host.chat.screen import Screen
-from wcore_host.chat.transcript import Transcript
+from wcore_host.chat.view import View
 from wcore_host.engine import TURN_REFUSALS, Engine
 from wcore_host.errors import CommandTooLongError, EngineExitedError
 from wcore_host.events import Event
-from wcore_host.visible import cells, visible_line
+from wcore_host.visible import visible_line
 
 LEAVING: Final = "this host is leaving"
 TWICE_S: Final = 2.0  # two Ctrl-C within this leave
@@ -38,35 +35,6 @@ SETTLED_BY: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line from a pipe; `None` is the end of input."""
-
-    text: str | None
-
-
-@dataclass(frozen=True)
-class Tick:
-    """Time has passed."""
-
-
-@dataclass(frozen=True)
-class Gone:
-    """The engine has ended; `failure` if it was not told to."""
-
-    failure: EngineExitedError | None
-
-
-@dataclass(frozen=True)
-class Signalled:
-    """A signal asks us to end."""
-
-    number: int
-
-
-Item: TypeAlias = Event | Press | Line | Tick | Gone | Signalled
-
-
 class Chat:
     """One conversation with one engine, in one terminal or pipe."""
 
@@ -77,12 +45,11 @@ class Chat:
         self._screen = screen
         self._keyboard = keyboard
         self._drop_typed = drop_typed
-        self._out = Transcript(screen)
-        self._asking = Asking()
-        self._running = Running()
-        self._draft = LineEditor()  # the next message
-        self._reply = LineEditor()  # the answer to the shown question
-        self._held: list[Event] = []  # what happens behind a card is shown after it
+        self._view = View(screen)
+        self._out = self._view.out
+        self._asking = self._view.asking
+        self._draft = self._view.draft
+        self._reply = self._view.reply
         self._turn = ""  # its msg_id
         self._started = self._leaving = False
         self._interrupted_at = -TWICE_S
@@ -135,8 +102,7 @@ class Chat:
 
     async def _event(self, event: Event) -> None:
         now = monotonic()
-        self._out.follow(event)
-        self._running.follow(event, now)
+        self._view.follow(event, now)
         match event:
             case events.ToolRequest():
                 await self._asked(event, now)
@@ -151,11 +117,14 @@ class Chat:
                 self._started = True
             case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
                 self._turn_over()
-            case events.Error(code=code) if not self._started and code in TURN_REFUSALS:
+            case events.Error(code=code) if self._is_starting and code in TURN_REFUSALS:
                 self._turn_over()
             case _:
                 pass
-        self._held.append(event)
+
+    @property
+    def _is_starting(self) -> bool:
+        return bool(self._turn) and not self._started
 
     async def _asked(self, request: events.ToolRequest, now: float) -> None:
         if self._leaving:
@@ -170,18 +139,21 @@ class Chat:
             return
         by = event.by if isinstance(event, events.CallSettled) else ""
         why = SETTLED_BY.get(by, "the engine decided")
-        self._close_question(f"this card is gone: {why}; what you typed was not used")
+        self._view.close_question(f"this card is gone: {why}; what you typed was not used")
         self._line_stale = self._line_asked
 
     def _turn_over(self) -> None:
         self._turn = ""
         self._started = False
+        if self._asking.drain():  # an engine that does not settle what a stop cuts off
+            self._view.close_question("the turn is over; what you typed was not used")
+            self._line_stale = self._line_asked
         if self._leaving:
             self.exit_code = EXIT_OK
-            self._show_held()
+            self._view.show_held()
 
     def _gone(self, failure: EngineExitedError | None) -> None:
-        self._show_held()
+        self._view.show_held()
         if failure is None:
             self.exit_code = EXIT_OK
             return
@@ -263,7 +235,7 @@ class Chat:
                 case question:
                     self._asking.add(question, monotonic())
             return
-        self._running.begin(monotonic())
+        self._view.running.begin(monotonic())
         self._turn = await self._engine.message(text.removeprefix("/"))
 
     async def _step(self, dialog: Dialog, step: Done | Again) -> None:
@@ -275,7 +247,7 @@ class Chat:
             self._reply.set(step.prefill)
             return
         self._asking.close()
-        self._close_question(step.told)
+        self._view.close_question(step.told)
         if step.command is not None:
             await self._engine.send(step.command)
 
@@ -302,59 +274,19 @@ class Chat:
             self._interrupted_at = now
             self._out.note("Ctrl-C again leaves")
 
-    # --- what is seen -------------------------------------------------------------------------
-
-    def _close_question(self, told: str) -> None:
-        self._reply.set("")
-        self._screen.clear_live()
-        if told:
-            self._out.say(self._screen.style.dim(f"  → {told}"))
-
-    def _show_held(self) -> None:
-        held, self._held = self._held, []
-        for event in held:
-            self._out.show(event)
-
     def _look(self) -> None:
-        """Bring the screen up to date: what was held, the next question, the live row."""
-        now = monotonic()
-        if self._asking.current is None:
-            self._show_held()
-        dialog = self._asking.next(now)
-        if dialog is not None:
-            self._reply.set("")
-            self._screen.clear_live()
-            for row in dialog.rows(self._screen.style):
-                self._out.say(row)
+        """Bring the screen up to date, and say what may come next."""
+        if self._view.show_next():
             self._drop_typed()
-        self._draw_live(now)
+        mode = visible_line(self._engine.capabilities.current_mode, 20)
+        self._view.draw(f"{mode}> ", busy=bool(self._turn))
         if self._turn or self._asking.current is not None:
             self.awake.set()
         elif self.awake.is_set():
             self.awake = anyio.Event()
-        self._want_line(dialog is not None)
+        self._want_line()
 
-    def _draw_live(self, now: float) -> None:
-        style = self._screen.style
-        if self._asking.current is not None:
-            if self._asking.listens(now):
-                self._edit(self._asking.prompt(now), self._reply)
-            else:
-                self._screen.live(style.dim("…"))
-        elif not self._turn:
-            self._edit(f"{visible_line(self._engine.capabilities.current_mode, 20)}> ", self._draft)
-        elif not self._screen.is_mid_line:
-            hint = f" · Esc stops{' · ' + self._draft.text if self._draft.text else ''}"
-            status = self._running.status(now) + visible_line(hint)
-            self._screen.live(style.dim(status[: style.width - 1]))
-
-    def _edit(self, prompt: str, editor: LineEditor) -> None:
-        style = self._screen.style
-        room = max(10, style.width - cells(prompt) - 1)
-        text, column = editor.window(room)
-        self._screen.live(style.bold(prompt) + text, cells(prompt) + column)
-
-    def _want_line(self, is_new: bool) -> None:  # noqa: FBT001
+    def _want_line(self) -> None:
         """Ask the pipe for a line, if one can be used now."""
         if self._keyboard or self._leaving or self.exit_code is not None or self._line_asked:
             return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wcore_host.engine import DEFAULT_COMMAND
+from wcore_host.spawning import DEFAULT_COMMAND
 
 MODE_FLAGS: Final = frozenset(
     {"--mode", "--force", "--auto-approve", "--dangerously-skip-permissions"}

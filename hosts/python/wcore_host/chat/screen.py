@@ -5,6 +5,7 @@ import re
 import shutil
 from typing import Final, TextIO
 
+from wcore_host.chat.editor import LineEditor
 from wcore_host.chat.style import Style
 from wcore_host.visible import cells
 
@@ -63,15 +64,16 @@ class Screen:
             self._live = wanted
             self._draw()
 
+    def edit(self, prompt: str, editor: LineEditor) -> None:
+        """Show a prompt and the line being typed as the live row."""
+        text, column = editor.window(max(10, self.style.width - cells(prompt) - 1))
+        self.live(self.style.bold(prompt) + text, cells(prompt) + column)
+
     def clear_live(self) -> None:
         """Remove the live row."""
         self._erase()
         self._live = None
         self._out.flush()
-
-    def ask(self, prompt: str) -> None:
-        """Show a prompt where there is no live row."""
-        self.line(prompt)
 
     @property
     def is_mid_line(self) -> bool:
