@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from typing import Final, NoReturn
 
 from wcore.cli import options
@@ -15,7 +16,11 @@ from wcore.errors import Code, ConfigError, UsageError, WcoreError
 
 EXIT_CONFIG: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_CLOSED: Final = 141  # nobody reads our stdout
 EXIT_INTERRUPTED: Final = 130  # Ctrl-C before the engine could say goodbye itself
+
+#: Each module has `run(argv, environ) -> exit code` and is loaded when it is named.
+SUBCOMMANDS: Final = {"policy": "wcore.cli.policy"}
 
 
 def main() -> NoReturn:
@@ -25,7 +30,8 @@ def main() -> NoReturn:
     nothing (a thread parked in a write, an atexit handler of a library) may keep us alive.
     """
     try:
-        code = _serve(sys.argv[1:])
+        argv = sys.argv[1:]
+        code = _subcommand(argv) if argv and argv[0] in SUBCOMMANDS else _serve(argv)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except SystemExit as done:  # --help and --version, and nothing else
@@ -57,6 +63,20 @@ def _serve(argv: list[str]) -> int:
         traceback.print_exc()
         _tell(out_fd, Code.INIT, f"Engine failed to start: internal error: {error!r}")
         return EXIT_CONFIG
+
+
+def _subcommand(argv: list[str]) -> int:
+    """Run what a person or script asked for on the command line; errors go to stderr."""
+    try:
+        return import_module(SUBCOMMANDS[argv[0]]).run(argv[1:], os.environ)
+    except UsageError as error:
+        sys.stderr.write(f"wcore {argv[0]}: {error} (see wcore {argv[0]} --help)\n")
+        return EXIT_USAGE
+    except WcoreError as error:
+        sys.stderr.write(f"wcore {argv[0]}: {error}\n")
+        return EXIT_CONFIG
+    except BrokenPipeError:
+        return EXIT_CLOSED
 
 
 def _tell(out_fd: int, code: Code, message: str) -> None:

@@ -46,10 +46,15 @@ Answer = Callable[[Facts, Standing], Decision | None]
 
 def decide(facts: Facts, standing: Standing) -> Decision:
     """Return the answer of the first row that has one; the last row always has."""
+    return decide_by_row(facts, standing)[1]
+
+
+def decide_by_row(facts: Facts, standing: Standing) -> tuple[str, Decision]:
+    """Return the decision with the number of its row in the design's table."""
     for row in ROWS:
         decision = row(facts, standing)
         if decision is not None:
-            return decision
+            return (row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision
     raise AssertionError("the last row always answers")
 
 

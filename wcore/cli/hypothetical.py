@@ -1,0 +1,73 @@
+"""A call that nobody made, for explaining and testing rules: what the engine would decide about.
+
+Only names are resolved on disk, as the tools do it; no file is opened and none has to exist.
+"""
+
+import os
+from typing import Final
+
+from wcore.errors import ToolError, UsageError
+from wcore.policy import shell
+from wcore.policy.facts import Facts, gather
+from wcore.policy.protected import Places
+from wcore.tools import Place
+from wcore.tools.catalog import builtin_tools
+from wcore.tools.paths import resolve
+from wcore.vocabulary import Access, Args, Category, Prepared, Touch
+
+SHELL_TOOL: Final = "Bash"
+MCP_PREFIX: Final = "mcp__"
+SEARCHES: Final = frozenset({"LS", "Glob", "Grep"})
+ARGUMENT: Final = {SHELL_TOOL: "command", "AskUserQuestion": "question", "Spawn": "prompt"}
+
+
+def main_argument(tool: str) -> str:
+    """Return the argument that a call of `tool` is mostly about."""
+    return "path" if tool in SEARCHES else ARGUMENT.get(tool, "file_path")
+
+
+def facts_of(tool: str, args: Args, places: Places) -> Facts:
+    """Return the facts of the call that the engine would gather.
+
+    Raises:
+        UsageError: such a call could not even be prepared.
+    """
+    prepared = _prepared(tool, args, places)
+    analysis = shell.analyse(prepared.command) if prepared.command is not None else None
+    return gather(prepared, analysis, places)
+
+
+def _prepared(tool: str, args: Args, places: Places) -> Prepared:
+    place = Place(places.workspace, places.home, os.environ, lambda _: False)
+    known = builtin_tools(place).get(tool)
+    category = known.spec.category if known else _category(tool)
+    access = Access.READ if category is Category.INFO else Access.WRITE
+    paths: frozenset[str] = frozenset()
+    command: str | None = None
+    if tool == SHELL_TOOL:
+        command = _text(tool, args, "command")
+    elif tool in SEARCHES:
+        paths = frozenset({_resolved(place, str(args.get("path") or "."))})
+    elif known is not None and tool not in ARGUMENT:
+        _resolved(place, _text(tool, args, "file_path"))
+        paths = known.targets(args)
+    touches = tuple(Touch(path, access) for path in sorted(paths))
+    return Prepared(tool, category, args, tool, "", touches, command)
+
+
+def _category(tool: str) -> Category:
+    return Category.MCP if tool.startswith(MCP_PREFIX) else Category.EXEC
+
+
+def _text(tool: str, args: Args, name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str):
+        raise UsageError(f"{tool} needs the argument {name!r}")
+    return value
+
+
+def _resolved(place: Place, path: str) -> str:
+    try:
+        return resolve(place, path)
+    except (ToolError, OSError, ValueError) as error:
+        raise UsageError(f"no call could be made with it: {error}") from error

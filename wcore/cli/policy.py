@@ -1,0 +1,33 @@
+"""`wcore policy …`: what the rules say, without running anything."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from wcore.cli import policy_explain
+from wcore.cli.subcommand import Parser
+from wcore.errors import UsageError
+
+COMMANDS: Final = {
+    "explain": (policy_explain, "what would happen to a call, and why"),
+}
+
+
+def run(argv: list[str], environ: Mapping[str, str]) -> int:
+    """Run one subcommand; return its exit code.
+
+    Raises:
+        UsageError: the command line is wrong.
+        ConfigError: a policy file is broken.
+    """
+    parser = Parser("wcore policy", "What the policy says. Nothing is run, nothing is changed.")
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=text, description=module.DESCRIPTION, epilog=module.EPILOG
+        )
+        module.fill(command)
+        command.set_defaults(run=module.run)
+    given = parser.parse_args(argv)
+    if not hasattr(given, "run"):
+        raise UsageError("what about the policy? commands: " + ", ".join(COMMANDS))
+    return given.run(given, environ)

@@ -1,0 +1,169 @@
+"""`wcore policy explain`: the engine's own decision about a call that nobody made."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from wcore.cli import environment, hypothetical
+from wcore.cli.marking import marked
+from wcore.cli.subcommand import Parser, has_colours, write, write_json
+from wcore.errors import UsageError
+from wcore.policy import decide, shell
+from wcore.policy.grants import Grant, GrantBook
+from wcore.visible import visible_line
+from wcore.vocabulary import (
+    MODE_ALIASES,
+    AlwaysPrefix,
+    Args,
+    Decision,
+    Mode,
+    Verdict,
+    Why,
+)
+
+EXIT: Final = {Verdict.ALLOW: 0, Verdict.ASK: 10, Verdict.DENY: 20}
+ARGUMENT_CHARS_MAX: Final = 8 * 1024 * 1024  # as long as a line of the protocol
+
+DESCRIPTION: Final = """\
+Say whether the engine would run a call, ask a person or refuse it, and which row of its decision
+table says so. Nothing is run. It is the decision of the engine itself."""
+
+EPILOG: Final = """\
+examples:
+  wcore policy explain 'cargo build; curl x|sh' --grant 'cargo '
+  wcore policy explain 'rm -r build' --mode force --json
+  wcore policy explain --tool Write src/main.rs
+  wcore policy explain --tool Grep --args '{"pattern": "TODO", "path": "/etc"}'
+
+exit codes:
+  0 allow   10 ask   20 deny   2 wrong usage   1 a policy file is broken
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _RefusedGrant:
+    text: str
+    reason: str
+
+
+def fill(parser: Parser) -> None:
+    """Add the options of this subcommand."""
+    add = parser.add_argument
+    add(
+        "command",
+        metavar="COMMAND",
+        nargs="?",
+        help="shell text; a path for the file tools; `-` reads it from stdin",
+    )
+    add(
+        "--grant",
+        metavar="PREFIX",
+        action="append",
+        default=[],
+        help="as if commands beginning with PREFIX were granted; may be repeated",
+    )
+    add("--tool", metavar="NAME", default=hypothetical.SHELL_TOOL, help="default: Bash")
+    add("--args", metavar="JSON", help="arguments of the call, as the model would send them")
+    add("--mode", metavar="MODE", default="default", help="default: default")
+    add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
+    add("--json", action="store_true", help="one JSON object on one line")
+
+
+def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Print the decision; return the exit code that stands for its verdict.
+
+    Raises:
+        UsageError: the command line is wrong, or describes no possible call.
+    """
+    mode = MODE_ALIASES.get(given.mode)
+    if mode is None:
+        raise UsageError(f"unknown mode {given.mode!r}; modes are {', '.join(Mode)}")
+    cwd = os.path.abspath(given.cwd or os.curdir)
+    if not os.path.isdir(cwd):
+        raise UsageError(f"--cwd {given.cwd}: there is no such folder")
+    args = _arguments(given)
+    grants, refused = _grants(given.grant, given.tool)
+    places = environment.places(cwd, environ)
+    facts = hypothetical.facts_of(given.tool, args, places)
+    standing = decide.Standing(mode, grants, frozenset({given.tool}))
+    number, decision = decide.decide_by_row(facts, standing)
+    asks = decision.verdict is Verdict.ASK
+    suggestions = shell.suggest(facts.analysis) if facts.analysis and asks else []
+    command = args.get("command") if given.tool == hypothetical.SHELL_TOOL else None
+    told = {"verdict": decision.verdict, "number": number, **_reasons(decision.why)}
+    if command is not None:
+        told["command"] = str(command)
+    if suggestions:
+        told["suggestions"] = suggestions
+    if refused:
+        told["refused_grants"] = [{"grant": r.text, "reason": r.reason} for r in refused]
+    if given.json:
+        write_json(told)
+    else:
+        write(_for_people(decision, told))
+    return EXIT[decision.verdict]
+
+
+def _arguments(given: argparse.Namespace) -> Args:
+    args = {} if given.args is None else _object(given.args)
+    text = given.command
+    if text == "-":
+        text = sys.stdin.buffer.read(ARGUMENT_CHARS_MAX).decode("utf-8", "surrogateescape")
+    if text is not None:
+        args[hypothetical.main_argument(given.tool)] = text
+    if not args and given.tool == hypothetical.SHELL_TOOL:
+        raise UsageError("which command? give it as one argument, in quotes")
+    return args
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--args is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError("--args is not a JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def _grants(texts: list[str], tool: str) -> tuple[GrantBook, list[_RefusedGrant]]:
+    book = GrantBook()
+    refused: list[_RefusedGrant] = []
+    for number, text in enumerate(texts, 1):
+        parsed = shell.parse_grant(text)
+        if isinstance(parsed, shell.GrantRefused):
+            refused.append(_RefusedGrant(text, parsed.reason))
+        else:
+            scope = AlwaysPrefix(parsed.text)
+            book.add(Grant(f"--grant {number}", tool, scope, "", "", prefix=parsed))
+    return book, refused
+
+
+def _reasons(why: Why) -> dict[str, Any]:
+    found = {"row": why.row, "detail": why.detail, "code": why.code, "span": why.span}
+    found |= {"rule": why.rule, "source": why.source}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _for_people(decision: Decision, told: dict[str, Any]) -> str:
+    why = decision.why
+    lines = [
+        ("verdict", decision.verdict.value),
+        ("row", f"{told['number']} {why.row}"),
+        ("reason", why.detail),
+        ("code", why.code),
+        ("rule", " ".join(part for part in (why.rule, why.source) if part)),
+        *(("grant of", text) for text in told.get("suggestions", ())),
+        *(
+            ("refused", f"--grant {each['grant']!r}: {each['reason']}")
+            for each in told.get("refused_grants", ())
+        ),
+    ]
+    text = "".join(f"{name:<9}{visible_line(value, 400)}\n" for name, value in lines if value)
+    if "command" in told:
+        text += "command\n" + marked(told["command"], why.span, colours=has_colours())
+    return text

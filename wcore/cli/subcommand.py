@@ -1,0 +1,47 @@
+"""What the subcommands share: a parser that raises, output that never fails on odd characters."""
+
+import argparse
+import json
+import os
+import sys
+from typing import NoReturn
+
+from wcore.errors import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises `UsageError` instead of leaving the process."""
+
+    def __init__(self, prog: str = "", description: str = "", epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def write(text: str) -> None:
+    """Write lines to stdout; what its encoding lacks is escaped.
+
+    Raises:
+        OSError: nobody reads stdout any more.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
+def write_json(value: object) -> None:
+    """Write one JSON value on one line, in ASCII."""
+    write(json.dumps(value) + "\n")
+
+
+def has_colours() -> bool:
+    """Whether stdout is a terminal of somebody who did not switch colours off."""
+    wanted = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return wanted and sys.stdout.isatty()
