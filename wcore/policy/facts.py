@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
@@ -12,6 +12,7 @@ from wcore.vocabulary import Access, Category, Prepared, Touch
 _ROUGH_SPLIT = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _PARTS = re.compile(r"[=:,@]")  # `--file=.env`, `-v ~/.ssh:/x`, `-d @.env`
 _OPTION = re.compile(r"^-[^-](.+)")  # `-f.env`
+_HIDDEN_PATTERN = re.compile(r"(?:^|/)\.[^/]*[*?\[]")
 _WITHOUT_QUOTES = str.maketrans("", "", "'\"\\")
 
 
@@ -69,12 +70,26 @@ def _of_shell(text: str, analysis: shell.Analysis | None, places: Places) -> Ite
             fact = _of_word(name, places)
             if fact.protected is not None:
                 yield fact
+            elif _HIDDEN_PATTERN.search(name):  # `.e*` may be `.env`
+                yield replace(fact, protected="a pattern that can name hidden files")
+    for target in _read_by_the_shell(analysis):
+        fact = _of_word(target, places)
+        if not protected.is_within(fact.path, places.workspace):
+            yield replace(fact, access=Access.READ, inside=False)
+
+
+def _read_by_the_shell(analysis: shell.Analysis | None) -> Iterable[str]:
+    """Return what `<` opens: these words are paths for certain."""
+    commands = analysis.commands if analysis is not None else ()
+    for redirect in (redirect for command in commands for redirect in command.redirects):
+        if redirect.operator == "<" and redirect.target.value != "/dev/null":
+            yield redirect.target.value
 
 
 def _parts(command: shell.SimpleCommand) -> Iterable[str]:
     for word in (*command.words, *(redirect.target for redirect in command.redirects)):
         yield word.value
-        if not word.is_plain:  # `{.env,x}`, `bash -c 'cat .env'`
+        if word.loose:  # `{.env,x}`; a quoted sentence that mentions a name is no path
             yield from _ROUGH_SPLIT.split(word.value)
 
 

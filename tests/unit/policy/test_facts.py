@@ -204,3 +204,23 @@ def test_each_protected_path_is_named_once() -> None:
 def test_words_are_read_in_linear_time() -> None:
     text = "a=b:c@d,e " * 30_000
     assert names(text) == set()
+
+
+@pytest.mark.parametrize("text", ["wc -l < /etc/passwd", "wc -l < ../other/file", "a | b < ~/x"])
+def test_what_the_shell_reads_outside_the_workspace_is_seen(text: str) -> None:
+    assert any(not fact.inside for fact in of_command(text).paths)
+
+
+@pytest.mark.parametrize("text", ["wc -l < src/a", "wc < /dev/null", "cat /etc/passwd"])
+def test_what_the_shell_does_not_read_outside_is_no_path(text: str) -> None:
+    assert all(fact.inside for fact in of_command(text).paths)
+
+
+@pytest.mark.parametrize("text", ["cat .e*", "cp sub/.??* x", "ls .[a-z]*"])
+def test_a_pattern_that_can_name_hidden_files_is_protected(text: str) -> None:
+    assert any(fact.protected for fact in of_command(text).paths)
+
+
+@pytest.mark.parametrize("text", ["git commit -m 'update .env docs'", "ls .github/*.yml", "ls *"])
+def test_a_mention_in_a_sentence_and_an_ordinary_pattern_are_not(text: str) -> None:
+    assert not any(fact.protected for fact in of_command(text).paths)
