@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
+from wcore.policy.shell.characters import PLAIN
 from wcore.policy.shell.model import Word
 
 _FORMAT: Final = re.compile(  # text without %, or a conversion that only prints
@@ -11,6 +13,7 @@ _FORMAT: Final = re.compile(  # text without %, or a conversion that only prints
     r"|%[0-9]*\([^()%]*(?:%[A-Za-z][^()%]*)*\)T",
     re.DOTALL,
 )
+_PATTERN: Final = re.compile(rf"(?:{PLAIN}|[*?])+")  # file names, and no other expansion
 _EVALUATING: Final = frozenset(["-v", "-R"])
 
 
@@ -43,9 +46,18 @@ def _prints_only(form: str) -> bool:
 def _in_test(arguments: Sequence[Word]) -> Word | None:
     """`-v` and `-R` evaluate the subscript of their operand, quoted or not."""
     for i, word in enumerate(arguments):
-        if word.value in _EVALUATING or word.loose or "$(" in word.value or "`" in word.value:
+        if _may_be(word, _EVALUATING) or "$(" in word.value or "`" in word.value:
             return word
         operand = arguments[i + 1] if i + 1 < len(arguments) else None
         if word.dynamic and operand and (operand.dynamic or "[" in operand.value):
             return word  # its value may be `-v`
     return None
+
+
+def _may_be(word: Word, options: frozenset[str]) -> bool:
+    """Whether what the shell makes of `word` may be, or contain, one of `options`."""
+    if not word.loose:
+        return word.value in options
+    if not _PATTERN.fullmatch(word.source):
+        return True
+    return any(fnmatchcase(option, word.source) for option in options)

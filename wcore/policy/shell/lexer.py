@@ -125,8 +125,9 @@ def _is_harmless(operator: str, target: str, *, number: bool) -> bool:
     """Whether a redirection neither writes a file nor opens anything but a plain file to read."""
     if operator == ">&":
         return _DESCRIPTOR.fullmatch(target) is not None
-    if operator != "<" or target == "/dev/null":
+    if operator != "<" or not target or target == "/dev/null":
         return target == "/dev/null"
-    parts = posixpath.normpath(target).split("/")
-    special = {"dev", "proc"} & set(parts) and (target.startswith("/") or ".." in parts)
-    return bool(target) and not special and not number
+    parts = [part for part in posixpath.normpath(target).split("/") if part]
+    elsewhere = target.startswith("/") or parts[0] == ".."
+    top = next((part for part in parts if part != ".."), "")
+    return not number and not (elsewhere and top in ("dev", "proc"))
