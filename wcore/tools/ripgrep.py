@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from wcore.errors import ToolError
 from wcore.tools.children import Helper, run_helper
 from wcore.tools.hits import Hit, Hits, Query, Records
-from wcore.tools.walking import Root
+from wcore.tools.walking import CHECK_EVERY, Root
 from wcore.vocabulary import Json
 
 BATCH_BYTES_MAX: Final = 256 * 1024  # of file names on one command line
@@ -48,17 +48,17 @@ class Ripgrep:
 
     def _chosen(self, matching: Sequence[str], everything: Sequence[str]) -> list[str]:
         """Count the protected files among everything; return what may be looked into, sorted."""
-        protected = {name for name in filter(self._query.wanted, everything) if self._hidden(name)}
+        hidden, wanted = self._root.hidden, self._query.wanted
+        protected: set[str] = set()
+        for count, name in enumerate(everything):
+            if count % CHECK_EVERY == 0:
+                from_thread.check_cancelled()
+            if hidden(name) and wanted(name):
+                protected.add(name)
         self.hits.protected = len(protected)
         return sorted(
-            name
-            for name in filter(self._query.wanted, matching)
-            if name not in protected and not self._hidden(name)
+            name for name in filter(wanted, matching) if name not in protected and not hidden(name)
         )
-
-    def _hidden(self, name: str) -> bool:
-        from_thread.check_cancelled()
-        return self._root.hidden(name)
 
     async def files(self, names: Sequence[str]) -> None:
         """Search these files, in this order, until there are enough hits."""

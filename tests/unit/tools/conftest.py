@@ -8,11 +8,6 @@ from unit.tools.room import Room
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def room(tmp_path: Path) -> Room:
     workspace = tmp_path / "workspace"
     home = tmp_path / "home"

@@ -31,6 +31,7 @@ async def test_closing_ends_the_reading_of_a_pipe_that_somebody_holds(
             tasks.start_soon(output.pump)
             await anyio.wait_all_tasks_blocked()
             os.write(pipe[1], b"last words")
+            await anyio.wait_all_tasks_blocked()
             output.close()
     assert output.text() == ("last words", False)
 
