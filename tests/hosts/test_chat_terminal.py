@@ -246,20 +246,21 @@ async def test_a_question_takes_numbers_and_several_of_them(place: Place) -> Non
 
 async def test_a_prefix_grant_is_shown_edited_and_given(place: Place) -> None:
     async with chatting(place) as terminal:
-        await begin(terminal, "run git status")
+        await begin(terminal, "run echo a b")
+        await terminal.see("p yes, and every command that starts with 'echo a'")
         await terminal.see("allow Bash?")
         terminal.press("p" + ENTER)
         await terminal.see("which, 1 to 2?")
         terminal.press("1" + ENTER)
-        await terminal.see("git status")
-        terminal.press("\x17" + ENTER)  # Ctrl-W: what is left is `git `
-        await terminal.see("✗ Bash git status")  # no repository, so git says no: but it ran
+        await terminal.see("starts with echo a")
+        terminal.press("\x17" + ENTER)  # Ctrl-W: what is left is `echo `
+        await terminal.see("✓ Bash echo a b")
         await terminal.see(READY)
-        terminal.press("run git log" + ENTER)
-        await terminal.see("· Bash git log  [grant]")
+        terminal.press("run echo c" + ENTER)
+        await terminal.see("· Bash echo c  [grant]")
         await terminal.see(READY)
         terminal.press("/grants" + ENTER)
-        await terminal.see("Bash prefix 'git'")
+        await terminal.see("Bash prefix 'echo'")
 
 
 async def test_raising_the_mode_takes_a_second_yes(place: Place) -> None:
