@@ -44,6 +44,13 @@ ROUNDS_MAX: Final = 500  # model replies a turn; a runaway loop ends, a long ref
 LINE_RESERVE_BYTES: Final = 4096  # a request must also fit into `list_pending`'s answer
 
 
+class ShellReader(Protocol):
+    """Reads shell text off the loop, within a deadline; see `wcore.analyst.Analyst`."""
+
+    async def analyse(self, text: str) -> shell.Analysis: ...
+    async def warm(self) -> None: ...
+
+
 class Voice(Protocol):
     """The way out to the host; see `wcore.stdio.Wire`."""
 
@@ -114,7 +121,12 @@ class Session:
     """One conversation with one host."""
 
     def __init__(
-        self, settings: Settings, voice: Voice, tools: Mapping[str, Tool], model: Model
+        self,
+        settings: Settings,
+        voice: Voice,
+        tools: Mapping[str, Tool],
+        model: Model,
+        reader: ShellReader,
     ) -> None:
         self.settings = settings
         self.tools = tools
@@ -131,6 +143,7 @@ class Session:
         self.usage = Usage()
         self.host_gone = False
         self._voice = voice
+        self.reader = reader
 
     # --- what the host is told ----------------------------------------------------------------
 
@@ -197,9 +210,12 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    def judge(self, prepared: Prepared) -> tuple[Facts, Decision]:
-        """Return the facts of a call and today's decision on it."""
-        analysis = shell.analyse(prepared.command) if prepared.command is not None else None
+    async def study(self, prepared: Prepared) -> shell.Analysis | None:
+        """Return what the shell text of a call says, read off the loop and within a deadline."""
+        return None if prepared.command is None else await self.reader.analyse(prepared.command)
+
+    def judge(self, prepared: Prepared, analysis: shell.Analysis | None) -> tuple[Facts, Decision]:
+        """Return the facts of a call and today's decision on it; `analysis` is from `study`."""
         facts = gather(prepared, analysis, self.settings.places)
         standing = Standing(self.approvals.mode, self.grants, frozenset(self.tools))
         return facts, decide(facts, standing)

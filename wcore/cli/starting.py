@@ -3,16 +3,18 @@
 import functools
 import logging
 import os
+from collections.abc import Mapping
 
 import anyio
 
+from wcore.analyst import Analyst
 from wcore.approval import manager
 from wcore.cli import environment, log
 from wcore.cli.options import Options
 from wcore.engine import Engine
 from wcore.errors import WcoreError
 from wcore.models import Model
-from wcore.models.choose import choose_model
+from wcore.models.choose import Surroundings, choose_model
 from wcore.policy.protected import protection
 from wcore.session import ROUNDS_MAX, Session, Settings
 from wcore.stdio import LineReader, Wire
@@ -38,16 +40,25 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
     log.setup(verbose=options.verbose)
-    model = choose_model(options.provider, options.model)
+    keys = environment.take_keys(os.environ)
+    around = Surroundings(
+        base_url=options.base_url,
+        keys=keys,
+        environ=os.environ,
+        folder=options.cwd,
+        stall_s=options.stall_timeout_s,
+    )
+    model = choose_model(options.provider, options.model, around)
     try:
-        return anyio.run(functools.partial(_serve, options, model, in_fd, out_fd))
+        return anyio.run(functools.partial(_serve, options, model, keys, in_fd, out_fd))
     except Exception as error:
         logging.getLogger("wcore").exception("engine.crashed")
         raise CrashedError("internal error, see the log on stderr") from error
 
 
-async def _serve(options: Options, model: Model, in_fd: int, out_fd: int) -> int:
-    keys = environment.take_keys(os.environ)
+async def _serve(
+    options: Options, model: Model, keys: Mapping[str, str], in_fd: int, out_fd: int
+) -> int:
     places = environment.places(options.cwd, os.environ)
     settings = Settings(
         session_id=options.session_id,
@@ -70,7 +81,18 @@ async def _serve(options: Options, model: Model, in_fd: int, out_fd: int) -> int
         hidden=lambda path: protection(path, Access.READ, places) is not None,
     )
     wire = Wire(out_fd)
-    session = Session(settings, wire, builtin_tools(place), model)
+    analyst = Analyst()
+    session = Session(settings, wire, builtin_tools(place), model, analyst)
     for key in keys.values():
         session.secrets.add(key)
-    return await Engine(session, LineReader(in_fd), wire, warm=environment.harden).serve()
+    warm = functools.partial(_warm, model)
+    try:
+        return await Engine(session, LineReader(in_fd), wire, warm=warm).serve()
+    finally:
+        await analyst.close()
+
+
+def _warm(model: Model) -> None:
+    """Do after `ready`, in a thread, what neither `ready` nor the first turn should wait for."""
+    environment.harden()
+    model.warm()

@@ -144,9 +144,10 @@ class Engine:
         tasks.start_soon(self._run_turn, self._turn, message)
 
     async def _warm_up(self) -> None:
-        """Do in a thread, after `ready`, what must be done before the first turn."""
+        """Do after `ready` what must be done before the first turn, and what is idle work."""
         await to_thread.run_sync(self._warm)
         self._warmed.set()
+        await self._session.reader.warm()
 
     async def _run_turn(self, turn: Turn, message: UserMessage) -> None:
         await self._warmed.wait()

@@ -18,7 +18,7 @@ from wcore.policy.grants import Grant, ScopeRefused
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Card, Session
-from wcore.vocabulary import Args, By, Persist, Prepared, Verdict
+from wcore.vocabulary import Args, By, Decision, Persist, Prepared, Verdict
 
 log = logging.getLogger("wcore.engine")
 
@@ -108,8 +108,10 @@ async def _approve_edited(
     """Prepare and decide the changed call while the shown one stays parked."""
     try:
         edited = await session.tools[card.prepared.tool].prepare(args)
+        analysis = await session.study(edited)
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
-            await _judge_edited(session, command, card, edited)
+            facts, decision = session.judge(edited, analysis)
+            await _judge_edited(session, command, card, edited, facts, decision)
     except ToolError as error:
         await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
@@ -123,9 +125,13 @@ async def _approve_edited(
 
 
 async def _judge_edited(
-    session: Session, command: said.ToolApprove, card: Card, edited: Prepared
+    session: Session,
+    command: said.ToolApprove,
+    card: Card,
+    edited: Prepared,
+    facts: Facts,
+    decision: Decision,
 ) -> None:
-    facts, decision = session.judge(edited)
     if decision.verdict is Verdict.DENY:
         reason = reasons.RULE + decision.why.detail
         session.approvals.resolve(command.call_id, Denied(reason, By.POLICY))

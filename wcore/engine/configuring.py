@@ -3,8 +3,11 @@
 Hosts redraw themselves on `config_changed`, so during a turn it waits for the turn's end.
 """
 
+from dataclasses import replace
+
 from wcore.errors import Code, ConfigError
-from wcore.models.choose import choose_model
+from wcore.models import Model, Tuning
+from wcore.models.choose import rename
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
 from wcore.session import Session
@@ -54,30 +57,58 @@ class Configuring:
         self._late_change = False
 
     def _apply(self, command: SetConfig) -> list[events.Event]:
+        """Apply what the model can do, and say what it cannot."""
         session = self._session
-        ignored = [
-            name
-            for name in ("thinking", "thinking_budget", "effort", "compaction")
-            if getattr(command, name) is not None
-        ]
-        found: list[events.Event] = []
-        if ignored:
-            text = f"set_config: {session.model.name} has no {', '.join(ignored)}"
-            found.append(events.Info(message=text))
-        if command.model is None or command.model == session.model.name:
-            unchanged = [] if ignored else [events.Info(message="set_config: no changes")]
-            return [*found, *unchanged, *([self._changed()] if self._late_change else [])]
         try:
-            session.model = choose_model(None, command.model)
+            model = rename(session.model, command.model) if command.model else session.model
         except ConfigError as error:
-            problem = events.Problem(code=Code.CONFIG, message=str(error))
-            changed = [self._changed()] if self._late_change else []
-            return [*found, events.Error(error=problem), *changed]
-        text = f"config applied: model {command.model}"
-        return [*found, events.Info(message=text), self._changed()]
+            problem = events.Problem(code=Code.CONFIG, message=session.secrets.strip(str(error)))
+            return [events.Error(error=problem), *self._waiting()]
+        tuning, applied, refused = _tuned(command, model, session.tuning)
+        if model.name != session.model.name:
+            applied.insert(0, f"model {model.name}")
+        session.model, session.tuning = model, tuning
+        said = [f"set_config: {model.name} has no {', '.join(refused)}"] if refused else []
+        if applied:
+            said.append(f"config applied: {', '.join(applied)}")
+        found = [events.Info(message=text) for text in said or ["set_config: no changes"]]
+        return [*found, *([self._changed()] if applied else self._waiting())]
+
+    def _waiting(self) -> list[events.Event]:
+        return [self._changed()] if self._late_change else []
 
     async def _announce(self) -> None:
         await self._session.emit(self._changed())
 
     def _changed(self) -> events.ConfigChanged:
         return events.ConfigChanged(capabilities=self._session.capabilities())
+
+
+def _tuned(command: SetConfig, model: Model, old: Tuning) -> tuple[Tuning, list[str], list[str]]:
+    """Return the new tuning, what changed in words, and what `model` does not have."""
+    new = old if old.effort in (None, *model.effort_levels) else replace(old, effort=None)
+    refused: list[str] = ["compaction"] if command.compaction is not None else []
+    if command.thinking is not None or command.thinking_budget is not None:
+        if not model.thinks:
+            refused.append("thinking")
+        else:
+            is_on = new.thinking if command.thinking is None else command.thinking == "enabled"
+            budget = command.thinking_budget or new.thinking_budget_tokens
+            new = replace(new, thinking=is_on, thinking_budget_tokens=budget)
+    if command.effort is not None and command.effort not in model.effort_levels:
+        levels = ", ".join(model.effort_levels)
+        refused.append(f"effort {command.effort} (it has {levels})" if levels else "effort")
+    elif command.effort is not None:
+        new = replace(new, effort=command.effort)
+    return new, _differences(old, new), refused
+
+
+def _differences(old: Tuning, new: Tuning) -> list[str]:
+    found: list[str] = []
+    if new.thinking != old.thinking:
+        found.append(f"thinking {'enabled' if new.thinking else 'disabled'}")
+    if new.thinking_budget_tokens != old.thinking_budget_tokens:
+        found.append(f"thinking budget {new.thinking_budget_tokens}")
+    if new.effort != old.effort:
+        found.append(f"effort {new.effort or 'as the provider has it'}")
+    return found

@@ -13,6 +13,7 @@ import anyio
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
 from wcore.approval.table import Move
+from wcore.policy import shell
 from wcore.protocol import events, scopes
 from wcore.tools import Tool
 from wcore.visible import visible_line
@@ -56,6 +57,7 @@ class Flight:
         self.category = self.tool.spec.category if self.tool else Category.EXEC
         self.targets = self.tool.targets(call.args or {}) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
+        self.analysis: shell.Analysis | None = None
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False

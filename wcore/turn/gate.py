@@ -50,7 +50,7 @@ async def gate(flight: Flight) -> Step:
     if prepared is None:
         return Step.ENDED
     flight.prepared = prepared
-    facts, decision = flight.session.judge(prepared)
+    facts, decision = flight.session.judge(prepared, flight.analysis)
     match decision.verdict:
         case Verdict.DENY:
             return await _refuse(flight, decision, reasons.RULE + decision.why.detail)
@@ -95,6 +95,7 @@ async def _prepare(flight: Flight) -> Prepared | None:
     try:
         with flight.turn.interruptible():
             prepared = await flight.tool.prepare(flight.call.args)
+            flight.analysis = await flight.session.study(prepared)
     except ToolError as error:
         problem = str(error)
     except Exception:
