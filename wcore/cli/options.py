@@ -27,6 +27,13 @@ try it:
 models:
   --model offline                the built-in stand-in; needs no key and no network (default)
   --model script:FILE            replay model replies from FILE
+  --provider anthropic --model NAME
+                                 key in ANTHROPIC_API_KEY; openai, mistral, groq, openrouter,
+                                 deepseek, gemini, xai and others alike
+  --provider ollama --model NAME no key; likewise vllm, lmstudio and llamacpp
+  --provider openai --base-url URL --model NAME
+                                 any server that speaks Chat Completions; loopback needs no key
+  A key in the environment alone chooses nothing: without --provider and --model it is offline.
 
 exit codes:
   0 stdin was closed   1 could not start   2 wrong usage   128+n ended by signal n
@@ -39,6 +46,8 @@ class Options:
 
     provider: str | None
     model: str | None
+    base_url: str | None
+    stall_timeout_s: float | None
     mode: Mode
     max_mode: Mode
     session_id: str
@@ -77,6 +86,8 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
     return Options(
         provider=given.provider,
         model=given.model,
+        base_url=given.base_url,
+        stall_timeout_s=given.stall_timeout,
         mode=mode,
         max_mode=max_mode,
         session_id=given.session_id or str(uuid.uuid4()),
@@ -119,9 +130,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("model").add_argument
-    add("--provider", metavar="NAME", help="offline or script; found from --model if absent")
-    add("--model", metavar="NAME", help="offline, or script:FILE")
-    add("--base-url", metavar="URL", help="accepted for hosts that send it; no provider uses it")
+    add("--provider", metavar="NAME", help="who has the model; found from --model if absent")
+    add("--model", metavar="NAME", help="as the provider calls it")
+    add("--base-url", metavar="URL", help="another server, with or without /v1 at the end")
+    stall = "give a silent model up after S seconds (120)"
+    add("--stall-timeout", type=_seconds, metavar="S", help=stall)
     add("--max-tokens", type=_count, metavar="N", help="limit of one model reply")
     add("--max-turns", type=_count, metavar="N", help="model replies a message may take")
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")

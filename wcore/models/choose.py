@@ -1,20 +1,32 @@
 """Finds the model that `--provider` and `--model` name, or says what to do instead."""
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from wcore.errors import ConfigError
 from wcore.models import Model
 from wcore.models.offline import OfflineModel
 
-_PLANNED: Final = ("openai", "anthropic")
-_HERE: Final = (
-    "This version has `offline` (the built-in stand-in, no key needed) and `script:FILE` "
-    "(replays a file)"
-)
+_OWN: Final = "`offline` (the built-in stand-in, no key needed) and `script:FILE` (replays a file)"
 
 
-def choose_model(provider: str | None, name: str | None) -> Model:
-    """Return the model; nothing named means `offline`.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What models get from the start of the engine. `environ` holds no keys any more."""
+
+    base_url: str | None = None
+    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    folder: str = ""  # where relative paths of attached files begin
+    stall_s: float | None = None
+
+
+def choose_model(
+    provider: str | None, name: str | None, around: Surroundings = Surroundings()
+) -> Model:
+    """Return the model; nothing named means `offline`, whatever keys there are.
 
     Raises:
         ConfigError: no such model here, or its script file is missing or wrong.
@@ -28,27 +40,66 @@ def choose_model(provider: str | None, name: str | None) -> Model:
             return _scripted(path.removeprefix("script:"))
         case ("script", str(path)):
             return _scripted(path)
-        case (None, str(other)):
-            raise ConfigError(_no_model(other))
-        case (str(other), _) if other.lower() in _PLANNED:
-            raise ConfigError(
-                f"provider `{other}` is not built yet in this version. {_HERE}; "
-                "leave `--provider` and `--model` out to start with `offline`."
-            )
         case ("offline", str(other)):
             raise ConfigError(f"provider `offline` has no model `{other}`: leave `--model` out.")
-        case _:
-            raise ConfigError(
-                f"there is no provider `{provider}`. {_HERE}; `openai` and `anthropic` are not "
-                "built yet. Leave `--provider` out to start with `offline`."
-            )
+        case (None, str(other)):
+            return _native(None, other, around)
+        case (str(vendor), other):
+            return _native(vendor.lower(), other, around)
 
 
-def _no_model(name: str) -> str:
-    return (
-        f"there is no model `{name}`. {_HERE}; models of `openai` and `anthropic` are not built "
-        "yet. Leave `--model` out to start with `offline`."
+def rename(model: Model, name: str) -> Model:
+    """Return the model `name` of the same provider.
+
+    Raises:
+        ConfigError: there is no such model.
+    """
+    if name in ("", "offline") or name.startswith("script:"):
+        return choose_model(None, name)
+    from wcore.models.native import NativeModel  # noqa: PLC0415
+
+    if isinstance(model, NativeModel):
+        return model.renamed(name)
+    raise ConfigError(
+        f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
+        f"`--provider` and `--model`. Here there is {_OWN}."
     )
+
+
+def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model:
+    # Loaded on first need, as all that only real models use.
+    from wcore.models.endpoint import endpoint  # noqa: PLC0415
+    from wcore.models.http import STALL_S, Http  # noqa: PLC0415
+    from wcore.models.native import NativeModel  # noqa: PLC0415
+    from wcore.models.providers import PROVIDERS  # noqa: PLC0415
+
+    if vendor is None:
+        assert name, "`offline` is chosen where nothing is named"
+        fitting = [p.name for p in PROVIDERS.values() if re.match(p.models, name)]
+        if not fitting:
+            raise ConfigError(
+                f"there is no model `{name}` that needs no `--provider`: name one of "
+                f"{', '.join(PROVIDERS)}. Without a provider there is {_OWN}."
+            )
+        vendor = fitting[0]
+    provider = PROVIDERS.get(vendor)
+    if provider is None:
+        raise ConfigError(
+            f"there is no provider `{vendor}`. There are {', '.join(PROVIDERS)}; a server that "
+            "speaks Chat Completions is `--provider openai` with `--base-url`. Without a provider "
+            f"there is {_OWN}."
+        )
+    if not name or not name.strip():
+        raise ConfigError(f"provider `{vendor}` needs a model: add `--model NAME`")
+    key = next((around.keys[n] for n in provider.key_names if around.keys.get(n)), None)
+    url = around.base_url or _first(provider.url_names, around.environ) or provider.base_url
+    place = endpoint(vendor, url, key, provider.key_names)
+    http = Http(place, stall_s=around.stall_s or STALL_S)
+    return NativeModel(provider, name, http, around.folder)
+
+
+def _first(names: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
+    return next((environ[name] for name in names if environ.get(name)), None)
 
 
 def _scripted(path: str) -> Model:

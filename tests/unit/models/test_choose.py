@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from wcore.errors import Code, ConfigError
-from wcore.models.choose import choose_model
+from wcore.errors import ConfigError
+from wcore.models.choose import Surroundings, choose_model, rename
+from wcore.models.native import NativeModel
 
 
 @pytest.fixture
@@ -30,18 +31,49 @@ def test_a_script_is_named_by_the_model_or_by_the_provider(script: str) -> None:
     assert {model.name for model in found} == {f"script:{script}"}
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "OpenAI"])
-def test_a_planned_provider_is_said_to_be_not_built_yet(provider: str) -> None:
-    with pytest.raises(ConfigError, match=r"not built yet in this version.*`offline`") as caught:
-        choose_model(provider, "large")
-    assert caught.value.code is Code.INIT
+@pytest.mark.parametrize(
+    ("provider", "name", "vendor"),
+    [
+        ("openai", "gpt-x", "openai"),
+        ("Anthropic", "some-model", "anthropic"),
+        ("ollama", "llama3.2", "ollama"),
+        (None, "claude-sonnet-4-5", "anthropic"),
+        (None, "gpt-5", "openai"),
+        (None, "o3", "openai"),
+        (None, "mistral-large-latest", "mistral"),
+    ],
+)
+def test_a_provider_is_named_or_found_from_the_model(
+    provider: str | None, name: str, vendor: str
+) -> None:
+    model = choose_model(provider, name)
+    assert isinstance(model, NativeModel)
+    assert (model.name, model.provider.name) == (name, vendor)
+
+
+def test_a_key_alone_chooses_nothing() -> None:
+    around = Surroundings(keys={"OPENAI_API_KEY": "k"}, environ={"OPENAI_BASE_URL": "http://x"})
+    assert choose_model(None, None, around).name == "offline"
+
+
+def test_another_model_is_of_the_same_provider() -> None:
+    model = rename(choose_model("openai", "gpt-5"), "anything")
+    assert isinstance(model, NativeModel)
+    assert (model.name, model.provider.name) == ("anything", "openai")
+
+
+def test_the_stand_in_does_not_become_a_real_model_on_the_way() -> None:
+    with pytest.raises(ConfigError, match="`--provider`"):
+        rename(choose_model(None, None), "gpt-5")
 
 
 @pytest.mark.parametrize(
     ("provider", "name", "said"),
     [
-        ("acme", None, "there is no provider `acme`.*`offline`.*`script:FILE`"),
-        (None, "gpt-9", "there is no model `gpt-9`.*`offline`.*`script:FILE`"),
+        ("acme", None, "there is no provider `acme`.*openai.*`offline`.*`script:FILE`"),
+        (None, "acme-9", "no model `acme-9` that needs no `--provider`.*`offline`"),
+        ("openai", None, "provider `openai` needs a model: add `--model NAME`"),
+        ("openai", " ", "provider `openai` needs a model: add `--model NAME`"),
         ("offline", "large", "provider `offline` has no model `large`"),
         ("script", None, "needs a file: add `--model FILE`"),
         (None, "script:", "needs a file: `--model script:FILE`"),

@@ -1,0 +1,244 @@
+"""The dialect of OpenAI's Chat Completions, which nearly everybody speaks.
+
+How providers differ stands in `providers.py`; here is what all of them share.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from wcore.models import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models import dialect as shared
+from wcore.models.arguments import read_call
+from wcore.models.attached import Image
+from wcore.models.coding import dump, fields, parse, tool_name
+from wcore.models.dialect import Frame, Piece
+from wcore.models.failures import PassingError, of_event
+from wcore.models.providers import Provider
+from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
+
+_FINISHES: Final = {"length": Finish.LENGTH, "max_tokens": Finish.LENGTH}
+_THINKING: Final = ("reasoning_content", "reasoning")  # one field, two names
+
+
+class Chat:
+    """Writes requests."""
+
+    path = "/chat/completions"
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._tools: Sequence[ToolSpec] = ()
+        self._tools_encoded = b""
+
+    @property
+    def takes_images(self) -> bool:
+        return self._provider.images
+
+    def thinks(self, model: str) -> bool:
+        return self._provider.thinking_on is not None and self._is_thinker(model)
+
+    def effort_levels(self, model: str) -> tuple[str, ...]:
+        return self._provider.effort_levels if self._is_thinker(model) else ()
+
+    def _is_thinker(self, model: str) -> bool:
+        return re.match(self._provider.thinkers, model) is not None
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def user(self, text: str, images: Sequence[Image]) -> Piece:
+        content: Json = text
+        if images:
+            content = [{"type": "text", "text": text}, *map(_image, images)]
+        return Piece("user", dump({"role": "user", "content": content}), images=len(images))
+
+    def assistant(self, message: AssistantMessage) -> Piece:
+        if not message.text and not message.calls:
+            return Piece("assistant", b"")
+        encoded: dict[str, Json] = {"role": "assistant", "content": message.text or None}
+        if self._provider.thinking_back and message.calls:
+            encoded[self._provider.thinking_back] = message.thinking
+        if message.calls:
+            encoded["tool_calls"] = [self._call(call_id, call) for call_id, call in message.calls]
+        return Piece("assistant", dump(encoded))
+
+    def _call(self, call_id: str, call: ModelCall) -> Json:
+        function = {"name": tool_name(call.name), "arguments": dump(call.args or {}).decode()}
+        return {"id": self._id(call_id), "type": "function", "function": function}
+
+    def _id(self, call_id: str) -> str:
+        return shared.call_id(call_id, self._provider.call_id, 9)
+
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece:
+        """An image follows as a user's message: results are text here."""
+        text = output.output if image is None else "(the image follows)"
+        after = b""
+        if image is not None:
+            said: Json = {"type": "text", "text": f"The image of call {self._id(call_id)}:"}
+            after = dump({"role": "user", "content": [said, _image(image)]})
+        body = dump({"role": "tool", "tool_call_id": self._id(call_id), "content": text})
+        return Piece("tool", body, after, images=int(image is not None))
+
+    def frame_bytes(self, frame: Frame) -> int:
+        return len(frame.system) + len(self._encoded(frame.tools))
+
+    def body(self, frame: Frame, pieces: Sequence[Piece]) -> bytes:
+        system = dump({"role": "system", "content": frame.system})
+        parts: list[bytes] = [system] if frame.system else []
+        waiting: list[bytes] = []
+        for piece in pieces:
+            if waiting and piece.role != "tool":
+                parts += waiting
+                waiting.clear()
+            parts.append(piece.body)
+            if piece.after:
+                waiting.append(piece.after)
+        settings = dump(self._settings(frame))[1:]  # without the brace
+        tools = b'"tools":[%s],' % self._encoded(frame.tools) if frame.tools else b""
+        return b'{"messages":[%s],%s%s' % (b",".join([*parts, *waiting]), tools, settings)
+
+    def _settings(self, frame: Frame) -> dict[str, Json]:
+        provider, tuning = self._provider, frame.tuning
+        found: dict[str, Any] = {"model": frame.model, "stream": True}
+        if provider.usage_option:
+            found["stream_options"] = {"include_usage": True}
+        if frame.max_tokens is not None:
+            found[provider.max_tokens_field] = frame.max_tokens
+        if self.thinks(frame.model) and tuning.thinking is not None:
+            switch = provider.thinking_on if tuning.thinking else provider.thinking_off
+            _merge(found, switch or {})
+            if tuning.thinking and tuning.thinking_budget_tokens and provider.budget_path:
+                _set(found, provider.budget_path, tuning.thinking_budget_tokens)
+        if tuning.effort in self.effort_levels(frame.model) and tuning.thinking is not False:
+            _set(found, provider.effort_path, tuning.effort)
+        return found
+
+    def _encoded(self, tools: Sequence[ToolSpec]) -> bytes:
+        if list(tools) != list(self._tools):
+            self._tools = tools
+            self._tools_encoded = b",".join(
+                dump({"type": "function", "function": {
+                    "name": tool.name, "description": tool.description, "parameters": tool.schema,
+                }})
+                for tool in tools
+            )  # fmt: skip
+        return self._tools_encoded
+
+    def reader(self) -> "ChatReader":
+        return ChatReader(self._provider.name)
+
+
+class _Call:
+    """A call while it streams in."""
+
+    def __init__(self, call_id: str) -> None:
+        self.id = call_id
+        self.name = ""
+        self.raw: list[str] = []
+
+    def take(self, function: Mapping[str, Any]) -> None:
+        self.name = self.name or function.get("name") or ""
+        arguments = function.get("arguments")
+        if arguments:
+            self.raw.append(arguments if isinstance(arguments, str) else dump(arguments).decode())
+
+
+class ChatReader:
+    """Reads one reply."""
+
+    def __init__(self, provider: str) -> None:
+        self.done = False
+        self._provider = provider
+        self._calls: list[_Call] = []
+        self._by_index: dict[object, _Call] = {}
+        self._finish: str | None = None
+        self._usage = Usage()
+
+    def read(self, data: bytes) -> Sequence[Delta]:
+        if data == b"[DONE]":
+            self.done = True
+            return ()
+        chunk = parse(data)
+        if chunk.get("error"):
+            raise of_event(self._provider, chunk["error"])
+        if usage := chunk.get("usage"):
+            self._usage = _usage(usage)
+        found: list[Delta] = []
+        for choice in chunk.get("choices") or ():
+            if reason := choice.get("finish_reason"):
+                self._finish = reason
+            if delta := choice.get("delta"):
+                self._take(delta, found)
+        return found
+
+    def _take(self, delta: Mapping[str, Any], found: list[Delta]) -> None:
+        for field in _THINKING:
+            if thought := delta.get(field):
+                found.append(Thinking(str(thought)))
+                break
+        if content := delta.get("content"):
+            found += [Text(content)] if isinstance(content, str) else _parts(content)
+        for part in delta.get("tool_calls") or ():
+            self._slot(part).take(part.get("function") or {})
+
+    def _slot(self, part: Mapping[str, Any]) -> _Call:
+        """Return the call that `part` belongs to; some servers leave the index out or at 0."""
+        index, call_id = part.get("index"), part.get("id") or ""
+        slot = self._by_index.get(index)
+        if slot is None or (call_id and slot.id and call_id != slot.id):
+            slot = _Call(call_id)
+            self._calls.append(slot)
+            self._by_index[index] = slot
+        return slot
+
+    def end(self) -> Sequence[Delta]:
+        if self._finish is None and not self.done:
+            raise PassingError(f"{self._provider} broke off in the middle of the reply")
+        found: list[Delta] = [
+            CallReady(read_call(call.id, call.name, "".join(call.raw))) for call in self._calls
+        ]
+        if self._finish == "content_filter":
+            found.append(Notice(f"{self._provider}: a content filter ended the reply"))
+        reason = _FINISHES.get(self._finish or "", Finish.TOOLS if self._calls else Finish.STOP)
+        return [*found, Finished(reason, self._usage)]
+
+
+def _usage(given: Mapping[str, Any]) -> Usage:
+    """Return disjoint categories: here the prompt includes what came from the cache."""
+    prompt = int(given.get("prompt_tokens") or 0)
+    details = fields(given.get("prompt_tokens_details"))
+    cached = int(details.get("cached_tokens") or given.get("prompt_cache_hit_tokens") or 0)
+    cached = max(0, min(cached, prompt))
+    return Usage(
+        input_tokens=prompt - cached,
+        output_tokens=max(0, int(given.get("completion_tokens") or 0)),
+        cache_read_tokens=cached,
+    )
+
+
+def _parts(content: Sequence[Mapping[str, Any]]) -> list[Delta]:
+    """Return content that comes as a list of parts, thinking among them."""
+    found: list[Delta] = []
+    for part in content:
+        if part.get("type") == "thinking":
+            found += [Thinking(p["text"]) for p in part.get("thinking") or () if p.get("text")]
+        elif part.get("text"):
+            found.append(Text(part["text"]))
+    return found
+
+
+def _image(image: Image) -> Json:
+    url = f"data:{image.media_type};base64,{image.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _merge(target: dict[str, Any], extra: Mapping[str, Json]) -> None:
+    for key, value in extra.items():
+        target[key] = fields(value).copy() if isinstance(value, dict) else value
+
+
+def _set(target: dict[str, Any], path: tuple[str, ...], value: Json) -> None:
+    for key in path[:-1]:
+        target = target.setdefault(key, {})
+    target[path[-1]] = value

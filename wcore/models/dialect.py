@@ -1,0 +1,84 @@
+"""What the two dialects have in common: how they are asked for bytes and how they are read."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from wcore.models import Delta, Tuning
+from wcore.models.attached import Image
+from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One history entry as this dialect sends it, encoded once.
+
+    `body` is JSON without what comes around it. `after` follows the last of a row of pieces of
+    the same role. `images` is their number.
+    """
+
+    role: str
+    body: bytes
+    after: bytes = b""
+    images: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What goes around the history."""
+
+    model: str
+    system: str
+    tools: Sequence[ToolSpec]
+    max_tokens: int | None
+    tuning: Tuning
+
+
+class Reader(Protocol):
+    """Reads one reply."""
+
+    done: bool  # nothing of worth can follow
+
+    def read(self, data: bytes) -> Sequence[Delta]:
+        """Return what the event with this `data` says.
+
+        Raises:
+            ProviderError: the provider reports an error.
+            ValueError, TypeError, AttributeError, KeyError: it is not of this dialect.
+        """
+        ...
+
+    def end(self) -> Sequence[Delta]:
+        """Return the calls and `Finished`.
+
+        Raises:
+            PassingError: the reply has no end.
+        """
+        ...
+
+
+class Dialect(Protocol):
+    """One way to talk to a provider. Pure."""
+
+    path: str
+
+    @property
+    def takes_images(self) -> bool: ...
+    def thinks(self, model: str) -> bool: ...
+    def effort_levels(self, model: str) -> tuple[str, ...]: ...
+    def headers(self, key: str | None) -> dict[str, str]: ...
+    def user(self, text: str, images: Sequence[Image]) -> Piece: ...
+    def assistant(self, message: AssistantMessage) -> Piece: ...
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece: ...
+    def frame_bytes(self, frame: Frame) -> int: ...
+    def body(self, frame: Frame, pieces: Sequence[Piece]) -> bytes: ...
+    def reader(self) -> Reader: ...
+
+
+def call_id(given: str, pattern: str, length: int = 24) -> str:
+    """Return the id as the provider takes it; the same one for call and result."""
+    if re.fullmatch(pattern, given):
+        return given
+    return hashlib.sha256(given.encode(errors="replace")).hexdigest()[:length]

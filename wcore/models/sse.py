@@ -1,0 +1,53 @@
+"""Server-sent events: bytes in, the `data` of each event out. Pure; borders may fall anywhere.
+
+Event names are left out on purpose: both dialects repeat them inside the data.
+"""
+
+from typing import Final
+
+EVENT_BYTES_MAX: Final = 16 * 1024 * 1024  # one event; twice the line that our own wire takes
+
+
+class TooLongError(ValueError):
+    """An event passes `EVENT_BYTES_MAX`."""
+
+
+class EventReader:
+    """Reads one stream."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the events that are complete now.
+
+        Raises:
+            TooLongError: the server floods us.
+        """
+        data = self._rest + chunk
+        # A carriage return at the very end may be the first half of a line end.
+        end = 1 + max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1))
+        self._rest = data[end:]
+        if len(self._rest) + self._size > EVENT_BYTES_MAX:
+            raise TooLongError(f"an event is longer than {EVENT_BYTES_MAX} bytes")
+        return self._events(data[:end])
+
+    def finish(self) -> list[bytes]:
+        """Return what the server did not close with an empty line."""
+        data, self._rest = self._rest, b""
+        return self._events(data + b"\n\n")
+
+    def _events(self, data: bytes) -> list[bytes]:
+        found: list[bytes] = []
+        for line in data.splitlines():
+            if not line:
+                if self._data:
+                    found.append(b"\n".join(self._data))
+                    self._data = []
+                    self._size = 0
+            elif line.startswith(b"data:"):
+                self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+                self._size += len(line)
+        return found

@@ -1,0 +1,182 @@
+"""The history as one dialect sends it: every message is encoded once, when it is new.
+
+Also keeps what providers insist on: each call has one result, right behind it, and only calls
+have results.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from wcore.models.attached import Attached, Image
+from wcore.models.dialect import Dialect, Piece
+from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, Kind, fit
+from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, ToolOutput, UserMessage
+
+IMAGE_TOKENS: Final = 1_600  # what a large picture costs, however many bytes it has
+LOST: Final = "no result: the call was interrupted"
+CORRECTION_MIN: Final = 0.4  # of our estimate; a reported number beyond is not believed
+CORRECTION_MAX: Final = 4.0
+
+
+class Transcript:
+    """The messages of one conversation, encoded, and what of them still goes out."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._messages: list[Message] = []
+        self._attached: dict[int, Attached] = {}
+        self._context: list[str] = []
+        self._open: list[str] = []  # calls that wait for their result
+        self._sources: list[Message] = []  # what each piece was made from
+        self._pieces: list[Piece] = []
+        self._entries: list[Entry] = []
+        self._tokens = 0  # of the entries that go out
+        self._cut = Cut()
+        self._correction = 1.0
+        self._shows_images = dialect.takes_images
+
+    def new(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return the messages not taken yet; another conversation makes all of them new."""
+        known = self._messages
+        same = len(messages) >= len(known) and all(
+            ours is theirs for ours, theirs in zip(known, messages, strict=False)
+        )
+        if not same:
+            self._forget()
+        return messages[len(self._messages) :]
+
+    def _forget(self) -> None:
+        correction, shows_images = self._correction, self._shows_images
+        self.__init__(self._dialect)
+        self._correction, self._shows_images = correction, shows_images
+
+    def take(self, message: Message, attached: Attached | None = None) -> None:
+        """Encode one more message."""
+        self._messages.append(message)
+        if attached is not None:
+            self._attached[id(message)] = attached  # the message is kept, so is its id
+        if isinstance(message, ToolMessage):
+            if message.call_id in self._open:
+                self._open.remove(message.call_id)
+                self._add(message)
+            return
+        self._close_calls()
+        if isinstance(message, UserMessage) and message.context and not self._pieces:
+            self._context.append(message.text)
+            return
+        self._add(message)
+        if isinstance(message, AssistantMessage):
+            self._open = [call_id for call_id, _ in message.calls]
+
+    def _close_calls(self) -> None:
+        for call_id in self._open:
+            self._add(ToolMessage(call_id, "", ToolOutput.failed(LOST)))
+        self._open = []
+
+    def _add(self, message: Message) -> None:
+        piece = self._piece(message)
+        if piece.body:
+            kind = _kind(message)
+            tokens = _tokens(piece)
+            short = len(MARKER) // BYTES_PER_TOKEN if kind is Kind.OUTPUT else tokens
+            self._sources.append(message)
+            self._pieces.append(piece)
+            self._entries.append(Entry(kind, tokens, min(short, tokens)))
+            self._tokens += tokens
+
+    def _piece(self, message: Message) -> Piece:
+        match message:
+            case UserMessage():
+                return self._user(message)
+            case AssistantMessage():
+                return self._dialect.assistant(message)
+            case ToolMessage(call_id, _, output):
+                return self._result(call_id, output)
+
+    def _user(self, message: UserMessage) -> Piece:
+        if message.context:
+            return self._dialect.user(f"<context>\n{message.text}\n</context>", ())
+        attached = self._attached.get(id(message))
+        if attached is None:
+            return self._dialect.user(message.text, ())
+        text = f"{message.text}\n\n{attached.note}".strip()
+        return self._dialect.user(text, attached.images if self._shows_images else ())
+
+    def _result(self, call_id: str, output: ToolOutput) -> Piece:
+        if output.output_type != "image" or output.status is not Status.SUCCESS:
+            return self._dialect.result(call_id, output, None)
+        if not self._shows_images:
+            text = "[an image; this model cannot see images]"
+            return self._dialect.result(call_id, ToolOutput(Status.SUCCESS, text), None)
+        media_type = str(output.metadata.get("media_type") or "image/png")
+        return self._dialect.result(call_id, output, Image(media_type, output.output))
+
+    # --- what goes out ------------------------------------------------------------------------
+
+    def system(self, prompt: str) -> str:
+        """Return the system prompt with the context that came before the first message."""
+        return "\n\n".join(text for text in (prompt, *self._context) if text)
+
+    def fitted(self, window_tokens: float, frame_tokens: float) -> tuple[Sequence[Piece], bool]:
+        """Return what to send, and whether more was cut off than last time.
+
+        `frame_tokens` estimates what goes around the history.
+        """
+        self._close_calls()
+        room_tokens = window_tokens / self._correction - frame_tokens
+        cut = (
+            self._cut if self._tokens <= room_tokens else fit(self._entries, room_tokens, self._cut)
+        )
+        grown = cut != self._cut
+        for at in range(self._cut.shortened, cut.shortened):
+            self._shorten(at)
+        self._cut = cut
+        if grown:
+            self._tokens = sum(entry.tokens for entry in self._entries[cut.dropped :])
+        return self._pieces[cut.dropped :], grown
+
+    def can_cut(self, window_tokens: float, frame_tokens: float) -> bool:
+        """Whether anything can still be cut off to fit."""
+        room_tokens = window_tokens / self._correction - frame_tokens
+        return fit(self._entries, room_tokens, self._cut) != self._cut
+
+    def _shorten(self, at: int) -> None:
+        source = self._sources[at]
+        if isinstance(source, ToolMessage):
+            output = ToolOutput(source.output.status, MARKER)
+            self._sources[at] = replace(source, output=output)
+            self._pieces[at] = self._dialect.result(source.call_id, output, None)
+            self._entries[at] = replace(self._entries[at], tokens=self._entries[at].short_tokens)
+
+    def tokens(self, frame_tokens: float) -> float:
+        """Return what the provider will probably count for the whole request."""
+        return self._correction * (self._tokens + frame_tokens)
+
+    def learn(self, counted_tokens: int, frame_tokens: float) -> None:
+        """Correct the estimate by what the provider counted for the whole request."""
+        guess = self._tokens + frame_tokens
+        if counted_tokens > 0 and guess > 0:
+            self._correction = min(CORRECTION_MAX, max(CORRECTION_MIN, counted_tokens / guess))
+
+    def hide_images(self) -> bool:
+        """Send no images any more; return whether that changes anything."""
+        had_images = self._shows_images and any(piece.images for piece in self._pieces)
+        self._shows_images = False
+        for at, piece in enumerate(self._pieces):
+            if piece.images:
+                self._pieces[at] = self._piece(self._sources[at])
+        return had_images
+
+
+def _kind(message: Message) -> Kind:
+    if isinstance(message, ToolMessage):
+        return Kind.OUTPUT
+    is_turn = isinstance(message, UserMessage) and not message.context
+    return Kind.TURN if is_turn else Kind.OTHER
+
+
+def _tokens(piece: Piece) -> int:
+    if piece.images:
+        return piece.images * IMAGE_TOKENS
+    return len(piece.body) // BYTES_PER_TOKEN
