@@ -4,17 +4,19 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-PATIENCE_S = 60.0
+PATIENCE_S: Final = 60.0
+NO_ENV: Final[Mapping[str, str]] = {}
 
 
 def wcore(
-    *argv: str, cwd: Path, home: Path | None = None, stdin: bytes = b"", **env: str
+    *argv: str, cwd: Path, stdin: bytes = b"", env: Mapping[str, str] = NO_ENV
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end. `home` is made if it is missing; default: beside `cwd`."""
-    home = home or cwd.parent / "home"
+    """Run the command line to its end. The home folder lies beside `cwd`."""
+    home = cwd.parent / "home"
     home.mkdir(exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "NO_COLOR"))}
     done = subprocess.run(
@@ -31,8 +33,8 @@ def wcore(
     )
 
 
-def explain(*argv: str, cwd: Path, **env: str) -> dict[str, Any]:
+def explain(*argv: str, cwd: Path, env: Mapping[str, str] = NO_ENV) -> dict[str, Any]:
     """Return what `wcore policy explain --json` says, with its exit code."""
-    done = wcore("policy", "explain", "--json", *argv, cwd=cwd, **env)
+    done = wcore("policy", "explain", "--json", *argv, cwd=cwd, env=env)
     assert done.stdout, done.stderr
     return {**json.loads(done.stdout), "exit": done.returncode}
