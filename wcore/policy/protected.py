@@ -6,7 +6,6 @@ credentials, what runs code later without being asked again, and the history of 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final
 
 from wcore.vocabulary import Access
@@ -61,11 +60,11 @@ class Places:
 def protection(path: str, access: Access, places: Places) -> str | None:
     """Return why `path` (absolute, resolved) is protected, or `None`."""
     folded = path.casefold()  # file systems that ignore case must not open a way round
-    reason = _named(folded, _FOLDERS_ANY, _NAMES_ANY)
+    reason = _ANY.why(folded)
     if reason is None and is_own(path, places):
         reason = "wcore's own files"
     if reason is None and access is Access.WRITE:
-        reason = _named(folded, _FOLDERS_WRITE, _NAMES_WRITE)
+        reason = _WRITE.why(folded)
         if reason is None and any(is_within(path, folder) for folder in places.on_path):
             reason = "a folder that commands are looked up in"
     return reason
@@ -85,8 +84,7 @@ def is_within(path: str, folder: str) -> bool:
 
 def is_credential_folder(path: str) -> bool:
     """Whether `path` is a credential folder or lies in one."""
-    keys = {folder: why for folder, why in _FOLDERS_ANY.items() if why == _KEYS}
-    return _named(path.casefold(), keys, {}) is not None
+    return _CREDENTIALS.why(path.casefold()) is not None
 
 
 def credential_folders_below(root: str, places: Places) -> bool:
@@ -111,9 +109,33 @@ def as_rows() -> list[tuple[str, list[str], str]]:
     return rows
 
 
-def _named(folded: str, folders: Mapping[str, str], names: Mapping[str, str]) -> str | None:
-    for folder, why in folders.items():
-        if f"/{folder}/" in f"{folded}/":
-            return why
-    name = folded.rsplit("/", 1)[-1]
-    return next((why for pattern, why in names.items() if fnmatchcase(name, pattern)), None)
+class _Table:
+    """Folders and name patterns (`x`, `x*` or `*x`), sorted for speed: listings ask a lot."""
+
+    def __init__(self, folders: Mapping[str, str], names: Mapping[str, str]) -> None:
+        self._folders = {name: why for name, why in folders.items() if "/" not in name}
+        self._paths = {f"/{name}/": why for name, why in folders.items() if "/" in name}
+        self._names = {name: why for name, why in names.items() if "*" not in name}
+        self._begins = {name[:-1]: why for name, why in names.items() if name.endswith("*")}
+        self._ends = {name[1:]: why for name, why in names.items() if name.startswith("*")}
+        self._beginnings, self._endings = tuple(self._begins), tuple(self._ends)
+
+    def why(self, folded: str) -> str | None:
+        """Return why a path is in the table; `folded` is case-folded and absolute."""
+        parts = folded.split("/")
+        if not self._folders.keys().isdisjoint(parts):
+            return next(self._folders[part] for part in parts if part in self._folders)
+        for path, why in self._paths.items():
+            if path in f"{folded}/":
+                return why
+        name = parts[-1]
+        if name.startswith(self._beginnings):
+            return next(why for begin, why in self._begins.items() if name.startswith(begin))
+        if name.endswith(self._endings):
+            return next(why for end, why in self._ends.items() if name.endswith(end))
+        return self._names.get(name)
+
+
+_ANY: Final = _Table(_FOLDERS_ANY, _NAMES_ANY)
+_WRITE: Final = _Table(_FOLDERS_WRITE, _NAMES_WRITE)
+_CREDENTIALS: Final = _Table({name: why for name, why in _FOLDERS_ANY.items() if why == _KEYS}, {})

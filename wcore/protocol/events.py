@@ -1,22 +1,24 @@
 """What the engine says, one class a message. A field that is `None` is left out of the line."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from wcore.errors import Code
+from wcore.protocol.parts import (
+    Capabilities,
+    CommandProblem,
+    GrantInfo,
+    HistoryMessage,
+    InterruptedTurn,
+    JsonObject,
+    Part,
+    Problem,
+    ToolInfo,
+    TurnCost,
+    UsageReport,
+)
 from wcore.protocol.scopes import WireScope
-from wcore.vocabulary import By, Category, Mode, Persist, Preview, Status, Why
-
-Flag: TypeAlias = Literal[True] | None  # an additive capability: true or left out
-JsonObject: TypeAlias = Mapping[str, Any]  # pydantic cannot follow a recursive alias
-
-
-class Part(BaseModel):
-    """Base of events and of the objects inside them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from wcore.vocabulary import By, Preview, Status, Why
 
 
 class Event(Part):
@@ -24,35 +26,6 @@ class Event(Part):
 
 
 # --- the handshake and the engine itself ------------------------------------------------------
-
-
-class Capabilities(Part):
-    """Seven fields that are always there, then flags that are there when true."""
-
-    tool_approval: bool = True
-    thinking: bool
-    effort: bool
-    effort_levels: tuple[str, ...] = ()
-    modes: tuple[Mode, ...]
-    current_mode: Mode
-    mcp: bool
-    hitl_suspend: Flag = None
-    streaming_tools: Flag = None
-    sub_agent_traces: Flag = None
-    cost_attribution: Flag = None
-    call_announced: Flag = None
-    call_settled: Flag = None
-    edit_args: Flag = None
-    persist: Flag = None
-    introspection: Flag = None
-    prompts: Flag = None
-    current_model: str | None = None
-
-
-class InterruptedTurn(Part):
-    msg_id: str
-    pending: tuple[str, ...]
-    unknown: tuple[str, ...]
 
 
 class Ready(Event):
@@ -80,12 +53,6 @@ class Info(Event):
     type: Literal["info"] = "info"
     msg_id: str = ""
     message: str
-
-
-class Problem(Part):
-    code: Code
-    message: str
-    retryable: bool = False
 
 
 class Error(Event):
@@ -116,15 +83,6 @@ class Thinking(Event):
     subject: str | None = None
 
 
-class UsageReport(Part):
-    """Tokens since the session began; cache fields are left out when zero."""
-
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
 class StreamEnd(Event):
     type: Literal["stream_end"] = "stream_end"
     msg_id: str
@@ -134,13 +92,6 @@ class StreamEnd(Event):
 
 
 # --- a call -----------------------------------------------------------------------------------
-
-
-class ToolInfo(Part):
-    name: str
-    category: Category
-    args: JsonObject
-    description: str
 
 
 class ToolRequest(Event):
@@ -246,45 +197,6 @@ class ApprovalResumed(Event):
 # --- introspection ----------------------------------------------------------------------------
 
 
-class GrantInfo(Part):
-    grant_id: str
-    kind: Literal["name", "prefix", "path"]
-    tool: str
-    prefix: str | None = None
-    root: str | None = None
-    persist: Persist
-    agent: str | None = None
-    created_at: str
-    from_call_id: str
-    expires_at: str | None = None
-    uses: int
-
-
-class HistoryCall(Part):
-    call_id: str
-    tool: str
-
-
-class HistoryMessage(Part):
-    seq: int
-    msg_id: str
-    role: Literal["user", "assistant", "tool"]
-    text: str | None = None
-    thinking: str | None = None
-    calls: tuple[HistoryCall, ...] | None = None
-    call_id: str | None = None
-    tool_name: str | None = None
-    status: Status | None = None
-    output: str | None = None
-    output_type: str | None = None
-    metadata: JsonObject | None = None
-
-
-class CommandProblem(Part):
-    code: Code
-    message: str
-
-
 class CommandResult(Event):
     """The one answer to an introspection command; the fields after `error` belong to one each."""
 
@@ -320,14 +232,6 @@ class SubAgentEvent(Event):
     parent_call_id: str
     agent_name: str
     inner: JsonObject
-
-
-class TurnCost(Part):
-    turn: int
-    model: str
-    provider: str
-    cost_usd: float
-    priced: bool
 
 
 class SessionCost(Event):
