@@ -28,7 +28,7 @@ WORK_S_MAX: Final = 1.0  # after it the worker ends itself, should nobody be lef
 DEATH_S_MAX: Final = 1.0  # from SIGKILL to gone
 MEMORY_BYTES_MAX: Final = 512 * 1024 * 1024  # bashlex needs a tenth of it for the longest text
 ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024  # a word takes 30 bytes; a text has at most 8,192 words
-READ_BYTES: Final = 64 * 1024
+READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
 
 _READY: Final = b"ready\n"
 _BOOT: Final = "import sys; sys.path.append(sys.argv.pop()); from wcore.analyst import main; main()"

@@ -19,7 +19,7 @@ from pydantic import (
 from wcore.protocol.scopes import WireScope
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode, Persist
 
-U32_MAX = 2**32 - 1
+U32_MAX = 2**32 - 1  # what hosts of the family send as u32
 
 Id = Annotated[
     str,

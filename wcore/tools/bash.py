@@ -33,7 +33,7 @@ from wcore.vocabulary import (
 
 NAME = "Bash"
 TIMEOUT_S_DEFAULT: Final = 120
-TIMEOUT_S_MAX: Final = 600
+TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
 COMMAND_BYTES_MAX: Final = 128 * 1024 - 1  # the longest single argument Linux passes on
 DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal

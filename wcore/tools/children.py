@@ -12,7 +12,7 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
-PIPE_BYTES: Final = 256 * 1024
+PIPE_BYTES: Final = 256 * 1024  # one read a wake-up even for a busy search
 STDERR_BYTES_MAX: Final = 4096  # enough for one message
 DEATH_S_MAX: Final = 1.0  # between SIGKILL and the end, unless the kernel itself is stuck
 

@@ -1,7 +1,6 @@
 """Unified diffs for cards and results, in bounded time and size."""
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from itertools import islice
 from typing import Final
 
@@ -12,8 +11,8 @@ from wcore.vocabulary import OUTPUT_BYTES_MAX, PREVIEW_BYTES_MAX, Preview
 
 LINES_MAX: Final = 2000  # difflib is quadratic at worst; beyond this the change is summarised
 HEAD_LINES: Final = 100  # of each side in a summary
-CONTEXT_LINES: Final = 3
-NAME_CHARS_MAX: Final = 1000
+CONTEXT_LINES: Final = 3  # as diff and git show it
+NAME_CHARS_MAX: Final = 1000  # a header line, not a path that goes on for ever
 _CUT: Final = "[diff cut here: it is longer than can be shown]"
 
 Hunk = tuple[int, int, int, int]  # old start, old end, new start, new end
@@ -57,6 +56,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _body(old: list[str], new: list[str]) -> Iterator[str]:
+    from difflib import SequenceMatcher  # noqa: PLC0415 - not before the first change
+
     start, old_end, new_end = _changed(old, new)
     if start == old_end and start == new_end:
         return

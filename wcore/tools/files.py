@@ -20,7 +20,7 @@ from wcore.tools.paths import (
     require_plain,
 )
 
-CHUNK_BYTES: Final = 1024 * 1024
+CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from wcore.errors import ToolError
 
-PATTERN_CHARS_MAX: Final = 1000
+PATTERN_CHARS_MAX: Final = 1000  # a pattern is a line; longer ones only cost time
 ALTERNATIVES_MAX: Final = 64  # braces multiply
 _SPECIAL: Final = frozenset("*?[{")
 

@@ -39,9 +39,9 @@ from wcore.vocabulary import (
 NAME = "Grep"
 DEADLINE_S: Final = 30.0  # some regular expressions never end
 RESULTS_DEFAULT: Final = 200
-RESULTS_MAX: Final = 1000
-CONTEXT_LINES_MAX: Final = 20
-MESSAGE_CHARS_MAX: Final = 1000
+RESULTS_MAX: Final = 1000  # more hits than this are a wrong pattern
+CONTEXT_LINES_MAX: Final = 20  # beyond it, Read is the tool
+MESSAGE_CHARS_MAX: Final = 1000  # one error of the search program
 _WORKER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grep_worker.py")
 
 

@@ -16,8 +16,8 @@ from collections import deque
 from typing import TextIO
 
 FILE_BYTES_MAX = 64 * 1024 * 1024  # as for ripgrep: larger files are data
-SNIFF_BYTES = 8192
-LINE_CHARS_MAX = 2000
+SNIFF_BYTES = 8192  # where a NUL shows a binary file, as in git
+LINE_CHARS_MAX = 2000  # of a hit; minified files have lines of megabytes
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 

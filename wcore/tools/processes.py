@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL
 DEATH_S_MAX: Final = 2.0  # a host expects `stop` to be over within this
-POLL_S: Final = 0.005
+POLL_S: Final = 0.005  # nothing tells us of the death of what is not our child
 MARKER: Final = "WCORE_CALL"
 STALE_S: Final = 2.0  # nobody who means to wait for a child waits that long
 _SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h

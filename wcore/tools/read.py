@@ -32,8 +32,8 @@ from wcore.vocabulary import (
 NAME = "Read"
 LINES_DEFAULT: Final = 2000
 IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024  # 6.7 MB as base64: still one line of the wire
-SNIFF_BYTES: Final = 8192
-CHUNK_BYTES: Final = 1024 * 1024
+SNIFF_BYTES: Final = 8192  # where a NUL shows a binary file, as in git
+CHUNK_BYTES: Final = 1024 * 1024  # reading in pieces keeps memory flat
 _IMAGES: Final = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
     (b"\xff\xd8\xff", 0, "image/jpeg"),

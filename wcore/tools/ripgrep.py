@@ -19,7 +19,7 @@ from wcore.tools.walking import CHECK_EVERY, Root
 from wcore.vocabulary import Json
 
 BATCH_BYTES_MAX: Final = 256 * 1024  # of file names on one command line
-MESSAGE_CHARS_MAX: Final = 1000
+MESSAGE_CHARS_MAX: Final = 1000  # one error of the search program
 _BASE: Final = ("--no-config", "--no-messages", "--color=never")
 _WALK: Final = (
     "--hidden", "--no-require-git", "--no-follow", "--glob=!.git", "--max-filesize=64M", "--null",

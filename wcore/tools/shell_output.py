@@ -11,7 +11,7 @@ from wcore.tools import Live
 from wcore.tools.bounded import HeadTail
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
-PIPE_BYTES: Final = 64 * 1024
+PIPE_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
 STREAM_BYTES_MAX: Final = 1024 * 1024  # nobody reads more while it scrolls by
 KEPT_BYTES_MAX: Final = OUTPUT_BYTES_MAX - 1024  # room for the marker and the exit code
 LAST_BYTES_MAX: Final = 1024 * 1024  # what a pipe can still hold when all writers are dead

@@ -13,7 +13,7 @@ from wcore.tools import Place
 from wcore.tools.paths import kind_of, named, open_folder
 from wcore.visible import visible_line
 
-NAME_CHARS_MAX: Final = 4096
+NAME_CHARS_MAX: Final = 4096  # PATH_MAX on Linux
 CHECK_EVERY: Final = 512  # entries between two looks at cancellation
 
 

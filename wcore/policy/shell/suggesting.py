@@ -10,7 +10,7 @@ from wcore.policy.shell.matching import matches
 from wcore.policy.shell.model import Analysis, SimpleCommand
 from wcore.policy.shell.runners import is_runner, program
 
-SUGGESTIONS_MAX: Final = 3
+SUGGESTIONS_MAX: Final = 3  # a card with more choices is not read
 
 _SUBCOMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9:_-]*")
 _SCRIPT: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*\.[A-Za-z0-9]+")
