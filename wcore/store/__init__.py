@@ -1,0 +1,66 @@
+"""Memory on disk: lasting grants, tiers, audit, sessions with their journals.
+
+SQLite in the user's state folder, or PostgreSQL by URL. Nothing of it is opened, and no database
+is imported, before it is first used. The room knows nothing of policy, approval or the wire.
+`Store` is the way in for the engine; the command line calls the modules directly.
+"""
+
+from wcore.store.errors import (
+    JournalDamagedError,
+    LeaseLostError,
+    SessionBusyError,
+    SessionError,
+    SessionExistsError,
+    SessionMissingError,
+    StoreError,
+)
+from wcore.store.location import Location, locate
+from wcore.store.memory import SessionJournal, Store
+from wcore.store.values import (
+    AgentPermissionSnapshot,
+    AuditDecision,
+    AuditSource,
+    GrantKey,
+    JournalPage,
+    JournalRecord,
+    Kind,
+    LastingGrant,
+    Loaded,
+    PermissionStatus,
+    Record,
+    SessionRow,
+    StatusSource,
+    ToolApprovalDecisionEvent,
+    ToolPermission,
+    Versions,
+)
+
+__all__ = [
+    "AgentPermissionSnapshot",
+    "AuditDecision",
+    "AuditSource",
+    "GrantKey",
+    "JournalDamagedError",
+    "JournalPage",
+    "JournalRecord",
+    "Kind",
+    "LastingGrant",
+    "LeaseLostError",
+    "Loaded",
+    "Location",
+    "PermissionStatus",
+    "Record",
+    "SessionBusyError",
+    "SessionError",
+    "SessionExistsError",
+    "SessionJournal",
+    "SessionMissingError",
+    "SessionRow",
+    "StatusSource",
+    "Store",
+    "StoreError",
+    "ToolApprovalDecisionEvent",
+    "ToolPermission",
+    "Versions",
+    "locate",
+]

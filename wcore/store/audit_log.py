@@ -1,0 +1,86 @@
+"""Best effort: decisions go to the audit by a thread of their own and never hold a call up.
+
+It has its own connection, so that an audit which is slow, full or locked delays neither the
+journal nor the decision. What cannot be written is logged and gone.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from wcore.store import audit
+from wcore.store.audit import Entry
+from wcore.store.database import Database
+from wcore.store.values import ToolApprovalDecisionEvent
+
+QUEUE_MAX: Final = 1_024  # decisions not yet written; as many as calls may be pending
+BATCH_MAX: Final = 256  # rows a transaction: one wait for the disk, and the lock is soon free
+
+log: Final = logging.getLogger("wcore.audit")
+
+
+class AuditLog:
+    """Takes decisions and writes them. `connect` opens a database in the thread."""
+
+    def __init__(self, connect: Callable[[], Database]) -> None:
+        self._connect = connect
+        self._queue: queue.Queue[Entry | None] = queue.Queue(QUEUE_MAX)
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    def record_decision(self, event: ToolApprovalDecisionEvent) -> None:
+        """Note one decision. Returns at once and never raises."""
+        try:
+            if self._closing.is_set():
+                log.error("audit.closed")
+                return
+            self._queue.put_nowait(Entry.of(event))
+            if self._thread is None:
+                # A daemon: a stuck database must not keep the engine from ending.
+                self._thread = threading.Thread(
+                    target=self._write_until_closed, name="wcore-audit", daemon=True
+                )
+                self._thread.start()
+        except Exception:
+            log.exception("audit.dropped")
+
+    def close(self, timeout_s: float) -> bool:
+        """Write what is queued, waiting at most `timeout_s`; false: rows are left over."""
+        if self._thread is None:
+            return True
+        self._closing.set()
+        with suppress(queue.Full):  # then the thread sees the event when the queue is empty
+            self._queue.put_nowait(None)
+        self._thread.join(timeout_s)
+        done = not self._thread.is_alive()
+        if not done:
+            log.error("audit.unfinished")
+        return done
+
+    def _write_until_closed(self) -> None:
+        database: Database | None = None
+        while batch := self._next_batch():
+            try:
+                database = database or self._connect()
+                audit.append(database, batch)
+            except Exception:
+                log.exception("audit.write_failed", extra={"rows": len(batch)})
+        if database is not None:
+            database.close()
+
+    def _next_batch(self) -> list[Entry]:
+        """Wait for entries; none are left when the log is being closed and all is written."""
+        if self._closing.is_set() and self._queue.empty():
+            return []
+        batch: list[Entry] = []
+        first = self._queue.get()
+        while first is not None and len(batch) < BATCH_MAX:
+            batch.append(first)
+            try:
+                first = self._queue.get_nowait()
+            except queue.Empty:
+                break
+        return batch

@@ -1,0 +1,108 @@
+"""What the store asks of a database: one small protocol, two direct adapters, numbered migrations.
+
+A `Database` is one connection. It is used by one thread at a time; it opens when made and maps
+every failure to `StoreError`. SQL is written once, with named parameters (`:name`).
+"""
+
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+from wcore.store.errors import StoreError
+from wcore.store.location import Location
+
+Value: TypeAlias = None | bool | int | str
+Row: TypeAlias = tuple[Value, ...]
+
+BUSY_S_MAX: Final = 5.0  # another engine holds its lock for milliseconds; longer is a fault
+SCHEMA: Final = Path(__file__).with_name("schema")
+
+
+class Lock(IntEnum):
+    """What a transaction may keep other engines from doing meanwhile.
+
+    SQLite has one writer anyway; PostgreSQL takes an advisory lock of this number.
+    """
+
+    SCHEMA = 1
+    AUDIT = 2
+    GRANTS = 3
+    TIERS = 4
+    SESSIONS = 5
+
+
+class Database(Protocol):
+    """One connection to a store. `name` is for people and holds no password."""
+
+    name: str
+
+    def query(self, sql: str, **values: Value) -> list[Row]:
+        """Return all rows of one SELECT."""
+        ...
+
+    def change(self, sql: str, **values: Value) -> int:
+        """Carry out one statement inside `writing`; return how many rows it changed."""
+        ...
+
+    def writing(
+        self, lock: Lock | None = None, *, durable: bool = True
+    ) -> AbstractContextManager[None]:
+        """One transaction: all of it or, when an exception leaves it, nothing.
+
+        `durable`: it is on the disk itself when the block has been left. Otherwise a crash of
+        the machine may lose it, a crash of the engine never does.
+        """
+        ...
+
+    def forget_deleted(self) -> None:
+        """Make what was deleted unreadable in the files, as far as the database can."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_database(location: Location) -> Database:
+    """Open the store, creating or migrating it where needed; waits at most some seconds.
+
+    Raises:
+        StoreError: it cannot be used; the message names it and the remedy.
+    """
+    if location.url is None:
+        from wcore.store.sqlite import SqliteDatabase  # noqa: PLC0415 - costs nothing at start
+
+        return SqliteDatabase(location)
+    try:
+        from wcore.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise StoreError(
+            location.name,
+            "needs the PostgreSQL client, which is not installed",
+            "install it with: pip install 'wcore[postgres]'",
+        ) from error
+    return PostgresDatabase(location)
+
+
+@contextmanager
+def opened(location: Location) -> Generator[Database, None, None]:
+    """Open the store for a block."""
+    database = open_database(location)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def migrations(dialect: str) -> list[str]:
+    """Return the SQL of every schema version, the first one first."""
+    return [path.read_text("utf-8") for path in sorted((SCHEMA / dialect).glob("*.sql"))]
+
+
+def too_new(name: str, found: int, known: int) -> StoreError:
+    """A store that a later version of us has migrated is left alone."""
+    return StoreError(
+        name,
+        f"was written by a newer wcore (schema {found}, this one knows {known})",
+        "update wcore, or name another store with --store",
+    )

@@ -1,0 +1,70 @@
+"""What can go wrong with the memory on disk. Every message names the store and the remedy."""
+
+from wcore.errors import Code, WcoreError
+
+
+class StoreError(WcoreError):
+    """The store cannot be opened, read or written: whoever needs it must not go on."""
+
+    code = Code.CONFIG
+
+    def __init__(self, store: str, problem: str, remedy: str) -> None:
+        super().__init__(f"the store {store} {problem}; {remedy}")
+        self.store = store
+
+
+class SessionError(WcoreError):
+    """A session cannot be begun, resumed or written."""
+
+    code = Code.INIT
+
+
+class SessionMissingError(SessionError):
+    """There is no such session; a host then starts it with `--session-id`."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"there is no stored session {session_id!r}; see: wcore sessions list")
+        self.session_id = session_id
+
+
+class SessionExistsError(SessionError):
+    """A new session was to have the id of a stored one."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"the session {session_id!r} exists already; continue it with --resume {session_id}"
+        )
+        self.session_id = session_id
+
+
+class SessionBusyError(SessionError):
+    """Another engine works on this session."""
+
+    def __init__(self, session_id: str, holder: str) -> None:
+        super().__init__(
+            f"the session {session_id!r} is in use by another engine ({holder}); "
+            "end that one first, or start another session"
+        )
+        self.session_id = session_id
+
+
+class LeaseLostError(SessionError):
+    """Another engine has taken the session over: nothing of this one counts any more."""
+
+    code = Code.INTERNAL
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"the session {session_id!r} was taken over by another engine")
+        self.session_id = session_id
+
+
+class JournalDamagedError(SessionError):
+    """A record before the last one cannot be read: what followed it cannot be trusted."""
+
+    def __init__(self, session_id: str, seq: int) -> None:
+        super().__init__(
+            f"the journal of session {session_id!r} is damaged at record {seq}; "
+            "start a new session, or restore the store from a backup"
+        )
+        self.session_id = session_id
+        self.seq = seq

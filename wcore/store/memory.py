@@ -1,0 +1,266 @@
+"""What the engine holds: `Store` and `SessionJournal`, the async face of the room.
+
+Opened when first used; all calls go to one worker thread at a time, in order, over one
+connection. A call that has begun is finished even if its caller is cancelled.
+"""
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Final, Self, TypeVar
+from uuid import UUID
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from wcore.store import grants, journal, sessions, tiers
+from wcore.store.audit_log import AuditLog
+from wcore.store.database import Database, open_database
+from wcore.store.errors import StoreError
+from wcore.store.leases import RENEW_S
+from wcore.store.location import Location
+from wcore.store.sessions import Lease, Purged
+from wcore.store.values import (
+    DURABLE_KINDS,
+    AgentPermissionSnapshot,
+    GrantKey,
+    JournalPage,
+    LastingGrant,
+    Loaded,
+    Record,
+    SessionRow,
+    ToolApprovalDecisionEvent,
+    ToolPermission,
+    Versions,
+)
+
+CLOSE_S_MAX: Final = 1.0  # an engine ended by a signal is gone within two seconds
+
+T = TypeVar("T")
+
+
+class Store:
+    """The memory of one engine. Making one does no I/O and imports no database."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._database: Database | None = None
+        self._limiter: CapacityLimiter | None = None
+        self._audit = AuditLog(lambda: open_database(location))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def open(self) -> None:
+        """Open the store now, for instance after `ready`; any call below does it too.
+
+        Raises:
+            StoreError: it cannot be used. The next call tries again.
+        """
+        await self.run(lambda _: None)
+
+    async def aclose(self) -> None:
+        """Write what is queued, waiting `CLOSE_S_MAX`, and close. Nothing is recorded later."""
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(self._audit.close, CLOSE_S_MAX)
+            await to_thread.run_sync(self._close, limiter=self._one_at_a_time())
+
+    # --- tiers and overrides ------------------------------------------------------------------
+
+    async def preload_for_agent(self, agent_id: UUID, user_id: UUID) -> AgentPermissionSnapshot:
+        """Return what is stored about an agent's tools, in one query.
+
+        Raises:
+            StoreError: it cannot be read: the turn fails, nothing may be offered.
+        """
+        return await self.run(lambda db: tiers.preload_for_agent(db, agent_id, user_id))
+
+    async def list_permissions(self, agent_id: UUID) -> tuple[ToolPermission, ...]:
+        return await self.run(lambda db: tiers.list_permissions(db, agent_id))
+
+    async def set_agent_tools(self, agent_id: UUID, tools: Iterable[ToolPermission]) -> None:
+        """Replace the agent's whole set."""
+        await self.run(lambda db: tiers.set_agent_tools(db, agent_id, tools))
+
+    async def set_tool_override(
+        self, user_id: UUID, agent_id: UUID, tool: str, *, approve_always: bool
+    ) -> None:
+        await self.run(
+            lambda db: tiers.set_tool_override(
+                db, user_id, agent_id, tool, approve_always=approve_always
+            )
+        )
+
+    async def versions(self) -> Versions:
+        """Return the counters that show what any engine has changed; ask before a decision.
+
+        Raises:
+            StoreError: they cannot be read: what is known may be out of date.
+        """
+        return await self.run(tiers.versions)
+
+    # --- grants -------------------------------------------------------------------------------
+
+    async def load_grants(self, key: GrantKey) -> Loaded:
+        """Return the lasting grants. Never fails: unreadable is none, and `problem` says why."""
+        try:
+            return await self.run(lambda db: grants.load(db, key))
+        except StoreError as error:
+            return Loaded((), f"no lasting grants are used: {error}")
+
+    async def add_grant(self, key: GrantKey, grant: LastingGrant) -> LastingGrant:
+        """Keep a grant; an equal one that is there already is returned instead.
+
+        Raises:
+            StoreError: it is not kept.
+        """
+        return await self.run(lambda db: grants.add(db, key, grant))
+
+    async def revoke_grant(self, key: GrantKey, grant_id: str) -> bool:
+        return await self.run(lambda db: grants.revoke(db, key, grant_id))
+
+    async def count_use(self, grant_id: str) -> None:
+        await self.run(lambda db: grants.count_use(db, grant_id))
+
+    # --- audit --------------------------------------------------------------------------------
+
+    def record_decision(self, event: ToolApprovalDecisionEvent) -> None:
+        """Queue one row of the audit. Returns at once and never raises."""
+        self._audit.record_decision(event)
+
+    # --- sessions -----------------------------------------------------------------------------
+
+    async def begin_session(
+        self, user_id: UUID, session_id: str, workspace: str
+    ) -> "SessionJournal":
+        """Enter a new session.
+
+        Raises:
+            SessionExistsError: the id is taken.
+        """
+        lease = await self.run(lambda db: sessions.begin(db, user_id, session_id, workspace))
+        return SessionJournal(self, user_id, lease, None)
+
+    async def resume_session(self, user_id: UUID, session_id: str) -> "SessionJournal":
+        """Take over a stored session; nothing is run by that.
+
+        Raises:
+            SessionMissingError: there is none of that id.
+            SessionBusyError: another engine has it.
+        """
+
+        def take(db: Database) -> "SessionJournal":
+            lease, row = sessions.resume(db, user_id, session_id)
+            journal.drop_torn(db, lease)
+            return SessionJournal(self, user_id, lease, row)
+
+        return await self.run(take)
+
+    async def latest_session(self, user_id: UUID, workspace: str) -> str:
+        """Return the id for `--resume latest`.
+
+        Raises:
+            SessionMissingError: the workspace has no session.
+        """
+        return await self.run(lambda db: sessions.latest(db, user_id, workspace))
+
+    async def list_sessions(self, user_id: UUID) -> list[SessionRow]:
+        return await self.run(lambda db: sessions.list_sessions(db, user_id))
+
+    async def purge_older(self, user_id: UUID, days: float) -> Purged:
+        """Delete what the retention setting does not keep."""
+        return await self.run(
+            lambda db: sessions.purge(db, user_id, sessions.older_than(db, user_id, days))
+        )
+
+    # --- the worker ---------------------------------------------------------------------------
+
+    async def run(self, job: Callable[[Database], T]) -> T:
+        """Carry out `job` in the worker; jobs run one at a time, in the order of asking."""
+        return await to_thread.run_sync(self._carry_out, job, limiter=self._one_at_a_time())
+
+    def _carry_out(self, job: Callable[[Database], T]) -> T:
+        if self._database is None:
+            self._database = open_database(self.location)
+        return job(self._database)
+
+    def _close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _one_at_a_time(self) -> CapacityLimiter:
+        if self._limiter is None:
+            self._limiter = CapacityLimiter(1)
+        return self._limiter
+
+
+class SessionJournal:
+    """The journal of the session that this engine holds. `resumed` is its row as it was found."""
+
+    def __init__(
+        self, store: Store, user_id: UUID, lease: Lease, resumed: SessionRow | None
+    ) -> None:
+        self.session_id = lease.session_id
+        self.resumed = resumed
+        self._store = store
+        self._user_id = user_id
+        self._lease = lease
+
+    async def append(self, *records: Record, durable: bool | None = None) -> int:
+        """Write records, all or none; return the number of the last one.
+
+        `durable`: on the disk itself when this returns; without it the kinds decide.
+
+        Raises:
+            StoreError: nothing was written; what was to follow must not happen.
+            LeaseLostError: another engine has the session; nothing was written.
+        """
+        if durable is None:
+            durable = any(record.kind in DURABLE_KINDS for record in records)
+        wanted = durable
+        return await self._store.run(
+            lambda db: journal.append(db, self._lease, records, durable=wanted)
+        )
+
+    async def read(self, after: int = 0, limit: int = journal.PAGE_RECORDS) -> JournalPage:
+        """Return the records that follow number `after`.
+
+        Raises:
+            JournalDamagedError: a record before the last is unreadable.
+        """
+        return await self._store.run(
+            lambda db: journal.read(db, self._user_id, self.session_id, after, limit)
+        )
+
+    async def keep(self) -> None:
+        """Renew the lease for ever; run it in a task group.
+
+        Raises:
+            LeaseLostError: another engine has the session: this one must end.
+        """
+        while True:
+            await anyio.sleep(RENEW_S)
+            await self.renew()
+
+    async def renew(self) -> None:
+        """Renew the lease once; a store that fails for a moment does not lose it."""
+        try:
+            await self._store.run(lambda db: sessions.renew(db, self._lease))
+        except StoreError:
+            return
+
+    async def release(self) -> None:
+        """Give the session free. A store that fails then is no harm: the engine is about to end."""
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._store.run(lambda db: sessions.release(db, self._lease))
+            except StoreError:
+                return

@@ -1,0 +1,175 @@
+"""The store of a team: PostgreSQL by URL, through psycopg 3. Imported only where it is used."""
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any, Final, cast
+
+import psycopg
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.types.string import TextLoader
+
+from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
+from wcore.store.errors import StoreError
+from wcore.store.location import Location
+
+_LOCK_CLASS: Final = 0x77636F72  # "wcor": keeps our advisory locks apart from other programs'
+_SETTINGS: Final[dict[str, Any]] = {
+    "connect_timeout": int(BUSY_S_MAX),
+    "tcp_user_timeout": int(BUSY_S_MAX * 2_000),  # ms: a dead network ends in an error
+    "application_name": "wcore",
+    "client_encoding": "utf8",
+}
+_SESSION: Final = f"""
+    SET lock_timeout = '{BUSY_S_MAX:.0f}s';
+    SET statement_timeout = '60s';
+    SET TIME ZONE 'UTC';
+    SET datestyle = 'ISO, YMD'
+"""
+_PARAMETER: Final = re.compile(r"(?<![:\w]):(\w+)")
+
+
+class _TimeLoader(Loader):
+    """Reads `2026-11-21 10:00:00.5+00` as the stored form of a time (see `texts`)."""
+
+    def load(self, data: Buffer) -> str:
+        day, _, rest = bytes(data).decode("ascii").partition(" ")
+        clock, _, fraction = rest.removesuffix("+00").partition(".")
+        return f"{day}T{clock}.{fraction:0<6}Z"
+
+
+class PostgresDatabase:
+    """One connection; see `wcore.store.database.Database`. A lost one is opened again."""
+
+    def __init__(self, location: Location) -> None:
+        assert location.url is not None
+        self.name = location.name
+        self._url = location.url
+        with self._explained():
+            self._connection = self._connect()
+            try:
+                self._migrate()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def query(self, sql: str, **values: Value) -> list[Row]:
+        with self._explained():
+            if self._in_transaction:
+                return self._rows(sql, values)
+            try:
+                return self._rows(sql, values)
+            except psycopg.OperationalError:
+                self._revive()
+                return self._rows(sql, values)
+
+    def change(self, sql: str, **values: Value) -> int:
+        assert self._in_transaction, "a change belongs into a transaction"
+        with self._explained():
+            return self._execute(sql, values).rowcount
+
+    @contextmanager
+    def writing(
+        self, lock: Lock | None = None, *, durable: bool = True
+    ) -> Generator[None, None, None]:
+        with self._explained():
+            self._begin()
+            try:
+                if not durable:
+                    self._connection.execute(b"SET LOCAL synchronous_commit = off")
+                if lock is not None:
+                    # Given back by the server at the end of the transaction, or of our process.
+                    self._connection.execute(
+                        b"SELECT pg_advisory_xact_lock(%s::int, %s::int)", (_LOCK_CLASS, int(lock))
+                    )
+                yield
+                self._connection.execute(b"COMMIT")
+            except BaseException:
+                with suppress(psycopg.Error):
+                    self._connection.execute(b"ROLLBACK")
+                raise
+
+    def forget_deleted(self) -> None:
+        """Nothing to do here: files, copies and their cleaning are the server's."""
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.close()
+
+    @property
+    def _in_transaction(self) -> bool:
+        return self._connection.info.transaction_status.value in {1, 2, 3}
+
+    def _connect(self) -> psycopg.Connection:
+        connection = psycopg.connect(self._url, autocommit=True, **_SETTINGS)
+        connection.adapters.register_loader("uuid", TextLoader)
+        connection.adapters.register_loader("timestamptz", _TimeLoader)
+        connection.execute(_SESSION.encode())
+        return connection
+
+    def _begin(self) -> None:
+        try:
+            self._connection.execute(b"BEGIN")
+        except psycopg.OperationalError:
+            self._revive()
+            self._connection.execute(b"BEGIN")
+
+    def _revive(self) -> None:
+        """Connect again if the server has gone meanwhile; nothing is under way, so nothing lost.
+
+        Raises:
+            psycopg.OperationalError: what is being handled had another cause, or it is still gone.
+        """
+        if not self._connection.closed:
+            raise  # noqa: PLE0704 - called from `except` only
+        self._connection = self._connect()
+
+    def _rows(self, sql: str, values: dict[str, Value]) -> list[Row]:
+        return cast("list[Row]", self._execute(sql, values).fetchall())
+
+    def _execute(self, sql: str, values: dict[str, Value]) -> psycopg.Cursor[Any]:
+        return self._connection.execute(_translated(sql), values)
+
+    def _migrate(self) -> None:
+        steps = migrations("postgres")
+        if self._version(len(steps)) == len(steps):
+            return
+        with self.writing(Lock.SCHEMA):
+            for step in steps[self._version(len(steps)) :]:  # another engine may have been here
+                self._connection.execute(step.encode())
+            self._connection.execute(
+                b"CREATE TABLE IF NOT EXISTS store_schema (version BIGINT NOT NULL)"
+            )
+            self._connection.execute(b"DELETE FROM store_schema")
+            self._connection.execute(b"INSERT INTO store_schema VALUES (%s)", (len(steps),))
+
+    def _version(self, known: int) -> int:
+        there = self._connection.execute(b"SELECT to_regclass('store_schema')").fetchone()
+        if there is None or there[0] is None:
+            return 0
+        row = self._connection.execute(b"SELECT max(version) FROM store_schema").fetchone()
+        found = int(row[0]) if row and row[0] is not None else 0
+        if found > known:
+            raise too_new(self.name, found, known)
+        return found
+
+    @contextmanager
+    def _explained(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            problem = " ".join(str(error).split())[:500]
+            raise StoreError(
+                self.name,
+                f"cannot be used: {problem}",
+                "check the server, the URL and the rights of the role, "
+                "or name another store with --store",
+            ) from error
+
+
+@lru_cache(maxsize=256)
+def _translated(sql: str) -> bytes:
+    """Return our SQL (`:name`) as psycopg wants it (`%(name)s`)."""
+    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%")).encode()

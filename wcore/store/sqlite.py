@@ -1,0 +1,194 @@
+"""The embedded store: SQLite in WAL mode, a file that only its owner can read.
+
+Imported when the store is first used, never before: `ready` does not pay for it.
+"""
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
+from wcore.store.errors import StoreError
+from wcore.store.location import Location
+
+FILE_MODE: Final = 0o600
+FOLDER_MODE: Final = 0o700
+_RETRY_S: Final = 0.01
+_MAGIC: Final = b"SQLite format 3\0"
+
+_ELSEWHERE: Final = "or name another store with --store"
+_ACCESS: Final = f"make the file and its folder readable and writable for you, {_ELSEWHERE}"
+_DAMAGED: Final = f"move it away and start again, or restore a backup, {_ELSEWHERE}"
+_REMEDIES: Final = (  # the first whose words are in the message of SQLite
+    ("readonly", _ACCESS),
+    ("unable to open", _ACCESS),
+    ("not a database", _DAMAGED),
+    ("malformed", _DAMAGED),
+    ("no such", _DAMAGED),
+    ("locked", "another program holds it: close that one and try again"),
+    ("full", "make room on the disk"),
+    ("disk I/O", f"check the disk, {_ELSEWHERE}"),
+)
+
+
+class SqliteDatabase:
+    """One connection; see `wcore.store.database.Database`."""
+
+    def __init__(self, location: Location) -> None:
+        self.name = location.name
+        with self._explained():
+            _prepare_file(location)
+            self._connection = sqlite3.connect(
+                location.path,
+                timeout=BUSY_S_MAX,
+                isolation_level=None,  # transactions are written out, never implied
+                check_same_thread=False,  # one thread at a time is our caller's promise
+                cached_statements=256,
+            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def query(self, sql: str, **values: Value) -> list[Row]:
+        with self._explained():
+            return self._connection.execute(sql, values).fetchall()
+
+    def change(self, sql: str, **values: Value) -> int:
+        assert self._connection.in_transaction, "a change belongs into a transaction"
+        with self._explained():
+            return self._connection.execute(sql, values).rowcount
+
+    @contextmanager
+    def writing(
+        self, lock: Lock | None = None, *, durable: bool = True
+    ) -> Generator[None, None, None]:
+        del lock  # there is one writer at a time in the whole file
+        with self._explained():
+            self._set_durable(durable=durable)
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def forget_deleted(self) -> None:
+        """Empty the write-ahead log; deleted pages were overwritten, see `_prepare`."""
+        with self._explained():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _set_durable(self, *, durable: bool) -> None:
+        if durable is not self._is_durable:
+            # FULL: the log is synchronised at each commit, and with it all earlier commits.
+            self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            self._is_durable = durable
+
+    def _prepare(self) -> None:
+        self._use_wal()
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("PRAGMA secure_delete=ON")  # tool output may hold secrets
+        self._connection.execute("PRAGMA trusted_schema=OFF")
+        self._is_durable = True
+        self._migrate()
+
+    def _use_wal(self) -> None:
+        """Switch to WAL; SQLite does not wait when two programs do that at once, so we do."""
+        give_up_at = time.monotonic() + BUSY_S_MAX
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > give_up_at:
+                    raise
+                time.sleep(_RETRY_S)
+            else:
+                return
+
+    def _migrate(self) -> None:
+        steps = migrations("sqlite")
+        if self._version(len(steps)) == len(steps):
+            return
+        with self.writing(Lock.SCHEMA):
+            for step in steps[self._version(len(steps)) :]:  # another engine may have been here
+                for statement in _statements(step):
+                    self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version={len(steps)}")
+
+    def _version(self, known: int) -> int:
+        found = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+        if found > known:
+            raise too_new(self.name, found, known)
+        return found
+
+    @contextmanager
+    def _explained(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            text = str(error)
+            remedy = next((r for words, r in _REMEDIES if words in text), _DAMAGED)
+            raise StoreError(self.name, f"cannot be used: {text}", remedy) from error
+        except OSError as error:
+            text = error.strerror or str(error)
+            raise StoreError(self.name, f"cannot be used: {text}", _ACCESS) from error
+
+
+def _prepare_file(location: Location) -> None:
+    """Make folder and file before SQLite does, so that they are private from the first moment.
+
+    SQLite gives its two companion files the mode of this one.
+    """
+    folder = os.path.dirname(location.path)
+    os.makedirs(folder, mode=FOLDER_MODE, exist_ok=True)
+    if location.own_folder:
+        _make_private(folder)
+    _refuse_other_files(location)
+    with suppress(FileExistsError):
+        os.close(os.open(location.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
+    for name in (location.path, f"{location.path}-wal", f"{location.path}-shm"):
+        with suppress(FileNotFoundError):
+            _make_private(name)
+
+
+def _refuse_other_files(location: Location) -> None:
+    """A name given by mistake must not change the file of that name, nor its mode.
+
+    Raises:
+        StoreError: there is something, and it is no database.
+    """
+    try:
+        with open(location.path, "rb") as file:
+            start = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        return
+    if start not in (b"", _MAGIC):
+        raise StoreError(location.name, "cannot be used: it is not a database", _DAMAGED)
+
+
+def _make_private(path: str) -> None:
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if mode & 0o077:
+        os.chmod(path, mode & 0o700)
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script; triggers hold semicolons, which SQLite itself can tell."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    assert not statement.strip(), "a migration ends with a whole statement"

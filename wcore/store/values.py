@@ -1,0 +1,245 @@
+"""The nouns of the store: frozen values that go in and come out. No I/O.
+
+Nothing here can hold the arguments of a tool call, except the body of a journal record.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Json, Persist
+
+REASON_CHARS_MAX: Final = 2_000  # the column's own limit
+NAME_CHARS_MAX: Final = 512  # tool names, rule ids: a hostile one must not fill the disk
+GRANTS_MAX: Final = 1_024  # more than a person can review
+
+LastingScope: TypeAlias = Always | AlwaysPrefix | AlwaysPath
+
+
+# --- tiers ------------------------------------------------------------------------------------
+
+
+class PermissionStatus(StrEnum):
+    """The three tiers of an (agent, tool) pair."""
+
+    ALWAYS_ALLOW = "always_allow"
+    NEEDS_APPROVAL = "needs_approval"
+    BLOCKED = "blocked"
+
+
+class StatusSource(StrEnum):
+    """Whether somebody chose the status, or it is the default of the tool's name."""
+
+    EXPLICIT = "explicit"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPermission:
+    """One tool of an agent's set."""
+
+    tool_name: str
+    status: PermissionStatus
+    provider_key: str = "builtin"
+    status_source: StatusSource = StatusSource.EXPLICIT
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPermissionSnapshot:
+    """What is stored about an agent's tools at one instant.
+
+    `defaulted` are the tools of the first three sets whose status nobody chose. `assigned` tells
+    an agent with an empty set (nothing is offered) from one that was never given a set.
+    """
+
+    always_allow: frozenset[str] = frozenset()
+    needs_approval: frozenset[str] = frozenset()
+    blocked: frozenset[str] = frozenset()
+    user_overrides: frozenset[str] = frozenset()
+    defaulted: frozenset[str] = frozenset()
+    assigned: bool = False
+
+
+# --- grants -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GrantKey:
+    """Whose grants: all of a user that hold in a workspace."""
+
+    user_id: UUID
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastingGrant:
+    """One yes that outlives the process. Times are RFC 3339 UTC; `persist` is never `session`."""
+
+    grant_id: str
+    tool: str
+    scope: LastingScope
+    persist: Persist
+    from_call_id: str
+    created_at: str
+    agent: str = "main"
+    expires_at: str | None = None
+    uses: int = 0
+    agent_digest: str | None = None  # of the agent's definition, for grants of a sub-agent
+    launch_digest: str | None = None  # of an MCP server's launch definition
+    schema_digest: str | None = None  # of an MCP tool's schema
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The lasting grants that could be read; `problem` says, for people, what could not."""
+
+    grants: tuple[LastingGrant, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Counters that grow with every change of grants, and of tiers or overrides."""
+
+    grants: int
+    tiers: int
+
+
+# --- audit ------------------------------------------------------------------------------------
+
+
+class AuditDecision(StrEnum):
+    """How a call was decided."""
+
+    APPROVED = "approved"
+    DENIED = "denied"
+    DENIED_WITH_REASON = "denied_with_reason"
+
+
+class AuditSource(StrEnum):
+    """Who or what decided."""
+
+    USER = "user"
+    RULE = "rule"
+    SAFETY = "safety"
+    GRANT = "grant"
+    OVERRIDE = "override"
+    MODE = "mode"
+    TIER = "tier"
+    DEFAULT = "default"
+    TIMEOUT = "timeout"
+    HOST_GONE = "host_gone"
+    STOP = "stop"
+    SIGNAL = "signal"
+    NO_PROMPTS = "no_prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolApprovalDecisionEvent:
+    """One decided call. The tool's arguments are not in it and cannot be."""
+
+    tool_call_id: str
+    user_id: UUID
+    agent_id: UUID
+    chat_id: UUID
+    tool_name: str
+    decision: AuditDecision
+    source: AuditSource
+    with_override: bool = False
+    reason: str | None = None
+    rule_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One row of the audit as it is stored. `hash` and `prev_hash` are lower-case hex."""
+
+    id: str
+    tool_call_id: str
+    user_id: str
+    agent_id: str
+    chat_id: str
+    tool_name: str
+    decision: str
+    with_override: bool
+    reason: str | None
+    created_at: str
+    source: str
+    rule_id: str | None
+    seq: int
+    prev_hash: str
+    hash: str
+
+
+# --- sessions and journal ---------------------------------------------------------------------
+
+
+class SessionState(StrEnum):
+    """Whether the last turn of a session has ended."""
+
+    IDLE = "idle"
+    IN_TURN = "in_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One conversation. `holder` names the engine that has it now, if one has."""
+
+    session_id: str
+    user_id: str
+    workspace: str
+    created_at: str
+    last_at: str
+    state: SessionState
+    records: int
+    holder: str | None = None
+
+
+class Kind(StrEnum):
+    """What a journal record is about."""
+
+    TURN_STARTED = "turn_started"
+    REPLIED = "replied"
+    PREPARED = "prepared"
+    ASKED = "asked"
+    DECIDED = "decided"
+    STARTED = "started"
+    ENDED = "ended"
+    TURN_ENDED = "turn_ended"
+    COMMANDED = "commanded"  # a command of the host
+    MINTED = "minted"  # an id that the engine made up
+    CLOCK = "clock"
+    CHUNK = "chunk"  # where one piece of model output ended and the next began
+
+
+#: On the disk itself before the append returns; see `protocol-spec/store.md`.
+DURABLE_KINDS: Final = frozenset({Kind.DECIDED, Kind.STARTED, Kind.ENDED})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the engine writes down: a kind and its facts."""
+
+    kind: Kind
+    body: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRecord:
+    """A record as it was read back; `seq` counts from 1 without gaps."""
+
+    seq: int
+    kind: Kind
+    at: str
+    body: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """Records in order. `torn`: the last record on disk was unreadable and is left out."""
+
+    records: tuple[JournalRecord, ...]
+    more: bool
+    torn: bool = False
