@@ -28,6 +28,7 @@ from wcore.vocabulary import By, UserMessage
 EXIT_OK: Final = 0
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+IDLE_S: Final = 0.5  # the host's first commands come before idle work
 SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
 
 
@@ -147,6 +148,7 @@ class Engine:
         """Do after `ready` what must be done before the first turn, and what is idle work."""
         await to_thread.run_sync(self._warm)
         self._warmed.set()
+        await anyio.sleep(IDLE_S)
         await self._session.reader.warm()
 
     async def _run_turn(self, turn: Turn, message: UserMessage) -> None:
