@@ -184,7 +184,7 @@ def _about_start(case: _Case, event: Started) -> Iterator[str]:
 
 
 def _about_inner_start(case: _Case, event: Started) -> Iterator[str]:
-    if not event.ok or event.path == SHELL or _script_of_grant(case, event.by):
+    if event.path == SHELL or _script_of_grant(case, event.by):
         return
     runner = event.by.path.rsplit("/", 1)[-1]
     suffixes = tuple(grant[at:] for grant in case.grants for at in range(1, len(grant)))

@@ -146,7 +146,7 @@ class Sandbox:
         words = [self._tools["bwrap"], "--unshare-all", "--die-with-parent", "--new-session"]
         words += ["--uid", "1000", "--gid", "1000", "--clearenv", "--proc", "/proc"]
         words += ["--dev", "/dev", "--tmpfs", "/tmp", "--bind", str(out), "/o/out"]
-        for folder in ("/lib", "/usr/lib", "/lib64", "/usr/lib64"):
+        for folder in ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/libexec"):
             if os.path.isdir(folder):
                 words += ["--ro-bind", folder, folder]
         words += ["--ro-bind", str(self.folder / "stub"), "/stub"]

@@ -13,7 +13,7 @@ exit 0
 """
 # Programs that start what follows their own words; the real ones may be missing or need rights.
 HANDOVER: Final = """#!/o/bin/dash
-while :; do case ${1-} in -*|*=*) shift;; *) break;; esac; done
+while :; do case ${1-} in -u) shift 2;; -*|*=*) shift;; *) break;; esac; done
 exec "$@"
 """
 
@@ -71,17 +71,18 @@ ENVIRON: Final = {
     "PATH": "/stub",
     "HOME": "/home/u",
     "USER": "u",
+    "SHELL": "/bin/bash",
     "TERM": "dumb",
     "TMPDIR": "/tmp",
     "LC_ALL": "C.UTF-8",
     "FLAGS": "--all --more",
     "NAME": "demo",
     "EMPTY": "",
-    "EVIL": "x[$(touch by-subscript)]",
+    "EVIL": "x[$(pwn)]",
     "PROMPTY": "$(touch by-prompt)`touch by-tick`",
     "SEMI": "a; touch by-word # 'x\" \\",
     "STAR": "* ? [a-z]",
     "LINES2": "one\ntouch by-line",
     "ASSIGN": "PATH=evil",
-    "DASHES": "-v x[$(touch by-option)] -n %n",
+    "DASHES": "-v x[$(pwn)] -n %n",
 }

@@ -12,6 +12,8 @@ _FORK: Final = re.compile(r"(?:clone3?|fork|vfork)\(.* = (\d+)$")
 _CALL: Final = re.compile(r"(\w+)\((.*)\) += (-?\d+|\?)")
 _EXEC: Final = re.compile(r'(?:[^"]*, )?("[^"]*"(?:\.\.\.)?), (\[.*?\]|NULL), (\[.*\]|NULL|0x.*)$')
 _WRITING: Final = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND")
+# Read when a name is looked up, which on other machines means a socket of the name service.
+ACCOUNTS: Final = frozenset(["/etc/passwd", "/etc/nsswitch.conf"])
 _CHANGING: Final = frozenset(
     "mkdir mkdirat unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat "
     "truncate mknod mknodat chmod fchmodat".split()
@@ -38,7 +40,7 @@ class Touched:
     """The process image `by` did something to the world; `what` says what."""
 
     by: "Image"
-    kind: str  # write, change or connect
+    kind: str  # write, change, connect or account lookup
     what: str
 
 
@@ -105,6 +107,8 @@ def _touch(name: str, body: str) -> Iterator[tuple[str, str]]:
     if name in ("open", "openat", "openat2", "creat"):
         if name == "creat" or _WRITING.search(body):
             yield "write", _first(body)
+        elif _first(body) in ACCOUNTS:
+            yield "account lookup in", _first(body)
     elif name in _CHANGING:
         yield "change", f"{name} {_first(body)}"
     elif name == "connect":
