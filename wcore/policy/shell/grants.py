@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from wcore.policy.shell.characters import PLAIN, PLAIN_WORD
+from wcore.policy.shell.characters import PLAIN_WORD
 from wcore.policy.shell.reader import RESERVED
 from wcore.policy.shell.runners import Refused, Words, check_runner, command_words, program
 
@@ -13,7 +13,7 @@ ALTERNATIVES_MAX: Final = 32  # of one `{a,b}` group
 
 _GROUP: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 _BLANKS: Final = re.compile(r"[ \t]+")
-_HEAD: Final = re.compile(rf"[A-Za-z0-9_./@]{PLAIN}*|:|\[")
+_HEAD: Final = re.compile(r"[A-Za-z0-9_./@][A-Za-z0-9_@%+:,./-]*|:|\[")  # with = it is no name
 
 #: Builtins whose effect ends with them, given the checks in `builtins`.
 _BUILTINS_HONOURED: Final = frozenset(

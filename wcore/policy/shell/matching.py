@@ -1,7 +1,7 @@
 """Whether grants cover a text: each of its commands must begin with the words of one grant."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from wcore.policy.shell.analysis import analyse
@@ -30,18 +30,20 @@ def covers(text: str, grants: Sequence[Grant]) -> Coverage:
 def matches(analysis: Analysis, grants: Sequence[Grant]) -> Coverage:
     """Return whether each simple command begins with the words of one of `grants`.
 
-    The words must be written as granted, one for one, and the checks of some builtins apply.
-    Linear in the commands and their words, for any number of grants that begin differently.
+    The words must be written as granted, one for one, and the checks of some builtins apply. A
+    command that several grants begin is covered if one of them passes.
     """
     if analysis.reason is not None:
         return Coverage(covered=False, reason=analysis.reason, span=analysis.span)
-    by_first: dict[str, list[Words]] = defaultdict(list)
-    for grant in grants:
-        for words in grant.alternatives:
-            by_first[words[0]].append(words)
+    spelled = {words for grant in grants for words in grant.alternatives}
+    lengths: dict[str, set[int]] = defaultdict(set)
+    for words in spelled:
+        lengths[words[0]].add(len(words))
     moved = False
     for command in analysis.commands:
-        granted = _granted(command, by_first)
+        sources = tuple(word.source for word in command.words)
+        begins = (sources[:length] for length in sorted(lengths.get(sources[0], ())))
+        granted = [words for words in begins if words in spelled]
         problems = [_problem(command, words, moved=moved) for words in granted]
         if all(problems):
             reason, span = next(filter(None, problems), None) or _why_not(command)
@@ -50,12 +52,6 @@ def matches(analysis: Analysis, grants: Sequence[Grant]) -> Coverage:
     if not analysis.commands:
         return Coverage(covered=False, reason=Reason.EMPTY)
     return Coverage(covered=True, commands=analysis.commands)
-
-
-def _granted(command: SimpleCommand, by_first: Mapping[str, Sequence[Words]]) -> list[Words]:
-    sources = tuple(word.source for word in command.words)
-    candidates = by_first.get(sources[0], ())
-    return [words for words in candidates if sources[: len(words)] == words]
 
 
 def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem | None:

@@ -20,4 +20,5 @@ def rough_words(text: str) -> list[str]:
     text = _JOINED_LINE.sub("", text[:ROUGH_CHARS_MAX])
     joined = _BETWEEN.split(_QUOTING.sub("", text))
     parted = _BETWEEN_OR_QUOTES.split(text)
-    return [word for word in dict.fromkeys([*joined, *parted]) if word]
+    bare = (word.lstrip("-+?") for word in parted)  # `${x:-rm}`
+    return [word for word in dict.fromkeys([*joined, *parted, *bare]) if word]

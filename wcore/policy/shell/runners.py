@@ -19,7 +19,7 @@ _SHELLS: Final = frozenset(
 #: Their command lines are too rich to say what they will run.
 _NEVER: Final = frozenset(
     "su chroot unshare nsenter flock script parallel busybox strace gdb"
-    " runuser pkexec setpriv systemd-run toybox ltrace proot bwrap".split()
+    " sudo-rs run0 runuser pkexec setpriv systemd-run toybox ltrace proot bwrap".split()
 )
 
 Words = tuple[str, ...]
@@ -57,7 +57,7 @@ def check_runner(words: Words) -> Words | None:
     if name in _NEVER:
         raise Refused(f"`{head}` can run any command")
     if name in _SHELLS:
-        if not rest or rest[0].startswith(("-", "+")) or "=" in rest[0]:
+        if not rest or rest[0].startswith(("-", "+", "/dev/", "/proc/")):
             raise Refused(f"`{head}` must be followed by the script that it runs")
         return None
     if name not in _RUNNERS:

@@ -19,6 +19,7 @@ _OPEN_BRACE: Final = re.compile(rf"\$\{{(?!{NAME}\}})")
 _PARAMETER: Final = re.compile(r"[A-Za-z_]\w*|\?")
 _TILDE: Final = re.compile(r"~[\w.-]*")
 
+_ALWAYS: Final = {"kind", "pos", "s"}
 #: For each kind of node, the attributes that it has, and no others.
 _KINDS: Final = {
     "list": {"parts"},
@@ -136,16 +137,25 @@ def _check(node: Any) -> None:
     """Raise unless the node, but for its children's own attributes, is one that we know."""
     kind: str = node.kind
     attributes: dict[str, object] = node.__dict__
-    if set(attributes) - {"kind", "pos", "s"} != _KINDS[kind]:
+    if attributes.keys() - _ALWAYS != _KINDS[kind]:
         raise _Unknown(kind)
     if kind in _INSIDE and not {part.kind for part in node.parts} <= _INSIDE[kind]:
         raise _Unknown(kind)
-    known = {
-        "operator": lambda: node.op in (";", "&&", "||", "\n"),
-        "pipe": lambda: node.pipe == "|",
-        "redirect": lambda: node.heredoc is None,
-        "parameter": lambda: _PARAMETER.fullmatch(node.value),
-        "tilde": lambda: _TILDE.fullmatch(node.value),
-    }
-    if kind in known and not known[kind]():
+    if not _is_known(node):
         raise _Unknown(kind)
+
+
+def _is_known(node: Any) -> bool:
+    match node.kind:
+        case "operator":
+            return node.op in (";", "&&", "||", "\n")
+        case "pipe":
+            return node.pipe == "|"
+        case "redirect":
+            return node.heredoc is None
+        case "parameter":
+            return _PARAMETER.fullmatch(node.value) is not None
+        case "tilde":
+            return _TILDE.fullmatch(node.value) is not None
+        case _:
+            return True

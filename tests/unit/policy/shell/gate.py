@@ -1,0 +1,27 @@
+"""Shorthands of these tests: what the gate says about a text under some grants."""
+
+from wcore.policy.shell import Coverage, Grant, Reason, covers, parse_grant
+
+
+def grant(text: str) -> Grant:
+    parsed = parse_grant(text)
+    assert isinstance(parsed, Grant), parsed
+    return parsed
+
+
+def cover(text: str, *grants: str) -> Coverage:
+    return covers(text, [grant(each) for each in grants or ("cargo",)])
+
+
+def why(text: str, *grants: str) -> Reason | None:
+    """Return why `text` is not covered by `grants` (by `cargo`, where none are given)."""
+    coverage = cover(text, *grants)
+    assert coverage.covered == (coverage.reason is None)
+    return coverage.reason
+
+
+def where(text: str, *grants: str) -> str:
+    """Return the part of `text` that the answer points at."""
+    span = cover(text, *grants).span
+    assert span is not None
+    return text.encode()[slice(*span)].decode()
