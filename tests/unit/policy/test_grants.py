@@ -76,9 +76,9 @@ def test_a_folder_that_holds_the_paths_of_the_call_can_be_granted(
     assert weigh(AlwaysPath(root), reading(*paths), PLACES, GrantBook()) is None
 
 
-@pytest.mark.parametrize("root", ["/", "//", "/home", "/home/ann", "/home/ann/"])
+@pytest.mark.parametrize("root", ["/", "//", "/home", "/home/ann"])
 def test_the_root_home_and_what_contains_home_are_refused(root: str) -> None:
-    assert "home" in refusal(AlwaysPath(root), reading("/home/ann/notes/a"))
+    assert "contains, the home folder" in refusal(AlwaysPath(root), reading("/home/ann/notes/a"))
 
 
 @pytest.mark.parametrize(
