@@ -162,8 +162,9 @@ async def test_what_anything_else_prints_never_reaches_the_wire(talk: Talk, tmp_
         "import os, sys\nprint('STRAY', flush=True)\nos.write(1, b'STRAY')\n"
         "assert sys.stdin.read() == ''\nraise ImportError('noisy')\n"
     )
+    path = os.pathsep.join([str(noisy), os.environ.get("PYTHONPATH", "")])
     run = [call("Bash", "c1", command="echo out; echo STRAY > /proc/$PPID/fd/1")]
-    async with talk(run, [], flags=("--force",), env={"PYTHONPATH": str(noisy)}) as host:
+    async with talk(run, [], flags=("--force",), env={"PYTHONPATH": path}) as host:
         await host.ready()
         await host.message()
         await host.hear("stream_end")
