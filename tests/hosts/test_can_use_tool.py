@@ -192,6 +192,7 @@ async def test_a_yes_that_comes_after_the_call_was_settled_is_not_sent(
             await engine.message("go")
             await engine.ping()
             settled.set()
+            await anyio.wait_all_tasks_blocked()  # the callback has said its late yes
             await engine.send({"type": "stop"})
             async for event in engine:
                 if message := event.raw.get("message"):

@@ -79,9 +79,8 @@ class Asking:
             facts.append(f"{left // 60}:{left % 60:02}")
         if self._waiting:
             facts.append(f"{len(self._waiting)} more after this")
-        return (
-            f"{self.current.prompt} ({', '.join(facts)}) " if facts else self.current.prompt + " "
-        )
+        prompt = f"{self.current.prompt} "
+        return f"({', '.join(facts)}) {prompt}" if facts else prompt
 
 
 def _call_id(dialog: Dialog) -> str:

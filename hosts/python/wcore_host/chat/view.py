@@ -51,7 +51,6 @@ class View:
 
     def close_question(self, told: str) -> None:
         """Take the shown question away and say what became of it."""
-        self.reply.set("")
         self._screen.clear_live()
         if told:
             self.out.say(self._screen.style.dim(f"  → {told}"))
