@@ -61,7 +61,7 @@ def score(cases: Sequence[Case], decisions: Mapping[str, bool | None]) -> Score:
 
 def our_decisions(cases: Sequence[Case]) -> dict[str, bool | None]:
     """Decide every case with the gate of this project."""
-    from .gate import decide  # noqa: PLC0415 - another gate is scored without ours
+    from .gate import decide
 
     return {case.id: decide(case.text, case.grants) for case in cases}
 
@@ -74,7 +74,7 @@ def read_decisions(lines: TextIO) -> dict[str, bool | None]:
 
 def table(result: Score) -> str:
     """Lay the score out: classes with deviations, then the totals."""
-    rows = [("class", "cases", *COLUMNS)]
+    rows: list[tuple[str, ...]] = [("class", "cases", *COLUMNS)]
     for group in sorted(result.deviations):
         counts = result.deviations[group]
         rows.append((group, str(result.cases[group]), *(str(counts[name]) for name in COLUMNS)))
@@ -91,7 +91,7 @@ def table(result: Score) -> str:
 
 def main() -> int:
     """Score decisions; exit 1 on failures."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--decisions", metavar="FILE", help="JSON lines of another gate")
     parser.add_argument("cases", nargs="*", type=Path, help="case files; default: the corpus")
     options = parser.parse_args()
