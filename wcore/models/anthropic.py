@@ -17,8 +17,7 @@ from wcore.vocabulary import AssistantMessage, Json, ModelCall, Status, ToolOutp
 
 VERSION: Final = "2023-06-01"
 MAX_TOKENS: Final = 32_000  # the field is required; no model behind the table below has less
-_MAX_TOKENS_OLD: Final = ((r"claude-3-[05]-|claude-3-(?:opus|sonnet|haiku)", 4_096),
-                          (r"claude-3-5", 8_192))  # fmt: skip
+_MAX_TOKENS_OLD: Final = ((r"claude-3-5", 8_192), (r"claude-3-(?!7)", 4_096))
 BUDGET_TOKENS: Final = 8_192
 BUDGET_TOKENS_MIN: Final = 1_024  # the API's own
 ANSWER_TOKENS_MIN: Final = 4_096  # left for the answer beside a thinking budget

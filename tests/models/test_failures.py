@@ -1,0 +1,207 @@
+"""What a provider can do wrong, and that the session survives all of it."""
+
+import pytest
+from models.conftest import Engine
+from models.dialects import CHAT, Dialect, Reply, say
+from models.serving import Hangup, Provider, Streamed, Whole
+
+pytestmark = pytest.mark.anyio
+
+OK = Reply(text=("fine",))
+AT_ONCE = {"retry-after": "0"}
+
+
+async def failed(engine: Engine, dialect: Dialect, *flags: str) -> dict[str, object]:
+    """Hold a turn that fails and one that works; return the error of the first."""
+    async with engine(dialect, *flags) as host:
+        await host.ready()
+        turn = await host.turn()
+        assert turn[-1]["finish_reason"] == "error"
+        (error,) = [event for event in turn if event["type"] == "error"]
+        assert "msg_id" not in error
+        after = await host.turn(msg_id="m2")
+        assert after[-1]["finish_reason"] == "stop"
+        assert [e["text"] for e in after if e["type"] == "text_delta"] == ["fine"]
+    return error["error"]
+
+
+REFUSALS = (
+    (401, {"error": {"message": "bad key sk-test-0123456789abcdef"}}, "auth_invalid"),
+    (403, {"error": {"message": "no"}}, "auth_invalid"),
+    (400, {"error": {"message": "unknown field `x`"}}, "provider_error"),
+    (404, b"<html>not here</html>", "provider_error"),
+    (302, b"", "provider_error"),
+    (429, {"error": {"code": "insufficient_quota", "message": "pay"}}, "provider_error"),
+)
+
+
+async def test_a_refusal_is_told_once_and_not_tried_again(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    async with engine(dialect) as host:
+        await host.ready()
+        for number, (status, body, code) in enumerate(REFUSALS):
+            provider.will_say(Whole(status, body), say(dialect, OK))
+            turn = await host.turn(msg_id=f"m{number}")
+            assert turn[-1]["finish_reason"] == "error"
+            (error,) = [event["error"] for event in turn if event["type"] == "error"]
+            assert (error["code"], error["retryable"]) == (code, False)
+            assert "sk-test" not in str(error)
+            after = await host.turn(msg_id=f"after-{number}")
+            assert after[-1]["finish_reason"] == "stop"
+    assert len(provider.asked) == 2 * len(REFUSALS)
+
+
+async def test_a_message_too_long_for_the_window_says_so(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    refusal = Whole(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000"}})
+    provider.will_say(refusal, say(dialect, OK))
+    error = await failed(engine, dialect)
+    assert (error["code"], error["retryable"]) == ("context_overflow", False)
+
+
+async def test_a_conversation_too_long_for_the_window_is_cut_and_goes_on(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    refusal = Whole(400, {"error": {"code": "context_length_exceeded", "message": "too long"}})
+    provider.will_say(say(dialect, OK), refusal, say(dialect, OK))
+    async with engine(dialect, "--system-prompt", "x") as host:
+        await host.ready()
+        await host.turn("old " * 4000, "m1")
+        turn = await host.turn("new", "m2")
+    assert turn[-1]["finish_reason"] == "stop"
+    infos = [event["message"] for event in turn if event["type"] == "info"]
+    assert "too long; trying a shorter one" in infos[0]
+    assert "its oldest parts stay out" in infos[1]
+    assert dialect.texts(provider.asked[2]) == [("user", "new")]
+
+
+async def test_a_passing_failure_is_tried_again_and_said(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    async with engine(dialect) as host:
+        await host.ready()
+        for status in (429, 500, 503, 529):
+            busy = Whole(status, {"error": {"message": "busy"}}, AT_ONCE)
+            provider.will_say(busy, busy, say(dialect, OK))
+            turn = await host.turn(msg_id=f"m{status}")
+            infos = [event for event in turn if event["type"] == "info"]
+            assert [event["msg_id"] for event in infos] == [f"m{status}"] * 2
+            said = f"HTTP {status}: busy; trying again (attempt 2 of 4)"
+            assert said in infos[0]["message"]
+            assert turn[-1]["finish_reason"] == "stop"
+
+
+async def test_after_the_last_attempt_the_error_is_told(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    provider.will_say(*[Whole(500, {"error": {"message": "broken"}}, AT_ONCE)] * 4)
+    provider.will_say(say(dialect, OK))
+    error = await failed(engine, dialect)
+    assert (error["code"], error["retryable"]) == ("provider_error", True)
+    assert "HTTP 500: broken" in str(error["message"])
+    assert len(provider.asked) == 5
+
+
+async def test_a_provider_that_wants_a_long_wait_is_not_waited_for(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    provider.will_say(Whole(429, {}, {"retry-after": "3600"}), say(dialect, OK))
+    error = await failed(engine, dialect)
+    assert error["retryable"] is True
+
+
+async def test_a_connection_that_breaks_before_any_word_is_tried_again(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    head = dialect.events(OK)[:1]
+    provider.will_say(Hangup(), Streamed(head, breaks=True), say(dialect, OK))
+    async with engine(dialect) as host:
+        await host.ready()
+        turn = await host.turn()
+    assert [e["text"] for e in turn if e["type"] == "text_delta"] == ["fine"]
+    assert len(provider.asked) == 3
+
+
+@pytest.mark.parametrize("breaks", [True, False])
+async def test_a_reply_that_breaks_off_after_words_is_an_error_and_kept(
+    engine: Engine, provider: Provider, dialect: Dialect, breaks: bool
+) -> None:
+    """Broken means the socket is gone, or the answer ends too early in all form."""
+    events = dialect.events(Reply(text=("half a ", "reply")))
+    words = events[: next(at for at, event in enumerate(events) if b"reply" in event) + 1]
+    provider.will_say(Streamed(words, breaks=breaks), say(dialect, OK))
+    error = await failed(engine, dialect)
+    assert (error["code"], error["retryable"]) == ("provider_error", True)
+    assert "broke off" in str(error["message"])
+    assert ("assistant", "half a reply") in dialect.texts(provider.asked[1])
+
+
+async def test_an_error_inside_the_stream_is_told(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    events = dialect.events(Reply(text=("words",)))
+    at = next(at for at, event in enumerate(events) if b"words" in event)
+    provider.will_say(
+        Streamed([*events[: at + 1], dialect.failure("overloaded_error", "too many")]),
+        say(dialect, OK),
+    )
+    error = await failed(engine, dialect)
+    assert "too many" in str(error["message"])
+    assert error["retryable"] is True
+
+
+async def test_an_overload_before_any_word_is_tried_again(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    provider.will_say(Streamed([dialect.failure("overloaded_error", "x")]), say(dialect, OK))
+    async with engine(dialect) as host:
+        await host.ready()
+        assert (await host.turn())[-1]["finish_reason"] == "stop"
+
+
+async def test_rubbish_is_a_broken_reply(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    events = dialect.events(Reply(text=("words",)))
+    at = next(at for at, event in enumerate(events) if b"words" in event)
+    async with engine(dialect) as host:
+        await host.ready()
+        for number, junk in enumerate((b"{", b"[]", b'{"choices": 5, "type": 5, "error": 5}')):
+            provider.will_say(Streamed([*events[: at + 1], b"data: %s\n\n" % junk]))
+            turn = await host.turn(msg_id=f"m{number}")
+            assert turn[-1]["finish_reason"] == "error"
+            (error,) = [event["error"] for event in turn if event["type"] == "error"]
+            assert error["code"] == "provider_error"
+
+
+@pytest.mark.parametrize("said", [(), ("a", "b")])
+async def test_a_silent_model_is_given_up_in_time(
+    engine: Engine, provider: Provider, dialect: Dialect, said: tuple[str, ...]
+) -> None:
+    events = dialect.events(Reply(text=said))[: 1 + len(said)]
+    provider.will_say(Streamed(events, stalls=True), say(dialect, OK))
+    error = await failed(engine, dialect, "--stall-timeout", "0.5")
+    assert "sent nothing for 0.5 s" in str(error["message"])
+    assert error["retryable"] is True
+    assert provider.closed.is_set()
+
+
+async def test_an_answer_that_is_no_stream_is_named(engine: Engine, provider: Provider) -> None:
+    page = Whole(200, b"<html>Log in first</html>", {"content-type": "text/html"})
+    provider.will_say(page, say(CHAT, OK))
+    error = await failed(engine, CHAT)
+    assert "is the base URL right?" in str(error["message"])
+
+
+async def test_nobody_at_the_address_is_told_after_the_attempts(engine: Engine) -> None:
+    flags = ("--base-url", "http://127.0.0.1:9")  # the discard port: closed everywhere
+    async with engine(CHAT, *flags) as host:
+        await host.ready()
+        turn = await host.turn()
+    (error,) = [event["error"] for event in turn if event["type"] == "error"]
+    assert "no connection to" in error["message"]
+    assert "127.0.0.1:9" in error["message"]
+    assert error["retryable"] is True
+    assert len([event for event in turn if event["type"] == "info"]) == 3

@@ -1,0 +1,118 @@
+"""`set_config`: another model, thinking, effort; and what the host is told of it."""
+
+from typing import Any
+
+import pytest
+from models.conftest import Engine
+from models.dialects import ANTHROPIC, CHAT, Call, Dialect, Reply, say
+from models.serving import Provider
+from talking import Conversation, Event
+
+pytestmark = pytest.mark.anyio
+
+OK = Reply(text=("ok",))
+
+
+async def set_config(host: Conversation, **settings: object) -> list[Event]:
+    await host.say(type="set_config", **settings)
+    return await host.quiet()
+
+
+async def asked(host: Conversation, provider: Provider, dialect: Dialect, msg_id: str) -> Any:
+    provider.will_say(say(dialect, OK))
+    await host.turn(msg_id=msg_id)
+    return provider.asked[-1].body
+
+
+async def test_another_model_of_the_same_provider_answers_next(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    async with engine(dialect) as host:
+        await host.ready()
+        assert (await asked(host, provider, dialect, "m1"))["model"] == dialect.model
+        info, changed = await set_config(host, model="other-model")
+        assert info["message"] == "config applied: model other-model"
+        assert changed["capabilities"]["current_model"] == "other-model"
+        body = await asked(host, provider, dialect, "m2")
+        assert body["model"] == "other-model"
+        assert len(dialect.texts(provider.asked[1])) == 3, "the new model sees the history"
+        (info,) = await set_config(host, model="other-model")
+        assert info["message"] == "set_config: no changes"
+    assert provider.connections == 1
+
+
+async def test_thinking_is_switched_with_a_budget(engine: Engine, provider: Provider) -> None:
+    async with engine(ANTHROPIC, model="claude-sonnet-4-5") as host:
+        ready = await host.ready()
+        assert ready["capabilities"]["thinking"] is True
+        assert ready["capabilities"]["effort"] is False
+        assert "thinking" not in await asked(host, provider, ANTHROPIC, "m1")
+        info, changed = await set_config(host, thinking="enabled", thinking_budget=2000)
+        assert info["message"] == "config applied: thinking enabled, thinking budget 2000"
+        assert changed["type"] == "config_changed"
+        body = await asked(host, provider, ANTHROPIC, "m2")
+        assert body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+        assert body["max_tokens"] > 2000
+        await set_config(host, thinking="disabled")
+        body = await asked(host, provider, ANTHROPIC, "m3")
+        assert body["thinking"] == {"type": "disabled"}
+        (info,) = await set_config(host, thinking="disabled", effort="high")
+        assert info["message"] == "set_config: claude-sonnet-4-5 has no effort"
+
+
+async def test_newer_models_pace_themselves_and_take_an_effort(
+    engine: Engine, provider: Provider
+) -> None:
+    async with engine(ANTHROPIC, model="claude-opus-4-7") as host:
+        capabilities = (await host.ready())["capabilities"]
+        assert capabilities["effort"] is True
+        assert capabilities["effort_levels"] == ["low", "medium", "high", "max"]
+        await set_config(host, thinking="enabled", thinking_budget=5000, effort="low")
+        body = await asked(host, provider, ANTHROPIC, "m1")
+        assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
+        assert body["output_config"] == {"effort": "low"}
+
+
+async def test_effort_is_set_and_forgotten_with_a_model_that_has_none(
+    engine: Engine, provider: Provider
+) -> None:
+    async with engine(CHAT) as host:
+        capabilities = (await host.ready())["capabilities"]
+        assert capabilities["effort_levels"] == ["minimal", "low", "medium", "high"]
+        info, changed = await set_config(host, effort="high")
+        assert info["message"] == "config applied: effort high"
+        assert changed["type"] == "config_changed"
+        assert (await asked(host, provider, CHAT, "m1"))["reasoning_effort"] == "high"
+        (info,) = await set_config(host, effort="huge")
+        assert info["message"] == (
+            "set_config: gpt-5 has no effort huge (it has minimal, low, medium, high)"
+        )
+        info, changed = await set_config(host, model="gpt-4o")
+        assert changed["capabilities"]["effort"] is False
+        assert "reasoning_effort" not in await asked(host, provider, CHAT, "m2")
+
+
+async def test_in_a_turn_settings_wait_for_its_end(engine: Engine, provider: Provider) -> None:
+    ask = Call("c1", "Bash", ('{"command": "true"}',))
+    provider.will_say(say(CHAT, Reply(calls=(ask,))), say(CHAT, OK))
+    async with engine(CHAT) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request")
+        (info,) = await set_config(host, model="gpt-5-mini")
+        assert "will apply after current response" in info["message"]
+        await host.approve("c1")
+        await host.hear("stream_end")
+        assert provider.asked[1].body["model"] == "gpt-5"
+        await host.hear("info", message="config applied: model gpt-5-mini")
+        await host.hear("config_changed")
+
+
+async def test_the_limit_of_a_reply_has_its_providers_name(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    async with engine(dialect, "--max-tokens", "77") as host:
+        await host.ready()
+        body = await asked(host, provider, dialect, "m1")
+    name = "max_completion_tokens" if dialect is CHAT else "max_tokens"
+    assert body[name] == 77

@@ -1,0 +1,112 @@
+import json
+from typing import Any
+
+import pytest
+
+from wcore.models import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models.chat import ChatReader
+from wcore.models.failures import PassingError
+from wcore.vocabulary import Usage
+
+
+def read(*deltas: dict[str, Any], finish: str | None = "stop", **more: object) -> list[Delta]:
+    reader = ChatReader("p")
+    found: list[Delta] = []
+    for delta in deltas:
+        found += reader.read(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode())
+    last = {"choices": [{"index": 0, "delta": None, "finish_reason": finish}], **more}
+    return [*found, *reader.read(json.dumps(last).encode()), *reader.end()]
+
+
+def calls(found: list[Delta]) -> list[tuple[str, str, object]]:
+    return [
+        (delta.call.model_id, delta.call.name, delta.call.args)
+        for delta in found
+        if isinstance(delta, CallReady)
+    ]
+
+
+def part(name: str = "", raw: object = "", **more: object) -> dict[str, Any]:
+    function = {"name": name, "arguments": raw} if name else {"arguments": raw}
+    return {"tool_calls": [{**more, "function": function}]}
+
+
+def test_thinking_comes_under_either_name_but_once() -> None:
+    found = read({"reasoning": "a"}, {"reasoning_content": "b"},
+                 {"reasoning": "c", "reasoning_content": "c"})  # fmt: skip
+    assert found[:-1] == [Thinking("a"), Thinking("b"), Thinking("c")]
+
+
+def test_content_may_be_a_list_of_parts() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    found = read({"content": [thinking, {"type": "text", "text": "so"}]}, {"content": None})
+    assert found[:-1] == [Thinking("hm"), Text("so")]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [part("A", index=0, id="1"), part(raw='{"x":', index=0), part("B", index=1, id="2"),
+         part(raw="1}", index=0)],
+        [part("A", '{"x":1}', id="1"), part("B", "", id="2")],
+        [part("A", '{"x":1}', index=0, id="1"), part("B", "{}", index=0, id="2")],
+        [part("A", {"x": 1}, index=0, id="1"), part("B", {}, index=1, id="2")],
+        [part("A", '{"x":', id="1"), part(raw="1}"), part("B", id="2"), part(raw="{}")],
+        [part("A", '{"x":', id="1"), part("A", "1}", id="1"), part("B", id="2")],
+    ],
+    ids=["as documented", "without index", "index always 0", "objects", "no id later", "id again"],
+)  # fmt: skip
+def test_calls_are_put_together_however_a_server_numbers_them(parts: list[dict[str, Any]]) -> None:
+    assert calls(read(*parts, finish="tool_calls")) == [("1", "A", {"x": 1}), ("2", "B", {})]
+
+
+def test_the_same_id_twice_is_two_calls_when_the_index_says_so() -> None:
+    found = read(part("A", "{}", index=0, id="x"), part("B", "{}", index=1, id="x"))
+    assert [name for _, name, _ in calls(found)] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [("stop", Finish.STOP), ("length", Finish.LENGTH), ("content_filter", Finish.STOP),
+     ("whatever", Finish.STOP)],
+)  # fmt: skip
+def test_the_end_has_a_reason(finish: str, reason: Finish) -> None:
+    end = read({"content": "x"}, finish=finish)[-1]
+    assert isinstance(end, Finished)
+    assert end.reason is reason
+
+
+def test_calls_make_it_a_tool_reply_whatever_the_server_says() -> None:
+    end = read(part("A", "{}", index=0, id="1"), finish="stop")[-1]
+    assert isinstance(end, Finished)
+    assert end.reason is Finish.TOOLS
+
+
+def test_a_filtered_reply_says_so() -> None:
+    assert any(isinstance(delta, Notice) for delta in read(finish="content_filter"))
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 2}, Usage(10, 2)),
+        ({"prompt_tokens": 10, "completion_tokens": 2,
+          "prompt_tokens_details": {"cached_tokens": 4}}, Usage(6, 2, 4)),
+        ({"prompt_tokens": 10, "prompt_cache_hit_tokens": 9}, Usage(1, 0, 9)),
+        ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(0, 0, 3)),
+        ({"prompt_tokens": 3, "prompt_tokens_details": None}, Usage(3)),
+    ],
+)  # fmt: skip
+def test_usage_is_split_into_disjoint_numbers(usage: dict[str, Any], counted: Usage) -> None:
+    end = read(usage=usage)[-1]
+    assert isinstance(end, Finished)
+    assert end.usage == counted
+
+
+def test_done_is_an_end_too_and_without_either_it_broke_off() -> None:
+    reader = ChatReader("p")
+    with pytest.raises(PassingError):
+        reader.end()
+    reader.read(b"[DONE]")
+    assert reader.done
+    assert reader.end() == [Finished(Finish.STOP)]
