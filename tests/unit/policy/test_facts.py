@@ -160,10 +160,42 @@ def test_it_is_seen_wherever_it_stands_in_a_command_of_any_length() -> None:
         "echo user@example.com:22",
         "echo 'it is the key'",
         "find . -name '*.py'",
+        "grep '.*x' file",
+        "sed 's/.*//' file",
+        "ls ./*",
+        "ls ../*",
+        "cat *",
+        "cat src/*.py",
     ],
 )
 def test_ordinary_words_name_nothing_protected(text: str) -> None:
     assert names(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cat .e*", "cat .??*", "cat .[a-z]*", "cat sub/.*", "cat ./.e?v", "cat .{e,x}nv", "cat .*/x"],
+)
+def test_a_pattern_that_can_name_hidden_files_counts_as_protected(text: str) -> None:
+    assert names(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("cat < /etc/passwd", "/etc/passwd"),
+        ("cat < ../notes", "/home/ann/notes"),
+        ("sort </etc/passwd | uniq", "/etc/passwd"),
+    ],
+)
+def test_what_the_shell_itself_opens_outside_is_outside(text: str, path: str) -> None:
+    (fact,) = of_command(text).paths
+    assert fact == PathFact(path, Access.READ, inside=False)
+
+
+@pytest.mark.parametrize("text", ["cat < notes", "cat < /dev/null", "cat /etc/passwd"])
+def test_what_it_opens_inside_and_what_programs_open_is_not(text: str) -> None:
+    assert of_command(text).paths == ()
 
 
 def test_words_of_a_command_count_as_written_and_never_as_outside() -> None:
