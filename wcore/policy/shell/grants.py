@@ -27,9 +27,9 @@ _BUILTINS: Final = frozenset(
     " ulimit umask unalias unset wait".split()
 )
 _VARIABLES_REFUSED: Final = frozenset(
-    "PATH IFS ENV POSIXLY_CORRECT SHELLOPTS PS4 CDPATH GLOBIGNORE EXECIGNORE LOCPATH".split()
+    "PATH IFS ENV SHELLOPTS PS4 CDPATH GLOBIGNORE EXECIGNORE LOCPATH".split()
 )
-_VARIABLES_REFUSED_BEGIN: Final = ("BASH", "LD_", "LC_")
+_VARIABLES_REFUSED_BEGIN: Final = ("BASH", "LD_", "LC_", "POSIX")
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def test_g2_assignments_alone_grant_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     "name",
     "PATH IFS ENV BASH_ENV BASHOPTS BASH_FUNC_x LD_PRELOAD LD_LIBRARY_PATH LC_ALL LC_CTYPE"
-    " POSIXLY_CORRECT SHELLOPTS PS4 CDPATH GLOBIGNORE EXECIGNORE".split(),
+    " POSIXLY_CORRECT POSIX_PEDANTIC SHELLOPTS PS4 CDPATH GLOBIGNORE EXECIGNORE".split(),
 )
 @pytest.mark.parametrize("form", ["{}=x cargo", "{}+=x cargo", "A=1 {}=x cargo", "env {}=x cargo"])
 def test_no_grant_sets_what_changes_the_meaning_of_commands(name: str, form: str) -> None:
