@@ -19,6 +19,7 @@ from wcore.approval.manager import ApprovalManager
 from wcore.approval.redaction import Secrets
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
+from wcore.keeping import Keeper
 from wcore.models import Model, Tuning
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
@@ -127,6 +128,7 @@ class Session:
         tools: Mapping[str, Tool],
         model: Model,
         reader: ShellReader,
+        keeper: Keeper,
     ) -> None:
         self.settings = settings
         self.tools = tools
@@ -144,6 +146,7 @@ class Session:
         self.host_gone = False
         self._voice = voice
         self.reader = reader
+        self.keeper = keeper
 
     # --- what the host is told ----------------------------------------------------------------
 
@@ -203,6 +206,7 @@ class Session:
             call_announced=True,
             call_settled=True,
             edit_args=True,
+            persist=True,
             introspection=True,
             prompts=self.settings.prompts or None,
             current_model=self.model.name,
@@ -211,8 +215,18 @@ class Session:
     # --- what may happen ----------------------------------------------------------------------
 
     async def study(self, prepared: Prepared) -> shell.Analysis | None:
-        """Return what the shell text of a call says, read off the loop and within a deadline."""
+        """Return what the shell text of a call says, read off the loop and within a deadline.
+
+        Also brings the lasting grants up to date; both wait, and `judge` must not.
+        """
+        await self.refresh_grants()
         return None if prepared.command is None else await self.reader.analyse(prepared.command)
+
+    async def refresh_grants(self) -> None:
+        """Bring the lasting grants up to date; says once why they cannot be read."""
+        problem = await self.keeper.refresh(self.grants)
+        if problem:
+            await self.info(problem)
 
     def judge(self, prepared: Prepared, analysis: shell.Analysis | None) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it; `analysis` is from `study`."""

@@ -17,7 +17,7 @@ import anyio
 from wcore.approval.table import Ledger, Move, UnknownCallError
 from wcore.policy import shell
 from wcore.policy.grants import Grant, GrantBook
-from wcore.vocabulary import By, Category, Mode, Prepared
+from wcore.vocabulary import Always, By, Category, Mode, Prepared
 
 DEFAULT_APPROVAL_TTL: Final = 300.0  # seconds; the protocol family's own five minutes
 DEFAULT_REAP_INTERVAL: Final = 30.0  # seconds between sweeps when no deadline is nearer
@@ -32,10 +32,14 @@ log = logging.getLogger("wcore.approval")
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Yes. `answer` is a person's answer to a question; `prepared` is the call as edited."""
+    """Yes. `answer` is a person's answer to a question; `prepared` is the call as edited.
+
+    `always`: the yes was for every call of the tool's name.
+    """
 
     answer: str | None = None
     prepared: Prepared | None = None
+    always: bool = False
     by: By = By.USER
 
 
@@ -143,7 +147,8 @@ class ApprovalManager:
         Raises:
             UnknownCallError: nothing waits under `call_id`; nothing was granted.
         """
-        self.resolve(call_id, Approved(answer, prepared))
+        always = scope is not None and isinstance(scope.scope, Always)
+        self.resolve(call_id, Approved(answer, prepared, always))
         return self.grants.add(scope) if scope else None
 
     def resolve(self, call_id: str, result: ApprovalResult) -> None:

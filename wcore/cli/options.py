@@ -60,6 +60,8 @@ class Options:
     max_turns: int | None
     max_writes: int | None
     system_prompt: str | None
+    store: str | None
+    user_id: str | None
     verbose: bool
 
 
@@ -100,6 +102,8 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         max_turns=given.max_turns,
         max_writes=given.max_writes,
         system_prompt=given.system_prompt,
+        store=given.store,
+        user_id=given.user_id,
         verbose=given.verbose or "WCORE_DEBUG" in environ,
     )
 
@@ -164,6 +168,8 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
     add("--session-id", type=_identifier, metavar="ID", help="name this session")
     add("--resume", type=_identifier, metavar="ID", help="continue a stored session")
+    add("--store", metavar="PLACE", help="a file, or postgresql://…; default: the state folder")
+    add("--user-id", type=_uuid, metavar="UUID", help="whose grants; default: this login")
     add("--json-stream", action="store_true", help="JSON lines on stdin and stdout (always on)")
     add("--verbose", action="store_true", help="more in the log on stderr")
 
@@ -189,6 +195,13 @@ def _seconds(text: str) -> float:
     if not 0 < seconds <= TTL_S_MAX:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds above 0")
     return seconds
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a UUID") from None
 
 
 def _identifier(text: str) -> str:

@@ -12,12 +12,14 @@ from wcore.approval import manager
 from wcore.cli import environment, log
 from wcore.cli.options import Options
 from wcore.engine import Engine
-from wcore.errors import WcoreError
+from wcore.errors import ConfigError, WcoreError
+from wcore.keeping import Keeper
 from wcore.models import Model
 from wcore.models.choose import Surroundings, choose_model
 from wcore.policy.protected import protection
 from wcore.session import ROUNDS_MAX, Session, Settings
 from wcore.stdio import LineReader, Wire
+from wcore.store import Location, Store, StoreError, locate
 from wcore.tools import Place
 from wcore.tools.catalog import builtin_tools
 from wcore.vocabulary import Access
@@ -40,6 +42,7 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
     log.setup(verbose=options.verbose)
+    location = _store_location(options)
     keys = environment.take_keys(os.environ)
     around = Surroundings(
         base_url=options.base_url,
@@ -50,14 +53,26 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
     )
     model = choose_model(options.provider, options.model, around)
     try:
-        return anyio.run(functools.partial(_serve, options, model, keys, in_fd, out_fd))
+        return anyio.run(functools.partial(_serve, options, model, keys, location, in_fd, out_fd))
     except Exception as error:
         logging.getLogger("wcore").exception("engine.crashed")
         raise CrashedError("internal error, see the log on stderr") from error
 
 
+def _store_location(options: Options) -> Location:
+    try:
+        return locate(options.store, os.environ, os.path.realpath(options.cwd))
+    except StoreError as error:
+        raise ConfigError(str(error)) from error
+
+
 async def _serve(
-    options: Options, model: Model, keys: Mapping[str, str], in_fd: int, out_fd: int
+    options: Options,
+    model: Model,
+    keys: Mapping[str, str],
+    location: Location,
+    in_fd: int,
+    out_fd: int,
 ) -> int:
     places = environment.places(options.cwd, os.environ)
     settings = Settings(
@@ -82,7 +97,8 @@ async def _serve(
     )
     wire = Wire(out_fd)
     analyst = Analyst()
-    session = Session(settings, wire, builtin_tools(place), model, analyst)
+    keeper = Keeper(Store(location), places.workspace, settings.session_id, options.user_id)
+    session = Session(settings, wire, builtin_tools(place), model, analyst, keeper)
     for key in keys.values():
         session.secrets.add(key)
     warm = functools.partial(_warm, model)
@@ -90,6 +106,7 @@ async def _serve(
         return await Engine(session, LineReader(in_fd), wire, warm=warm).serve()
     finally:
         await analyst.close()
+        await keeper.close()
 
 
 def _warm(model: Model) -> None:

@@ -117,19 +117,8 @@ class Engine:
                 await self._configuring.set_config(command, during_turn=self._turn is not None)
             case said.AddMcpServer():
                 await self._refuse_mcp(command)
-            case (
-                said.ListPending()
-                | said.ListGrants()
-                | said.RevokeGrant()
-                | said.GetHistory()
-                | said.ListPermissions()
-                | said.SetAgentTools()
-                | said.SetToolOverride()
-                | said.TrustWorkspace()
-                | said.ResumeTurn()
-                | said.RemoveMcpServer()
-            ):
-                await session.emit(introspection.answer(session, command))
+            case said.Introspection():
+                await session.emit(await introspection.answer(session, command))
             case _:
                 assert_never(command)
 

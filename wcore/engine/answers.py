@@ -5,6 +5,7 @@ the engine reports as one `info`.
 """
 
 import logging
+from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
@@ -18,7 +19,7 @@ from wcore.policy.grants import Grant, ScopeRefused
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Card, Session
-from wcore.vocabulary import Args, By, Decision, Persist, Prepared, Verdict
+from wcore.vocabulary import Always, Args, By, Category, Decision, Persist, Prepared, Row, Verdict
 
 log = logging.getLogger("wcore.engine")
 
@@ -94,12 +95,26 @@ async def _settle(
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
     grant = session.weigh_scope(scopes.from_wire(command.scope), card, facts)
     kept = grant if isinstance(grant, Grant) else None
+    wanted = command.persist or Persist.SESSION
+    short = _why_not_longer(kept, card) if kept and wanted is not Persist.SESSION else None
+    if kept and short is None:
+        kept = replace(kept, persist=wanted)
     session.approvals.approve(command.call_id, kept, command.answer, edited)
+    if kept and kept.persist is not Persist.SESSION:
+        short = await session.keeper.keep(kept)
     if isinstance(grant, ScopeRefused):
         await session.info(f"{command.call_id} was approved once only: {grant.reason}")
-    elif kept is not None and command.persist not in (None, Persist.SESSION):
-        text = f"{command.call_id}: kept for this session; this version stores no grants"
-        await session.info(text)
+    elif short is not None:
+        await session.info(f"{command.call_id}: the yes is kept for this session only: {short}")
+
+
+def _why_not_longer(grant: Grant, card: Card) -> str | None:
+    """Return why a yes may not outlive the session."""
+    if isinstance(grant.scope, Always) and card.prepared.category is Category.EXEC:
+        return f"every {grant.tool} command is more than a stored yes should cover"
+    if card.request.why.row is Row.PROTECTED:
+        return "the path is protected"
+    return None
 
 
 async def _approve_edited(

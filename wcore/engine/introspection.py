@@ -5,36 +5,45 @@ Long answers page: `more` says that the same command with `after` or `before` ha
 
 from typing import Final
 
-from wcore.errors import Code
+from wcore.errors import Code, WcoreError
 from wcore.policy.grants import Grant
 from wcore.protocol import codec, events
 from wcore.protocol import commands as said
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.session import Remembered, Session
-from wcore.vocabulary import Always, AlwaysPath, AssistantMessage, ToolMessage, UserMessage
+from wcore.vocabulary import Always, AlwaysPath, AssistantMessage, Persist, ToolMessage, UserMessage
 
 HISTORY_LIMIT: Final = 100  # messages a page unless the host asks for another number
 PAGE_BYTES_MAX: Final = LINE_BYTES_MAX - 2048  # the rest is for the envelope
 
 
-def answer(session: Session, command: said.Introspection) -> events.CommandResult:
+async def answer(session: Session, command: said.Introspection) -> events.CommandResult:
     """Return the one answer to `command`."""
     match command:
+        case said.RevokeGrant():
+            return await _revoke(session, command)
         case said.ListPending():
             return _list_pending(session, command)
         case said.ListGrants():
+            await session.refresh_grants()
             return _ok(command, grants=tuple(_grant(grant) for grant in session.grants))
-        case said.RevokeGrant():
-            return _ok(command, revoked=session.grants.revoke(command.grant_id))
         case said.GetHistory():
             return _get_history(session, command)
         case _:
-            problem = events.CommandProblem(
-                code=Code.NOT_SUPPORTED, message="this version does not have it yet"
-            )
-            return events.CommandResult(
-                request_id=command.request_id, command=_name(command), ok=False, error=problem
-            )
+            return _no(command, Code.NOT_SUPPORTED, "this version does not have it yet")
+
+
+async def _revoke(session: Session, command: said.RevokeGrant) -> events.CommandResult:
+    """Take a grant back, here and now; a lasting one for every engine."""
+    await session.refresh_grants()
+    grant = session.grants.find(command.grant_id)
+    revoked = session.grants.revoke(command.grant_id)
+    if grant is not None and grant.persist is Persist.SESSION:
+        return _ok(command, revoked=revoked)
+    try:
+        return _ok(command, revoked=await session.keeper.revoke(command.grant_id) or revoked)
+    except WcoreError as error:
+        return _no(command, error.code, str(error))
 
 
 def _list_pending(session: Session, command: said.ListPending) -> events.CommandResult:
@@ -120,6 +129,13 @@ def _grant(grant: Grant) -> events.GrantInfo:
 def _ok(command: said.Introspection, **found: object) -> events.CommandResult:
     return events.CommandResult.model_validate(
         {"request_id": command.request_id, "command": _name(command), "ok": True, **found}
+    )
+
+
+def _no(command: said.Introspection, code: Code, message: str) -> events.CommandResult:
+    problem = events.CommandProblem(code=code, message=message)
+    return events.CommandResult(
+        request_id=command.request_id, command=_name(command), ok=False, error=problem
     )
 
 

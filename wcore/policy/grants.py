@@ -1,6 +1,6 @@
 """What people have said yes to beyond one call, and whether it covers a call. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -71,6 +71,14 @@ class GrantBook:
                 return known
         self._grants[grant.grant_id] = grant
         return grant
+
+    def replace_lasting(self, grants: Iterable[Grant]) -> None:
+        """Put `grants` in the place of all that were to outlive the session."""
+        kept = [g for g in self._grants.values() if g.persist is Persist.SESSION]
+        self._grants = {grant.grant_id: grant for grant in (*kept, *grants)}
+
+    def find(self, grant_id: str) -> Grant | None:
+        return self._grants.get(grant_id)
 
     def revoke(self, grant_id: str) -> bool:
         return self._grants.pop(grant_id, None) is not None

@@ -15,7 +15,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from wcore.approval import reasons
-from wcore.errors import Code, ProviderError
+from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
 from wcore.models import CallReady, Delta, Finish, Finished, Notice, Request, Text, Thinking
 from wcore.protocol import events
 from wcore.session import Session
@@ -76,8 +76,11 @@ class Turn:
         await session.emit(events.StreamStart(msg_id=self.msg_id))
         finish: FinishReason = "error"
         try:
+            await session.keeper.open()
             finish = await self._rounds()
-        except ProviderError as error:
+        except HostGoneError:
+            raise
+        except WcoreError as error:
             await session.report(error)
         except Exception:
             log.exception("turn.failed")

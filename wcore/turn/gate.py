@@ -72,8 +72,11 @@ async def hear(flight: Flight, pending: Pending) -> bool:
         session.secrets.discard(pending.resume_token)
     session.put(flight.settled(_OUTCOMES[move_of(result)], result.by, edited))
     if isinstance(result, Denied):
+        told = None if result.reason == reasons.USER else result.reason
+        session.keeper.denied(flight.call_id, card.prepared.tool, result.by, told)
         await flight.cancel(result.reason, move=None)
         return False
+    session.keeper.approved(flight.call_id, card.prepared.tool, always=result.always)
     flight.prepared = edited or card.prepared
     flight.edited = edited is not None
     flight.answer = result.answer if card.prepared.tool == QUESTION_TOOL else None
@@ -109,6 +112,11 @@ async def _prepare(flight: Flight) -> Prepared | None:
 
 
 async def _refuse(flight: Flight, decision: Decision, reason: str) -> Step:
+    keeper = flight.session.keeper
+    if decision.verdict is Verdict.ASK:
+        keeper.denied_unasked(flight.call_id, flight.call.name, host_gone=flight.session.host_gone)
+    else:
+        keeper.decided(flight.call_id, flight.call.name, decision)
     await flight.announce(decision.why)
     await flight.cancel(reason, move=Move.DENY)
     return Step.ENDED
@@ -122,6 +130,7 @@ async def _allow(flight: Flight, decision: Decision) -> Step:
         await flight.fail(TOO_LARGE)
         return Step.ENDED
     flight.session.ledger.move(flight.call_id, Move.ALLOW)
+    flight.session.keeper.decided(flight.call_id, flight.call.name, decision)
     if decision.why.rule:
         flight.session.grants.count_use(decision.why.rule)
     await flight.announce(decision.why)
