@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 import wcore
-from wcore.analyst import DEADLINE_S, Analyst
+from wcore.analyst import DEADLINE_S, MEMORY_BYTES_MAX, Analyst
 from wcore.policy.shell import TEXT_BYTES_MAX, Reason, analyse
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +67,21 @@ async def test_the_worker_is_started_once(analyst: Analyst) -> None:
     for text in ("a", "b", "c"):
         assert (await analyst.analyse(text)).commands
     assert analyst.pid == pid
+
+
+async def test_the_worker_has_little_memory_and_nothing_of_our_environment(
+    analyst: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/nonexistent")
+    monkeypatch.setenv("SECRET", "x")
+    await analyst.warm()
+    process = Path(f"/proc/{worker(analyst)}")
+    limits = (process / "limits").read_text().splitlines()
+    (memory,) = (line for line in limits if line.startswith("Max address space"))
+    assert memory.split()[3:5] == [str(MEMORY_BYTES_MAX)] * 2
+    names = {entry.split(b"=")[0] for entry in (process / "environ").read_bytes().split(b"\0")}
+    assert names <= {b"", b"LD_LIBRARY_PATH"}
+    assert (process / "cwd").readlink() == Path("/")
 
 
 async def test_a_text_that_is_too_long_needs_no_worker(analyst: Analyst) -> None:
