@@ -10,7 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wcore.approval.redaction import MARKER, SECRET_CHARS_MIN, Secrets, StreamStripper
+from wcore.approval.redaction import (
+    FRAGMENT_CHARS,
+    MARKER,
+    SECRET_CHARS_MIN,
+    Secrets,
+    StreamStripper,
+)
 
 KEY = "sk-live-0123456789"
 # A small alphabet makes overlaps and prefixes likely; none of it is in the marker.
@@ -184,3 +190,41 @@ def test_a_stripper_can_be_used_again_after_its_end() -> None:
     stripper.feed(KEY[:6])
     assert stripper.finish() == KEY[:6]
     assert stripper.feed(KEY[6:]) == KEY[6:]
+
+
+# --- text that was cut anywhere -------------------------------------------------------------------
+
+TOKEN = "rt-0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize("size", range(1, len(TOKEN) + 1))
+def test_of_a_secret_that_was_cut_only_little_is_left(size: int) -> None:
+    secrets = live([TOKEN])
+    for cut_off in (f"out: {TOKEN[:size]}", f"{TOKEN[-size:]} and more"):
+        shown = secrets.strip_cut(cut_off)
+        assert TOKEN[:FRAGMENT_CHARS] not in shown
+        assert TOKEN[-FRAGMENT_CHARS:] not in shown
+        if size < FRAGMENT_CHARS:
+            assert shown == cut_off, "too short to tell from ordinary text"
+
+
+@given(
+    st.lists(st.text(LETTERS, min_size=2 * FRAGMENT_CHARS, max_size=40), min_size=1, max_size=3),
+    st.integers(0, 40),
+    st.integers(0, 40),
+    st.text(LETTERS, max_size=5),
+)
+def test_no_beginning_or_end_of_a_secret_is_left_of_text_cut_at_both_sides(
+    values: list[str], start: int, size: int, between: str
+) -> None:
+    text = between.join(values)[start : start + size]
+    shown = live(values).strip_cut(text)
+    for value in values:
+        assert value not in shown
+        assert value[:FRAGMENT_CHARS] not in shown
+        assert value[-FRAGMENT_CHARS:] not in shown
+
+
+@given(st.text(st.characters(exclude_characters=TOKEN)))
+def test_text_without_parts_of_a_secret_is_left_as_it_is(text: str) -> None:
+    assert live([TOKEN]).strip_cut(text) == text
