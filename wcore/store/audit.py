@@ -33,7 +33,7 @@ _INSERT: Final = f"""
 _LAST: Final = "SELECT seq, hash FROM agent_tool_approval_audit ORDER BY seq DESC LIMIT 1"
 _FORWARD: Final = f"""
     SELECT {_NAMES} FROM agent_tool_approval_audit
-    WHERE seq > :seq ORDER BY seq LIMIT {PAGE_ROWS}
+    WHERE seq > :seq ORDER BY seq LIMIT :rows
 """
 _BACKWARD: Final = f"""
     SELECT {_NAMES} FROM agent_tool_approval_audit
@@ -96,9 +96,10 @@ def hash_of(row: Sequence[object], prev_hash: str) -> str:
     return sha256(prev_hash.encode() + text.encode()).hexdigest()
 
 
-def pages(database: Database, after_seq: int = 0) -> Iterator[list[Row]]:
+def pages(database: Database, page_rows: int = PAGE_ROWS) -> Iterator[list[Row]]:
     """Yield all rows in order, page by page, booleans as booleans."""
-    while rows := database.query(_FORWARD, seq=after_seq):
+    after_seq = 0
+    while rows := database.query(_FORWARD, seq=after_seq, rows=page_rows):
         yield [_plain(row) for row in rows]
         after_seq = int(rows[-1][_SEQ] or 0)
 

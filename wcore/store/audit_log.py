@@ -76,11 +76,10 @@ class AuditLog:
         if self._closing.is_set() and self._queue.empty():
             return []
         batch: list[Entry] = []
-        first = self._queue.get()
-        while first is not None and len(batch) < BATCH_MAX:
-            batch.append(first)
-            try:
-                first = self._queue.get_nowait()
-            except queue.Empty:
+        entry = self._queue.get()
+        while entry is not None:
+            batch.append(entry)
+            if len(batch) == BATCH_MAX or self._queue.empty():
                 break
+            entry = self._queue.get()  # we are the only reader: it cannot have become empty
         return batch

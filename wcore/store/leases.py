@@ -36,7 +36,7 @@ class Holder:
     def here(cls) -> "Holder":
         """Return this engine, under a new owner."""
         pid = os.getpid()
-        return cls(secrets.token_hex(16), _place(), pid, _start_time(pid) or 0)
+        return cls(secrets.token_hex(16), _place(), pid, start_time(pid) or 0)
 
     def as_values(self) -> dict[str, Value]:
         """Return the lease columns for a statement; the lease runs from now."""
@@ -55,7 +55,7 @@ def living_holder(lease: Row) -> str | None:
     if owner is None:
         return None
     if place == _place():
-        alive = _start_time(int(pid or 0)) == started
+        alive = start_time(int(pid or 0)) == started
         return f"process {pid} on this machine" if alive else None
     if until is None or str(until) <= now():
         return None
@@ -71,7 +71,7 @@ def _place() -> str:
     return "/".join((machine_id(), platform.node(), boot, namespace))
 
 
-def _start_time(pid: int) -> int | None:
+def start_time(pid: int) -> int | None:
     """Return when a process began, in the system's own unit; 0 where that is unknown.
 
     `None`: there is no such process.

@@ -28,6 +28,11 @@ _SESSION: Final = f"""
     SET TIME ZONE 'UTC';
     SET datestyle = 'ISO, YMD'
 """
+# Not `to_regclass`: it remembers within a transaction that there was no such table.
+_HAS_SCHEMA: Final = b"""
+    SELECT 1 FROM pg_catalog.pg_tables
+    WHERE schemaname = current_schema() AND tablename = 'store_schema'
+"""
 _PARAMETER: Final = re.compile(r"(?<![:\w]):(\w+)")
 
 
@@ -146,8 +151,7 @@ class PostgresDatabase:
             self._connection.execute(b"INSERT INTO store_schema VALUES (%s)", (len(steps),))
 
     def _version(self, known: int) -> int:
-        there = self._connection.execute(b"SELECT to_regclass('store_schema')").fetchone()
-        if there is None or there[0] is None:
+        if self._connection.execute(_HAS_SCHEMA).fetchone() is None:
             return 0
         row = self._connection.execute(b"SELECT max(version) FROM store_schema").fetchone()
         found = int(row[0]) if row and row[0] is not None else 0

@@ -9,7 +9,7 @@ from wcore.store.audit import COLUMNS, FIRST_PREV_HASH, hash_of, pages
 from wcore.store.database import Database
 
 PROBLEMS_MAX: Final = 100  # after that everybody knows
-MOVED_ROWS_MAX: Final = 1_000  # how far from its old place a moved row is recognised
+MOVED_ROWS_MAX: Final = 250  # how far from its old place a moved row is recognised
 
 _SEQ: Final = COLUMNS.index("seq")
 _PREV_HASH: Final = COLUMNS.index("prev_hash")
@@ -71,6 +71,7 @@ def verify(database: Database, head: Head | None = None) -> Verified:
         StoreError: the rows cannot be read.
     """
     end = Head(0, FIRST_PREV_HASH)
+    trusted = True  # the row before is as it was written, so the next one must follow it
     rows = 0
     problems: list[Problem] = []
     seen_head = head is None or head == end
@@ -78,7 +79,9 @@ def verify(database: Database, head: Head | None = None) -> Verified:
         for row in page:
             rows += 1
             if len(problems) <= PROBLEMS_MAX:
-                problems += _problems_of(row, end)
+                found = _problems_of(row, end, trusted=trusted)
+                problems += found
+                trusted = all(problem.kind == "removed" for problem in found)
             end = Head(_number(row), str(row[_HASH]))
             if head is not None and end.seq == head.seq:
                 problems += _against_head(end, head)
@@ -94,25 +97,36 @@ def verify(database: Database, head: Head | None = None) -> Verified:
     return Verified(rows, end, tuple(problems[:PROBLEMS_MAX]), head, len(problems) > PROBLEMS_MAX)
 
 
-def _problems_of(row: Sequence[object], before: Head) -> Iterator[Problem]:
+def _problems_of(row: Sequence[object], before: Head, *, trusted: bool) -> list[Problem]:
     seq, expected = _number(row), before.seq + 1
-    if seq != expected:
-        gone = f"row {expected} is" if seq == expected + 1 else f"rows {expected} to {seq - 1} are"
-        yield Problem("removed", expected, f"{gone} missing")
     if hash_of(row, str(row[_PREV_HASH])) != row[_HASH]:
         was = _former_seq(row)
-        if was is None:
-            yield Problem("altered", seq, f"row {seq} is not as it was written")
-        else:
-            yield Problem("reordered", seq, f"row {seq} was written as row {was}")
-    elif seq == expected and row[_PREV_HASH] != before.hash:
-        yield Problem(
+        if was is not None:
+            return [Problem("reordered", seq, f"row {seq} was written as row {was}")]
+        return [
+            *_gap(expected, seq),
+            Problem("altered", seq, f"row {seq} is not as it was written"),
+        ]
+    if seq != expected:
+        return _gap(expected, seq)
+    if row[_PREV_HASH] == before.hash or not trusted:
+        return []
+    if before.seq == 0:
+        return [Problem("altered", seq, f"row {seq} does not begin the chain")]
+    return [
+        Problem(
             "altered",
             before.seq,
-            f"row {before.seq} was written anew: row {seq} follows another one"
-            if before.seq
-            else f"row {seq} does not begin the chain",
+            f"row {before.seq} was written anew: row {seq} follows another one",
         )
+    ]
+
+
+def _gap(expected: int, seq: int) -> list[Problem]:
+    if seq == expected:
+        return []
+    gone = f"row {expected} is" if seq == expected + 1 else f"rows {expected} to {seq - 1} are"
+    return [Problem("removed", expected, f"{gone} missing")]
 
 
 def _former_seq(row: Sequence[object]) -> int | None:

@@ -1,0 +1,61 @@
+"""Other engines on the same store: real processes that write until they are told or killed.
+
+Run as a program: `engines.py WHAT PATH URL COUNT`. Each finished write is said on stdout.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from store.samples import USER, decided, record
+
+from wcore.store import audit, grants, journal, sessions
+from wcore.store.audit import Entry
+from wcore.store.database import Database, open_database
+from wcore.store.location import Location
+from wcore.store.values import Kind
+
+TESTS = Path(__file__).parent.parent
+
+
+def start(what: str, location: Location, count: int, name: str = "s") -> subprocess.Popen[str]:
+    """Start an engine that writes `count` times and prints a number after each."""
+    return subprocess.Popen(
+        [
+            *(sys.executable, __file__, what, location.path, location.url or ""),
+            *(str(count), name),
+        ],
+        env={"PYTHONPATH": str(TESTS)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def append_audit(database: Database, number: int, name: str) -> None:
+    audit.append(database, [Entry.of(decided(f"{name}-{number}"))])
+
+
+def main() -> None:
+    what, path, url, count, name = sys.argv[1:]
+    location = Location("store", path, url=url or None)
+    database = open_database(location)
+    lease = None
+    if what == "journal":
+        lease = sessions.begin(database, USER, name, "/w")
+    for number in range(1, int(count) + 1):
+        match what:
+            case "audit":
+                append_audit(database, number, name)
+            case "use":
+                grants.count_use(database, name)
+            case "journal":
+                assert lease is not None
+                journal.append(database, lease, [record(Kind.STARTED, n=number)], durable=True)
+            case _:
+                raise SystemExit(f"unknown work {what}")
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

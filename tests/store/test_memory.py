@@ -1,0 +1,178 @@
+"""The async face: one worker, in order, finished even when the caller is cancelled."""
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+from store.samples import AGENT, KEY, USER, decided, granted, record
+
+from wcore.store import (
+    AgentPermissionSnapshot,
+    Kind,
+    Location,
+    PermissionStatus,
+    SessionBusyError,
+    Store,
+    StoreError,
+    ToolPermission,
+)
+from wcore.store.audit import newest_first
+from wcore.store.database import Database
+from wcore.store.verifying import verify
+
+PATIENCE_S: Final = 20
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_whole_life_through_the_engines_door(location: Location) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        async with Store(location) as store:
+            await store.open()
+            await store.set_agent_tools(AGENT, [ToolPermission("Bash", PermissionStatus.BLOCKED)])
+            await store.set_tool_override(USER, AGENT, "Read", approve_always=True)
+            snapshot = await store.preload_for_agent(AGENT, USER)
+            assert snapshot.blocked == {"Bash"}
+            assert snapshot.user_overrides == {"Read"}
+            grant = await store.add_grant(KEY, granted(created_at="2026-11-21T10:00:00.000000Z"))
+            assert (await store.load_grants(KEY)).grants == (grant,)
+            journal = await store.begin_session(USER, "s1", "/w")
+            assert await journal.append(record(Kind.TURN_STARTED), record(Kind.DECIDED)) == 2
+            store.record_decision(decided())
+            await journal.release()
+        async with Store(location) as store:
+            assert await store.latest_session(USER, "/w") == "s1"
+            journal = await store.resume_session(USER, "s1")
+            assert journal.resumed is not None
+            assert journal.resumed.state == "in_turn"
+            assert len((await journal.read()).records) == 2
+            assert await store.revoke_grant(KEY, grant.grant_id)
+            assert (await store.run(verify)).rows == 1
+
+
+async def test_unreadable_grants_are_none_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "wcore.db"
+    path.write_text("something else")
+    store = Store(Location(str(path), str(path)))
+    with anyio.fail_after(PATIENCE_S):
+        loaded = await store.load_grants(KEY)
+    assert loaded.grants == ()
+    assert loaded.problem is not None
+    assert str(path) in loaded.problem
+
+
+async def test_unreadable_tiers_fail_the_preload(tmp_path: Path) -> None:
+    path = tmp_path / "wcore.db"
+    path.write_text("something else")
+    store = Store(Location(str(path), str(path)))
+    with anyio.fail_after(PATIENCE_S), pytest.raises(StoreError, match="move it away"):
+        await store.preload_for_agent(AGENT, USER)
+    path.unlink()
+    with anyio.fail_after(PATIENCE_S):
+        assert await store.preload_for_agent(AGENT, USER) == AgentPermissionSnapshot()
+        await store.aclose()
+
+
+async def test_calls_are_carried_out_one_at_a_time_and_in_order(location: Location) -> None:
+    async with Store(location) as store:
+        order: list[int] = []
+        inside: list[int] = []
+
+        def job(number: int, database: Database) -> None:
+            inside.append(number)
+            assert len(inside) == 1
+            database.query("SELECT 1")
+            order.append(inside.pop())
+
+        async def call(number: int) -> None:
+            await store.run(lambda database: job(number, database))
+
+        with anyio.fail_after(PATIENCE_S):
+            await store.open()
+            async with anyio.create_task_group() as tasks:
+                for number in range(20):
+                    tasks.start_soon(call, number)
+        assert order == list(range(20))
+
+
+async def test_a_write_that_has_begun_is_finished_when_its_caller_is_cancelled(
+    location: Location,
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    async with Store(location) as store:
+        journal = await store.begin_session(USER, "s1", "/w")
+
+        def wait(_: Database) -> None:
+            begun.set()
+            may_end.wait(PATIENCE_S)
+
+        async def write() -> None:
+            await store.run(wait)
+            await anyio.lowlevel.checkpoint()
+            pytest.fail("the caller was cancelled")
+
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(write)
+                await anyio.to_thread.run_sync(begun.wait)
+                tasks.start_soon(journal.append, record(Kind.CLOCK))
+                tasks.cancel_scope.cancel()
+                may_end.set()
+            assert await journal.append(record(Kind.CLOCK)) == 1
+
+
+async def test_many_appends_at_once_get_numbers_of_their_own(location: Location) -> None:
+    async with Store(location) as store:
+        journal = await store.begin_session(USER, "s1", "/w")
+        numbers: list[int] = []
+
+        async def write() -> None:
+            numbers.append(await journal.append(record(Kind.CHUNK)))
+
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(30):
+                    tasks.start_soon(write)
+        assert sorted(numbers) == list(range(1, 31))
+
+
+async def test_one_session_has_one_engine(location: Location) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        async with Store(location) as one, Store(location) as other:
+            held = await one.begin_session(USER, "s1", "/w")
+            with pytest.raises(SessionBusyError):
+                await other.resume_session(USER, "s1")
+            await held.renew()
+            await held.release()
+            await other.resume_session(USER, "s1")
+
+
+async def test_retention_purges_old_sessions(location: Location) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        async with Store(location) as store:
+            await (await store.begin_session(USER, "s1", "/w")).release()
+            assert (await store.purge_older(USER, 1)).purged == ()
+            assert (await store.purge_older(USER, -1)).purged == ("s1",)
+            assert await store.list_sessions(USER) == []
+
+
+async def test_a_locked_store_does_not_hold_up_the_caller_of_the_audit(tmp_path: Path) -> None:
+    path = tmp_path / "wcore.db"
+    location = Location(str(path), str(path))
+    with anyio.fail_after(PATIENCE_S):
+        async with Store(location) as store:
+            await store.open()
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            store.record_decision(decided())  # returns although nothing can be written
+            assert (await store.load_grants(KEY)).problem is None  # nor does it block the worker
+            other.execute("COMMIT")
+            other.close()
+        async with Store(location) as store:
+            found = await store.run(lambda db: list(newest_first(db, "0001-01-01T00:00:00Z")))
+            assert len(found) == 1
