@@ -72,7 +72,7 @@ class Approvals(RuleBasedStateMachine):
     @rule(question=questions, scoped=st.booleans(), answer=st.none() | st.text(max_size=3))
     def approve(self, question: Question, scoped: bool, answer: str | None) -> None:
         call_id = question.entry.call_id
-        counts = self.settle(question, Approved(answer))
+        counts = self.settle(question, Approved(answer, always=scoped))
         if not scoped:
             assert self.manager.resolve_host(call_id, Approved(answer)) is counts
             return
