@@ -10,7 +10,12 @@ from typing import Final
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
-from wcore.policy.grants import Grant, GrantBook
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
+from wcore.policy.plans import Case, Match
+from wcore.policy.policies import NO_POLICIES, Policies
+from wcore.policy.rules import Level, Rule
+from wcore.policy.safety import find_danger
+from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
 from wcore.vocabulary import (
     Access,
     Category,
@@ -22,6 +27,7 @@ from wcore.vocabulary import (
 )
 
 QUESTION_TOOL: Final = "AskUserQuestion"
+OVERRIDE: Final = "override"  # the rule of an allow that a user's override gave
 SPARED_BY_AUTO_EDIT: Final = "Delete"  # an edit that no later edit can undo
 
 MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
@@ -34,14 +40,20 @@ MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is in force when a call is decided. `offered` are the tools the model was shown."""
+    """What is in force when a call is decided. `offered` are the tools the model was shown.
+
+    `tiers` are those of `agent` at this moment, overrides included.
+    """
 
     mode: Mode
     grants: GrantBook
     offered: frozenset[str]
+    policies: Policies = NO_POLICIES
+    tiers: AgentPermissionSnapshot = NO_TIERS
+    agent: str = MAIN_AGENT
 
 
-Answer = Callable[[Facts, Standing], Decision | None]
+Answer = Callable[[Case, Standing], Decision | None]
 
 
 def decide(facts: Facts, standing: Standing) -> Decision:
@@ -51,59 +63,95 @@ def decide(facts: Facts, standing: Standing) -> Decision:
 
 def decide_by_row(facts: Facts, standing: Standing) -> tuple[str, Decision]:
     """Return the decision with the number of its row in the design's table."""
+    case = Case(facts, standing.agent)
     for row in ROWS:
-        decision = row(facts, standing)
+        decision = row(case, standing)
         if decision is not None:
             return (row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision
     raise AssertionError("the last row always answers")
 
 
-def _not_offered(facts: Facts, standing: Standing) -> Decision | None:
-    """Row 1: the tool is not offered."""
-    if facts.tool in standing.offered:
+def _not_offered(case: Case, standing: Standing) -> Decision | None:
+    """Row 1: the tool is blocked for this agent, or not offered."""
+    tool = case.facts.tool
+    if tool in standing.offered and standing.tiers.offers(tool):
         return None
-    return _answer(Verdict.DENY, Row.BLOCKED, f"{facts.tool} is not offered")
+    return _answer(Verdict.DENY, Row.BLOCKED, f"{tool} is not offered")
 
 
-def _own_files(facts: Facts, standing: Standing) -> Decision | None:
-    """Row 2: nothing writes wcore's own rules, grants or records."""
+def _absolute(case: Case, standing: Standing) -> Decision | None:
+    """Row 2: an absolute deny of a policy file."""
+    match = standing.policies.absolute_deny(case)
+    return None if match is None else _by_rule(Row.DENY, match, "is denied by the policy")
+
+
+def _never_right(case: Case, standing: Standing) -> Decision | None:
+    """Row 2: writing wcore's own rules, grants or records; a command that can never be right."""
     del standing  # in every mode
-    for path in facts.paths:
+    for path in case.facts.paths:
         if path.own and path.access is Access.WRITE:
             return _answer(Verdict.DENY, Row.SAFETY, f"{path.path} holds wcore's own files")
+    return _danger(case, Verdict.DENY)
+
+
+def _denied(case: Case, standing: Standing) -> Decision | None:
+    """Row 3: the first ordered rule that fits says deny."""
+    denies = [m for m in standing.policies.in_force(case) if m.rule.do is Verdict.DENY]
+    for match in denies:
+        if not _is_lifted(match.rule, case, standing):
+            return _by_rule(Row.RULE, match, "is denied by a rule")
     return None
 
 
-def _question(facts: Facts, standing: Standing) -> Decision | None:
-    """Row 4: only a person can answer a question."""
-    del standing
-    if facts.tool != QUESTION_TOOL:
+def _unreadable(case: Case, standing: Standing) -> Decision | None:
+    """Row 3b: a command that deny rules cannot be held against."""
+    found = standing.policies.unreadable(case)
+    if found is None:
         return None
-    return _answer(Verdict.ASK, Row.QUESTION, "only a person can answer this")
+    verdict = Verdict.DENY if found.broken else Verdict.ASK
+    detail = (
+        f"the command cannot be understood and names what `{found.rule.text}` denies"
+        if found.broken
+        else f"the command cannot be understood, and `{found.rule.text}` is denied"
+    )
+    why = Why(Row.UNREADABLE, detail, found.rule.text, found.rule.source, found.span, found.code)
+    return Decision(verdict, why)
 
 
-def _protected(facts: Facts, standing: Standing) -> Decision | None:
+def _person(case: Case, standing: Standing) -> Decision | None:
+    """Row 4: only a person can answer: a question, or a command with somebody else's rights."""
+    del standing  # in every mode
+    if case.facts.tool == QUESTION_TOOL:
+        return _answer(Verdict.ASK, Row.QUESTION, "only a person can answer this")
+    return _danger(case, Verdict.ASK)
+
+
+def _protected(case: Case, standing: Standing) -> Decision | None:
     """Row 5: a protected path asks, whatever was granted."""
     if standing.mode is Mode.FORCE:
         return None
-    for path in facts.paths:
+    for path in case.facts.paths:
         if path.protected is not None:
             return _answer(Verdict.ASK, Row.PROTECTED, f"{path.path} is {path.protected}")
     return None
 
 
-def _outside(facts: Facts, standing: Standing) -> Decision | None:
+def _outside(case: Case, standing: Standing) -> Decision | None:
     """Row 6: a path outside the workspace asks, unless a folder grant covers it."""
     if standing.mode is Mode.FORCE:
         return None
-    for path in facts.paths:
-        if not path.inside and not _granted_folder(path, facts, standing):
+    for path in case.facts.paths:
+        if not path.inside and not _granted_folder(path, case.facts, standing):
             return _answer(Verdict.ASK, Row.OUTSIDE, f"{path.path} is outside the workspace")
     return None
 
 
-def _granted(facts: Facts, standing: Standing) -> Decision | None:
-    """Row 7: a grant covers the call."""
+def _granted(case: Case, standing: Standing) -> Decision | None:
+    """Row 7: a grant or the user's override covers the call."""
+    facts = case.facts
+    if facts.tool in standing.tiers.user_overrides:
+        detail = f"the user lets {standing.agent} use {facts.tool} without asking"
+        return Decision(Verdict.ALLOW, Why(Row.GRANT, detail, rule=OVERRIDE))
     grant = granting(facts, standing.grants)
     if grant is None:
         return None
@@ -114,9 +162,27 @@ def _granted(facts: Facts, standing: Standing) -> Decision | None:
     )
 
 
-def _mode(facts: Facts, standing: Standing) -> Decision | None:
+def _chosen_tier(case: Case, standing: Standing) -> Decision | None:
+    """Row 8: the tier that was chosen for the tool of this agent."""
+    tiers, tool = standing.tiers, case.facts.tool
+    tier = None if tool in tiers.defaulted else tiers.tier_of(tool)
+    return None if tier is None else _by_tier(tier, "chosen", case, standing)
+
+
+def _ruled(case: Case, standing: Standing) -> Decision | None:
+    """Row 9: the first ordered rule that fits says allow or ask."""
+    found = standing.policies.in_force(case)
+    match = next((m for m in found if m.rule.do is not Verdict.DENY), None)
+    if match is None:
+        return None
+    allows = match.rule.do is Verdict.ALLOW
+    told = _by_rule(Row.RULE, match, "is allowed by a rule" if allows else "asks by a rule")
+    return _unless_forced(told, standing)
+
+
+def _mode(case: Case, standing: Standing) -> Decision | None:
     """Row 10: the mode covers the category."""
-    mode = standing.mode
+    mode, facts = standing.mode, case.facts
     if facts.category not in MODE_COVERS[mode]:
         return None
     if mode is Mode.AUTO_EDIT and facts.tool == SPARED_BY_AUTO_EDIT:
@@ -124,8 +190,18 @@ def _mode(facts: Facts, standing: Standing) -> Decision | None:
     return _answer(Verdict.ALLOW, Row.MODE, f"mode {mode} covers {facts.category} tools")
 
 
-def _default(facts: Facts, standing: Standing) -> Decision | None:
-    """Row 12: nothing else applied."""
+def _defaulted_tier(case: Case, standing: Standing) -> Decision | None:
+    """Row 11: the tier that a tool has when none was chosen."""
+    tier = standing.tiers.tier_of(case.facts.tool)
+    return None if tier is None else _by_tier(tier, "default", case, standing)
+
+
+def _default(case: Case, standing: Standing) -> Decision | None:
+    """Row 12: nothing else applied: the default permission of the policy, else ask."""
+    facts, default = case.facts, standing.policies.default
+    if default is not None:
+        detail = f"the default of the policy is {default[0]}"
+        return Decision(default[0], Why(Row.DEFAULT, detail, source=default[1]))
     detail = f"mode {standing.mode} asks before {facts.category} tools"
     prefixes = [g.prefix for g in standing.grants.prefixes(facts.tool) if g.prefix]
     if facts.analysis is None or (facts.analysis.reason is None and not prefixes):
@@ -136,14 +212,59 @@ def _default(facts: Facts, standing: Standing) -> Decision | None:
 
 ROWS: Final[tuple[Answer, ...]] = (
     _not_offered,
-    _own_files,
-    _question,
+    _absolute,
+    _never_right,
+    _denied,
+    _unreadable,
+    _person,
     _protected,
     _outside,
     _granted,
+    _chosen_tier,
+    _ruled,
     _mode,
+    _defaulted_tier,
     _default,
 )
+
+
+def _danger(case: Case, verdict: Verdict) -> Decision | None:
+    danger = (
+        find_danger(case.facts.analysis, case.reading, verdict)
+        if case.facts.analysis and case.reading
+        else None
+    )
+    if danger is None:
+        return None
+    detail = f"the command {danger.check.what}"
+    return Decision(verdict, Why(Row.SAFETY, detail, rule=danger.check.name, span=danger.span))
+
+
+def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
+    """Whether a yes to the tool's name lifts a deny; never one with a spec or an admin's."""
+    if not rule.bare or rule.level is Level.MANAGED:
+        return False
+    tool = case.facts.tool
+    return tool in standing.tiers.user_overrides or standing.grants.by_name(tool) is not None
+
+
+def _by_rule(row: Row, match: Match, what: str) -> Decision:
+    rule = match.rule
+    detail = f"{what}: `{rule.text}`"
+    return Decision(rule.do, Why(row, detail, rule.text, rule.source, match.span, match.code))
+
+
+def _by_tier(tier: Tier, which: str, case: Case, standing: Standing) -> Decision:
+    verdict = Verdict.ALLOW if tier is Tier.ALWAYS_ALLOW else Verdict.ASK
+    detail = f"{case.facts.tool} is {tier} for {standing.agent} ({which})"
+    return _unless_forced(_answer(verdict, Row.TIER, detail), standing)
+
+
+def _unless_forced(decision: Decision, standing: Standing) -> Decision:
+    """Return `decision`, or in mode force the allow that it becomes instead of an ask."""
+    if decision.verdict is not Verdict.ASK or standing.mode is not Mode.FORCE:
+        return decision
+    return _answer(Verdict.ALLOW, Row.MODE, f"mode {standing.mode} asks nothing")
 
 
 def granting(facts: Facts, grants: GrantBook) -> Grant | None:

@@ -60,6 +60,11 @@ def literal_folder(pattern: str) -> str:
     return "/".join(parts[:count]) or "/"
 
 
+def literal_tail(pattern: str) -> str:
+    """Return the end of a path glob behind its last wildcard; every match ends with it."""
+    return "" if pattern.endswith("/") else re.split(r"[*?\]]", pattern)[-1]
+
+
 @dataclass(frozen=True, slots=True)
 class NamePattern:
     """A glob over names; one that is not valid matches only itself, letter by letter."""

@@ -45,7 +45,7 @@ def test_every_small_path_pattern_matches_what_the_obvious_matcher_matches() -> 
         compiled = path_glob("/" + "/".join(pattern))
         for path in paths:
             found = compiled.match("/" + "/".join(path)) is not None
-            assert found == slow_path(pattern, path), (pattern, path)
+            assert found == slow_path(list(pattern), list(path)), (pattern, path)
 
 
 @pytest.mark.parametrize(

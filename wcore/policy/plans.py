@@ -1,0 +1,173 @@
+"""The rules of one file that can matter to one tool, laid out so that finding the first is quick.
+
+A plan is made once for each tool and agent. Rules for other tools are gone from it, rules behind
+a rule that always fits too; path rules are found by the folders above the path.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from wcore.policy import shell
+from wcore.policy.facts import Facts
+from wcore.policy.rules import SHELL_TOOL, Rule, Target
+from wcore.policy.started import Reading, Span, read
+from wcore.vocabulary import Category, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A rule that fits a call, and the part of a shell text that made it fit."""
+
+    rule: Rule
+    span: Span | None = None
+    code: str | None = None
+
+
+@dataclass
+class Case:
+    """A call while it is decided; its shell text is read at most once."""
+
+    facts: Facts
+    agent: str
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        return None if self.facts.analysis is None else read(self.facts.analysis)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    order: int
+    rule: Rule
+    target: Target
+
+
+@dataclass(slots=True)
+class _Run:
+    """Allow rules for commands that stand next to each other: one set of grants."""
+
+    order: int
+    heads: set[str] = field(default_factory=set[str])
+    rules: list[Rule] = field(default_factory=list[Rule])
+    grants: list[shell.Grant] = field(default_factory=list[shell.Grant])
+
+
+class Plan:
+    """An ordered list of rules, as one tool of one agent sees it."""
+
+    def __init__(self, rules: Sequence[Rule], tool: str, category: Category, agent: str) -> None:
+        self._always: _Entry | None = None
+        self._by_place: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
+        self._shell: list[_Entry | _Run] = []
+        for entry in _relevant(rules, tool, category, agent):
+            if entry.target.is_bare:
+                self._always = entry
+                break  # nothing behind it can be the first to fit
+            if entry.target.paths is not None:
+                for folder, tail in entry.target.paths.keys:
+                    self._by_place[folder, _ending(tail)].append(entry)
+            elif tool == SHELL_TOOL:
+                self._add_shell(entry)
+
+    def first(self, case: Case) -> Match | None:
+        """Return the first rule that fits the call."""
+        found = self._first_path(case.facts) if self._by_place else None
+        if found is None and case.reading is not None:
+            found = self._first_command(case, case.reading)
+        if found is None and self._always is not None:
+            found = Match(self._always.rule)
+        return found
+
+    def _first_path(self, facts: Facts) -> Match | None:
+        near: dict[int, _Entry] = {}
+        for path in facts.paths:
+            folded = path.path.casefold()
+            for folder in _folders_above(folded):
+                for ending in ("", _ending(folded)):
+                    found = self._by_place.get((folder, ending), ())
+                    near.update((entry.order, entry) for entry in found)
+        for order in sorted(near):
+            entry = near[order]
+            if _fits_paths(entry, facts):
+                return Match(entry.rule)
+        return None
+
+    def _add_shell(self, entry: _Entry) -> None:
+        if entry.target.grant is None:
+            self._shell.append(entry)
+            return
+        run = self._shell[-1] if self._shell else None
+        if not isinstance(run, _Run):
+            run = _Run(entry.order)
+            self._shell.append(run)
+        run.heads.update(words[0] for words in entry.target.grant.alternatives)
+        run.rules.append(entry.rule)
+        run.grants.append(entry.target.grant)
+
+    def _first_command(self, case: Case, reading: Reading) -> Match | None:
+        for entry in self._shell:
+            found = (
+                _allowed(entry, case.facts) if isinstance(entry, _Run) else _stopped(entry, reading)
+            )
+            if found is not None:
+                return found
+        return None
+
+
+def _relevant(rules: Sequence[Rule], tool: str, category: Category, agent: str) -> Iterator[_Entry]:
+    order = 0
+    for rule in rules:
+        if rule.is_for(agent):
+            for target in rule.targets:
+                if target.tools.fits(tool, category):
+                    yield _Entry(order, rule, target)
+                    order += 1
+
+
+def _folders_above(path: str) -> Iterable[str]:
+    """Yield `path` and every folder above it."""
+    yield path
+    while path not in ("/", ""):
+        path = path.rpartition("/")[0] or "/"
+        yield path
+
+
+def _ending(text: str) -> str:
+    """Return the two last characters: enough to tell most endings apart."""
+    return text[-2:] if len(text) >= 2 else ""
+
+
+def _fits_paths(entry: _Entry, facts: Facts) -> bool:
+    spec = entry.target.paths
+    if spec is None or not facts.paths:
+        return False
+    fit = (spec.fits(path.path) for path in facts.paths)
+    return all(fit) if entry.rule.do is Verdict.ALLOW else any(fit)
+
+
+def _allowed(run: _Run, facts: Facts) -> Match | None:
+    if facts.analysis is None or facts.analysis.reason is not None:
+        return None
+    if any(command.words[0].source not in run.heads for command in facts.analysis.commands):
+        return None  # most rules are about other programs
+    if not shell.matches(facts.analysis, run.grants).covered:
+        return None
+    first = shell.Analysis(facts.analysis.text, facts.analysis.commands[:1])
+    for rule, grant in zip(run.rules, run.grants, strict=True):
+        if shell.matches(first, [grant]).covered:
+            return Match(rule)
+    return Match(run.rules[0])
+
+
+def _stopped(entry: _Entry, reading: Reading) -> Match | None:
+    stop = entry.target.stop
+    if stop is None:
+        return None
+    for started in reading.started:
+        if stop.fits(started):
+            return Match(entry.rule, started.span)
+    if reading.doubt is not None and entry.rule.do is Verdict.ASK:
+        return Match(entry.rule, reading.span, reading.doubt)  # it cannot be ruled out
+    return None

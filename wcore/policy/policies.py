@@ -1,0 +1,134 @@
+"""All policy files together: which rule counts, and how far a project is listened to.
+
+Each file is read alone, the first rule that fits wins inside it. Managed comes before user. What
+a project says counts where it is stricter; once the folder is trusted it counts before the
+user's own rules too, but never against the managed file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.policy.plans import Case, Match, Plan
+from wcore.policy.policyfile import Limits, PolicyFile
+from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec
+from wcore.policy.started import mentions, program
+from wcore.vocabulary import Category, Verdict
+
+PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
+
+STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
+
+_Pick = Callable[[PolicyFile], Sequence[Rule]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A shell text that deny rules cannot be held against. `rule`: one that it seems to break."""
+
+    code: str
+    span: tuple[int, int] | None
+    rule: Rule
+    broken: bool
+
+
+class Policies:
+    """What all files say. Never changes: a reload makes another one."""
+
+    def __init__(self, files: Iterable[PolicyFile] = (), *, trusted: bool = False) -> None:
+        self.files: Final[Mapping[Level, PolicyFile]] = {file.level: file for file in files}
+        self.trusted: Final = trusted
+        self._plans: dict[tuple[str, str, Category, str, str], Plan] = {}
+
+    @property
+    def limits(self) -> Limits:
+        """The strictest of each limit; trust does not matter."""
+        found = Limits()
+        for file in self.files.values():
+            found = found.with_(file.limits)
+        return found
+
+    @property
+    def default(self) -> tuple[Verdict, str] | None:
+        """The default permission and its source, when a file has one."""
+        files = self.files
+        managed, user, project = (
+            file.default if (file := files.get(level)) is not None else None for level in Level
+        )
+        base = managed or user
+        if project is None or (base is None and project[0] is Verdict.ALLOW and not self.trusted):
+            return base
+        free = self.trusted and managed is None
+        if base is None or free or STRICTNESS[project[0]] > STRICTNESS[base[0]]:
+            return project
+        return base
+
+    def absolute_deny(self, case: Case) -> Match | None:
+        """Return the first `deny` entry of any file that fits."""
+        for level in self.files:
+            found = self._plan(level, "deny", _deny_of, case).first(case)
+            if found is not None:
+                return found
+        return None
+
+    def in_force(self, case: Case) -> tuple[Match, ...]:
+        """Return the rules that count for the call, the strictest first."""
+        firsts = {
+            level: self._plan(level, "rules", _rules_of, case).first(case) for level in self.files
+        }
+        managed, project = firsts.get(Level.MANAGED), firsts.get(Level.PROJECT)
+        base = managed or firsts.get(Level.USER)
+        if project is None:
+            return (base,) if base else ()
+        if base is None:
+            counts = self.trusted or project.rule.do is not Verdict.ALLOW
+            return (project,) if counts else ()
+        if self.trusted and managed is None:
+            return (project,)
+        ahead = STRICTNESS[project.rule.do] - STRICTNESS[base.rule.do]
+        if ahead > 0:
+            return (project, base)
+        return (base, project) if ahead == 0 else (base,)
+
+    def unreadable(self, case: Case) -> Unreadable | None:
+        """Return what is wrong with a shell text that deny rules for commands cannot judge."""
+        reading, analysis = case.reading, case.facts.analysis
+        if reading is None or analysis is None or reading.doubt is None:
+            return None
+        denies = list(self._command_denies(case.agent))
+        if not denies:
+            return None
+        for rule, stop in denies:
+            if any(mentions(analysis.text, program(name)) for name in stop.programs):
+                return Unreadable(reading.doubt, reading.span, rule, broken=True)
+        return Unreadable(reading.doubt, reading.span, denies[0][0], broken=False)
+
+    def _command_denies(self, agent: str) -> Iterable[tuple[Rule, StopSpec]]:
+        for file in self.files.values():
+            for rule in (*file.deny, *file.rules):
+                if rule.do is Verdict.DENY and rule.is_for(agent):
+                    for target in rule.targets:
+                        if target.stop and target.tools.fits(SHELL_TOOL, Category.EXEC):
+                            yield rule, target.stop
+
+    def _plan(self, level: Level, kind: str, pick: _Pick, case: Case) -> Plan:
+        facts = case.facts
+        key = (level.value, kind, facts.category, facts.tool, case.agent)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= PLANS_MAX:
+                self._plans.clear()
+            plan = Plan(pick(self.files[level]), facts.tool, facts.category, case.agent)
+            self._plans[key] = plan
+        return plan
+
+
+def _deny_of(file: PolicyFile) -> Sequence[Rule]:
+    return file.deny
+
+
+def _rules_of(file: PolicyFile) -> Sequence[Rule]:
+    return file.rules
+
+
+NO_POLICIES: Final = Policies()

@@ -1,0 +1,65 @@
+"""What a policy file says, as values. `policyparse` makes them from TOML text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wcore.errors import ConfigError
+from wcore.policy.rules import Level, Rule
+from wcore.visible import visible_line
+from wcore.vocabulary import Mode, Verdict
+
+
+class PolicyError(ConfigError):
+    """A policy file cannot be honoured as it is."""
+
+    def __init__(self, path: str, line: int, reason: str) -> None:
+        super().__init__(f"{path}:{line}: {visible_line(reason, 600)}")
+        self.path, self.line, self.reason = path, line, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Ceilings; the strictest of all files counts. `grants` is how many may be kept."""
+
+    max_mode: Mode = Mode.FORCE
+    grants: int | None = None
+    ttl_s: float | None = None
+
+    def with_(self, other: "Limits") -> "Limits":
+        """Return the stricter of each limit."""
+        return Limits(
+            min(self.max_mode, other.max_mode, key=lambda mode: mode.rank),
+            _least(self.grants, other.grants),
+            _least(self.ttl_s, other.ttl_s),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """One `[[test]]`: what a call written as `Tool(argument)` must come to."""
+
+    call: str
+    expect: Verdict
+    source: str
+    mode: Mode = Mode.DEFAULT
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """One file, checked. `default` comes with its source; `mcp` are tables for the MCP room."""
+
+    level: Level
+    path: str
+    deny: tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    default: tuple[Verdict, str] | None = None
+    limits: Limits = field(default_factory=Limits)
+    tests: tuple[RuleTest, ...] = ()
+    mcp: tuple[Mapping[str, Any], ...] = ()
+
+
+def _least(one: Any, other: Any) -> Any:
+    known = [value for value in (one, other) if value is not None]
+    return min(known) if known else None

@@ -1,0 +1,287 @@
+"""One rule of a policy file: `Tool(spec)`, a verdict, perhaps an agent. Parsed here, matched here.
+
+A rule that allows must fit the whole call: all its paths, all its commands. A rule that asks or
+denies needs one path or one command of it.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from wcore.policy import patterns, shell
+from wcore.policy.patterns import PatternError
+from wcore.policy.protected import Places, is_within
+from wcore.policy.started import Started
+from wcore.vocabulary import Category, Verdict
+
+SHELL_TOOL: Final = "Bash"
+FILE_TOOLS: Final = ("Read", "Write", "Edit", "MultiEdit", "Delete", "LS", "Glob", "Grep")
+TARGETS_MAX: Final = 256  # what one group may stand for
+WORDS_MAX: Final = 32  # of a command in a rule
+
+Resolve = Callable[[str], str]  # a folder to its real path
+
+#: What stands for several tools; `[groups]` of a file adds more, never redefines these.
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "@file": FILE_TOOLS,
+    "@git": ("git", "git_*", "mcp__git__*", "Bash(git)"),
+}
+CATEGORIES: Final = {f"@{category}": category for category in Category}
+
+_GROUP_OF_WORDS: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
+
+
+class RuleError(ValueError):
+    """The text is no rule; the message says why, for people."""
+
+
+class Level(StrEnum):
+    """Whose file it is, from the most to the least trusted."""
+
+    MANAGED = "managed"
+    USER = "user"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPart:
+    """Which tools: a glob over the whole name, or all of one category."""
+
+    text: str
+    category: Category | None = None
+
+    def fits(self, tool: str, category: Category) -> bool:
+        if self.category is not None:
+            return category is self.category
+        return patterns.name_glob(self.text).match(tool) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PathSpec:
+    """Where. `keys`, without case: the folder in which each expression matches, and an ending."""
+
+    keys: tuple[tuple[str, str], ...]
+    expressions: tuple[re.Pattern[str], ...]
+
+    def fits(self, path: str) -> bool:
+        return any(expression.match(path) for expression in self.expressions)
+
+
+@dataclass(frozen=True, slots=True)
+class StopSpec:
+    """Which commands to stop: globs over the leading words, one alternative must fit."""
+
+    alternatives: tuple[tuple[str, ...], ...]
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        return tuple(words[0] for words in self.alternatives)
+
+    def fits(self, started: Started) -> bool:
+        return any(_begins(started, words) for words in self.alternatives)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that a rule is about. Without a spec: every call of the tools."""
+
+    tools: ToolPart
+    paths: PathSpec | None = None
+    grant: shell.Grant | None = None  # commands that a rule allows
+    stop: StopSpec | None = None  # commands that a rule asks about or denies
+
+    @property
+    def is_bare(self) -> bool:
+        return self.paths is None and self.grant is None and self.stop is None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule as it was written, and what it is about. `source` is `path:line`."""
+
+    text: str
+    do: Verdict
+    source: str
+    level: Level
+    targets: tuple[Target, ...]
+    agent: str | None = None
+    bare: bool = True  # whether it was written without `(spec)`
+
+    def is_for(self, agent: str) -> bool:
+        return self.agent is None or patterns.name_glob(self.agent).match(agent) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the text of a rule is relative to."""
+
+    places: Places
+    groups: Mapping[str, tuple[str, ...]]
+    resolve: Resolve = posixpath.normpath
+
+
+def parse_targets(text: str, do: Verdict, scene: Scene) -> tuple[Target, ...]:
+    """Return what `text`, a `Tool(spec)`, is about.
+
+    Raises:
+        RuleError: it is no rule, or one that could never match.
+    """
+    spelling = _Spelling(scene.groups)
+    spelling.add(*split(text))
+    found = tuple(_target(name, spec, do, scene) for name, spec in spelling.found)
+    if not found:
+        raise RuleError(f"{text!r} stands for nothing")
+    return found
+
+
+def split(text: str) -> tuple[str, str | None]:
+    """Return tool part and spec of a `Tool(spec)`; the spec runs to the last `)`."""
+    name, bracket, rest = text.strip().partition("(")
+    if not bracket:
+        return name, None
+    if not rest.endswith(")"):
+        raise RuleError(f"{text!r}: the `(` is not closed at the end")
+    spec = rest[:-1].strip()
+    if not spec:
+        raise RuleError(f"{text!r}: nothing stands between the brackets; write {name!r}")
+    return name.strip(), spec
+
+
+class _Spelling:
+    """Replaces groups by what they stand for; each group is looked into once."""
+
+    def __init__(self, groups: Mapping[str, tuple[str, ...]]) -> None:
+        self.found: dict[tuple[str, str | None], None] = {}
+        self._groups = groups
+        self._seen: set[tuple[str, str | None]] = set()
+
+    def add(self, name: str, spec: str | None, above: tuple[str, ...] = ()) -> None:
+        if not name.startswith("@") or name in CATEGORIES:
+            self.found[name, spec] = None
+        elif name in above:
+            raise RuleError(f"the group {name!r} contains itself")
+        elif (name, spec) not in self._seen:
+            self._seen.add((name, spec))
+            for member in self._members(name):
+                inner, own = split(member)
+                if own is None or spec is None:  # else the member says already what it is about
+                    self.add(inner, own or spec, (*above, name))
+        if len(self.found) > TARGETS_MAX:
+            raise RuleError(f"{name!r} stands for more than {TARGETS_MAX} tools")
+
+    def _members(self, name: str) -> tuple[str, ...]:
+        members = GROUPS.get(name) or self._groups.get(name)
+        if members is None:
+            known = ", ".join(sorted([*CATEGORIES, *GROUPS, *self._groups]))
+            raise RuleError(f"there is no group {name!r}; groups are {known}")
+        return members
+
+
+def _target(name: str, spec: str | None, do: Verdict, scene: Scene) -> Target:
+    tools = _tool_part(name)
+    if spec is None:
+        return Target(tools)
+    about_files = any(_may_be(tools, tool) for tool in FILE_TOOLS)
+    about_shell = _may_be(tools, SHELL_TOOL)
+    if about_files == about_shell:
+        both = "both paths and commands" if about_files else "neither paths nor commands"
+        raise RuleError(f"{name}({spec}): the tools {name!r} take {both}, so `(…)` has no meaning")
+    if about_files:
+        return Target(tools, paths=_path_spec(spec, do, scene))
+    if do is Verdict.ALLOW:
+        grant = shell.parse_grant(spec)
+        if isinstance(grant, shell.GrantRefused):
+            raise RuleError(f"{name}({spec}) cannot be allowed: {grant.reason}")
+        return Target(tools, grant=grant)
+    return Target(tools, stop=StopSpec(_stop_words(spec)))
+
+
+def _tool_part(name: str) -> ToolPart:
+    if name in CATEGORIES:
+        return ToolPart(name, CATEGORIES[name])
+    try:
+        patterns.name_glob(name)
+    except PatternError as error:
+        raise RuleError(f"{name!r} is no tool pattern: {error}") from error
+    return ToolPart(name)
+
+
+def _may_be(tools: ToolPart, tool: str) -> bool:
+    if tool == SHELL_TOOL:
+        return tools.fits(tool, Category.EXEC)
+    return any(tools.fits(tool, category) for category in (Category.INFO, Category.EDIT))
+
+
+def _path_spec(spec: str, do: Verdict, scene: Scene) -> PathSpec:
+    """Compile a path glob; a rule that stops also knows where links in its folders lead.
+
+    A link in the workspace must not carry an allow elsewhere, nor a denied file out of reach.
+    """
+    stops = do is not Verdict.ALLOW
+    absolute = _absolute(spec, scene.places)
+    globs = [absolute]
+    try:
+        patterns.path_glob(absolute)
+        folder = patterns.literal_folder(absolute)
+        real = scene.resolve(folder)
+        if real != folder and (stops or not is_within(folder, scene.places.workspace)):
+            globs.append(real.rstrip("/") + absolute.removeprefix(folder.rstrip("/")))
+        expressions = tuple(patterns.path_glob(glob, fold=stops) for glob in globs)
+    except PatternError as error:
+        raise RuleError(f"{spec!r} is no path pattern: {error}") from error
+    keys = tuple((patterns.literal_folder(glob), patterns.literal_tail(glob)) for glob in globs)
+    return PathSpec(tuple((f.casefold(), tail.casefold()) for f, tail in keys), expressions)
+
+
+def _absolute(spec: str, places: Places) -> str:
+    if spec == "~" or spec.startswith("~/"):
+        return _literal(places.home) + spec[1:]
+    if spec.startswith("/"):
+        return spec
+    if spec in (".", "./"):
+        spec = "**"
+    return f"{_literal(places.workspace)}/{spec.removeprefix('./')}"
+
+
+def _literal(path: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", path.rstrip("/"))
+
+
+def _stop_words(spec: str) -> tuple[tuple[str, ...], ...]:
+    """Return the leading words to stop, one tuple for each choice of a `{a,b}` group."""
+    bare = spec.strip()
+    bare = bare[:-2] if bare.endswith(":*") else bare
+    group = _GROUP_OF_WORDS.fullmatch(bare)
+    choices = group[2].split(",") if group else [""]
+    found: list[tuple[str, ...]] = []
+    for choice in choices:
+        words = (group[1] + choice + group[3] if group else bare).split()
+        if words and words[-1] == "*":
+            words.pop()  # `git push *`: whatever follows, also nothing
+        if not words:
+            raise RuleError(f"({spec}) names no command; leave the brackets out to mean every one")
+        if len(words) > WORDS_MAX:
+            raise RuleError(f"({spec}) has more than {WORDS_MAX} words")
+        found.append(tuple(words))
+    for word in (word for words in found for word in words):
+        try:
+            patterns.name_glob(word)
+        except PatternError as error:
+            raise RuleError(f"{word!r} in ({spec}): {error}") from error
+    return tuple(found)
+
+
+def _begins(started: Started, words: tuple[str, ...]) -> bool:
+    if len(started.words) < len(words):
+        return False
+    head = started.words[0] if "/" in words[0] else started.program
+    if head[:1] != words[0][:1] and words[0][:1] not in ("*", "?", "["):
+        return False  # most rules are about other programs
+    given = (head, *started.words[1:])
+    return all(
+        word == wanted or patterns.name_glob(wanted).match(word) is not None
+        for word, wanted in zip(given, words, strict=False)
+    )

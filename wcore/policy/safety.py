@@ -1,0 +1,175 @@
+"""Commands that can never be right, and commands that a person must answer for. A table.
+
+They are looked for in what a text may start (see `started`): best effort, against accidents.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.policy import shell
+from wcore.policy.started import Reading, Span, Started
+from wcore.vocabulary import Verdict
+
+_BLOCK_DEVICE: Final = (
+    r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk|dm-|md\d|mapper/)"
+)
+_DEVICE: Final = re.compile(_BLOCK_DEVICE)
+_TO_DEVICE: Final = re.compile(r">[|&]?\s*['\"]?" + _BLOCK_DEVICE)
+_FORK_BOMB: Final = re.compile(
+    r"(?:function\s+)?(?P<name>[^\s(){}|&;]{1,64})\s*\(\s*\)\s*[{(]\s*(?:\S{0,64}\s+){0,8}?"
+    r"(?P=name)\s*\|\s*(?P=name)\s*&"
+)
+_ROOT: Final = re.compile(r"/+(?:\.{1,2}/+)*(?:\.{1,2}|\*)?")
+_HOME: Final = re.compile(r"(?:~|\$HOME|\$\{HOME\})/*\*?")
+_SYSTEM: Final = re.compile(
+    r"/+(?:bin|boot|dev|etc|home|lib|lib32|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System"
+    r"|Library|Applications)/*\*?"
+)
+_WRITERS: Final = frozenset("tee cp mv wipefs shred blkdiscard sgdisk parted fdisk sfdisk".split())
+_ELEVATED: Final = frozenset("sudo sudoedit doas su pkexec runuser run0".split())
+_POWER: Final = frozenset("shutdown reboot halt poweroff".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One row: its name, what the command does, examples for the specification, and the verdict."""
+
+    name: str
+    what: str
+    examples: tuple[str, ...]
+    verdict: Verdict
+    applies: Callable[[Started], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """What was found, and where."""
+
+    check: Check
+    span: Span | None = None
+
+
+def _flags(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
+    """Return the letters and long names of options, and the other words."""
+    flags: set[str] = set()
+    others: list[str] = []
+    ended = False
+    for word in words[1:]:
+        if ended or not word.startswith("-") or word == "-":
+            others.append(word)
+        elif word == "--":
+            ended = True
+        elif word.startswith("--"):
+            flags.add(word)
+        else:
+            flags |= set(word[1:])
+    return flags, others
+
+
+def _removes(place: re.Pattern[str]) -> Callable[[Started], bool]:
+    def applies(started: Started) -> bool:
+        if started.program != "rm":
+            return False
+        flags, others = _flags(started.words)
+        deep = flags & {"r", "R"} or any(f.startswith("--recu") for f in flags)
+        return bool(deep) and any(place.fullmatch(word) for word in others)
+
+    return applies
+
+
+def _changes_owner_of_root(started: Started) -> bool:
+    if started.program not in ("chmod", "chown", "chgrp"):
+        return False
+    flags, others = _flags(started.words)
+    deep = "R" in flags or any(flag.startswith("--recu") for flag in flags)
+    return deep and any(_ROOT.fullmatch(word) for word in others[1:])
+
+
+def _writes_device(started: Started) -> bool:
+    name = started.program
+    if name == "dd":
+        return any(w.startswith("of=") and _DEVICE.match(w[3:]) for w in started.words)
+    if name in _WRITERS or name.startswith("mkfs") or name == "mkswap":
+        return any(_DEVICE.match(word) for word in started.words[1:])
+    return False
+
+
+def _is(names: frozenset[str]) -> Callable[[Started], bool]:
+    return lambda started: started.program in names
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        "rm-root",
+        "removes the whole file system",
+        ("rm -rf /", "rm -fr /*", "rm -r --no-preserve-root //"),
+        Verdict.DENY,
+        _removes(_ROOT),
+    ),
+    Check(
+        "rm-home",
+        "removes the home folder",
+        ("rm -rf ~", "rm -r $HOME/*"),
+        Verdict.DENY,
+        _removes(_HOME),
+    ),
+    Check(
+        "rm-system",
+        "removes a folder of the system",
+        ("rm -rf /usr", "rm -r /etc/*"),
+        Verdict.DENY,
+        _removes(_SYSTEM),
+    ),
+    Check(
+        "chmod-root",
+        "changes owner or rights of the whole file system",
+        ("chmod -R 777 /", "chown -R me /"),
+        Verdict.DENY,
+        _changes_owner_of_root,
+    ),
+    Check(
+        "block-device",
+        "writes to a block device",
+        ("dd if=x of=/dev/sda", "mkfs.ext4 /dev/nvme0n1", "cat x > /dev/sdb"),
+        Verdict.DENY,
+        _writes_device,
+    ),
+    Check("fork-bomb", "is a fork bomb", (":(){ :|:& };:",), Verdict.DENY, lambda _: False),
+    Check(
+        "other-rights",
+        "runs with the rights of somebody else",
+        ("sudo ls", "su -c ls", "doas ls", "pkexec ls"),
+        Verdict.ASK,
+        _is(_ELEVATED),
+    ),
+    Check(
+        "power-off",
+        "turns the machine off",
+        ("shutdown -h now", "reboot"),
+        Verdict.ASK,
+        _is(_POWER),
+    ),
+)
+_DEVICES: Final = next(check for check in CHECKS if check.name == "block-device")
+_BOMB: Final = next(check for check in CHECKS if check.name == "fork-bomb")
+
+
+def find_danger(analysis: shell.Analysis, reading: Reading, verdict: Verdict) -> Danger | None:
+    """Return the first command of the text that a check with this verdict is about."""
+    if verdict is Verdict.DENY and analysis.reason is not None:
+        text = analysis.text[: shell.ROUGH_CHARS_MAX]
+        for pattern, check in ((_FORK_BOMB, _BOMB), (_TO_DEVICE, _DEVICES)):
+            if pattern.search(text):
+                return Danger(check, analysis.span)
+    for started in reading.started:
+        for check in CHECKS:
+            if check.verdict is verdict and check.applies(started):
+                return Danger(check, started.span)
+    return None
+
+
+def as_rows() -> list[tuple[str, tuple[str, ...], Verdict]]:
+    """Return the table as the specification prints it."""
+    return [(check.what, check.examples, check.verdict) for check in CHECKS]

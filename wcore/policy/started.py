@@ -1,0 +1,120 @@
+"""What a shell text may start, read generously: for saying no, never for saying yes.
+
+Words are compared without their quotes; behind a program that runs others every word may be the
+program; a text handed to a shell is read again. A guard rail against accidents and careless
+models, not a boundary: whoever wants to hide a command from it can.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.policy import shell
+
+WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
+STARTED_MAX: Final = 4096  # readings of one text
+DEPTH_MAX: Final = 3  # a shell in a shell in a shell
+
+Span = tuple[int, int]
+
+RUNNERS: Final = frozenset(
+    "env timeout nohup setsid nice ionice stdbuf sudo doas su runuser pkexec xargs watch chroot"
+    " unshare nsenter flock script parallel busybox strace gdb time command exec builtin find"
+    " setpriv systemd-run toybox ltrace proot bwrap caffeinate chrt taskset entr".split()
+)
+SHELLS: Final = frozenset("bash sh zsh dash ash ksh mksh fish csh tcsh rbash eval".split())
+
+_SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
+_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
+_GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """One command that a text may start; its first word is the program. `span`: where it is."""
+
+    words: tuple[str, ...]
+    span: Span | None = None
+
+    @property
+    def program(self) -> str:
+        return program(self.words[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that a text may start. `doubt` is set when it cannot be known: a code, and where."""
+
+    started: tuple[Started, ...]
+    doubt: str | None = None
+    span: Span | None = None
+
+
+def program(word: str) -> str:
+    """Return the name of a program without its folder."""
+    return word.rsplit("/", 1)[-1]
+
+
+def read(analysis: shell.Analysis) -> Reading:
+    """Return what the analysed text may start; total, and linear in the text."""
+    if analysis.reason is not None:
+        rough = _first(_rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
+        return Reading(rough, analysis.reason, analysis.span)
+    found: list[Started] = []
+    doubt: Span | None = None
+    for command in analysis.commands:
+        values = [word.value for word in command.words]
+        found += _first(_expanded(values, command.span, 0))
+        doubt = doubt or _computed_program(command)
+    started = tuple(found[:STARTED_MAX])
+    return Reading(started, shell.Reason.DYNAMIC_HEAD if doubt else None, doubt)
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text that nobody understands has `name` among its words, as a program."""
+    return any(program(word) == name for word in shell.rough_words(text))
+
+
+def _first(found: Iterator[Started]) -> tuple[Started, ...]:
+    return tuple(each for _, each in zip(range(STARTED_MAX), found, strict=False))
+
+
+def _computed_program(command: shell.SimpleCommand) -> Span | None:
+    """Return where a program's name is computed by the shell, also behind a runner."""
+    for word in command.words:
+        if word.dynamic:
+            return word.span
+        if _NOT_A_HEAD.match(word.value) or program(word.value) in RUNNERS:
+            continue
+        return None
+    return None
+
+
+def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+    """Yield the command of `values`, and those that it hands on."""
+    at = 0
+    while at < len(values) and (_ASSIGNMENT.match(values[at]) or values[at] in _GRAMMAR):
+        at += 1
+    words = tuple(values[at : at + WORDS_MAX])
+    if not words or not words[0]:
+        return
+    yield Started(words, span)
+    name = program(words[0])
+    if name in RUNNERS:
+        for start in range(1, len(words)):
+            yield Started(words[start:], span)
+    inner = next((i for i, word in enumerate(words) if program(word) in SHELLS), None)
+    if inner is not None and depth < DEPTH_MAX and (inner == 0 or name in RUNNERS):
+        for word in words[inner + 1 :]:
+            yield from _rough(word, span, depth + 1)
+        if program(words[inner]) == "eval":
+            yield from _rough(" ".join(words[inner + 1 :]), span, depth + 1)
+
+
+def _rough(text: str, span: Span | None, depth: int) -> Iterator[Started]:
+    """Yield what looks like commands in a text that is not understood."""
+    for piece in _SEPARATORS.split(text.replace("\\\n", "")):
+        yield from _expanded(piece.translate(_QUOTES).split(), span, depth)

@@ -1,0 +1,191 @@
+"""Tiers: what was decided beforehand for each tool of an agent, as one snapshot a turn."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final, Generic, Protocol, TypeVar
+
+from wcore.vocabulary import Category
+
+T = TypeVar("T")
+
+
+class Tier(StrEnum):
+    """How a tool of an agent is treated."""
+
+    ALWAYS_ALLOW = "always_allow"
+    NEEDS_APPROVAL = "needs_approval"
+    BLOCKED = "blocked"
+
+
+Fits = Callable[[str, Category], bool]
+
+
+def _changes_something(tool: str, category: Category) -> bool:
+    del tool
+    return category in (Category.EDIT, Category.EXEC)
+
+
+def _named(*beginnings: str) -> Fits:
+    return lambda tool, _category: tool.startswith(beginnings)
+
+
+#: What a tool gets that is assigned without a status; the first row that fits.
+DEFAULTS: Final[tuple[tuple[str, Fits, Tier], ...]] = (
+    ("`mcp__*`", _named("mcp__"), Tier.NEEDS_APPROVAL),
+    (
+        "`create_*`, `update_*`, `delete_*`",
+        _named("create_", "update_", "delete_"),
+        Tier.NEEDS_APPROVAL,
+    ),
+    ("category edit or exec", _changes_something, Tier.NEEDS_APPROVAL),
+    ("`list_*`, `search_*` and everything else", _named(""), Tier.ALWAYS_ALLOW),
+)
+
+
+def default_tier(tool: str, category: Category) -> Tier:
+    """Return the status of a tool that was assigned without one."""
+    return next(tier for _, fits, tier in DEFAULTS if fits(tool, category))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPermissionSnapshot:
+    """The tiers of one agent and the overrides of one user, as of the start of a turn.
+
+    `defaulted` are the tools whose status nobody chose. When `is_assigned`, the three sets
+    together are all that the agent is offered; else it has no tiers and is offered everything.
+    """
+
+    always_allow: frozenset[str] = frozenset()
+    needs_approval: frozenset[str] = frozenset()
+    blocked: frozenset[str] = frozenset()
+    user_overrides: frozenset[str] = frozenset()
+    defaulted: frozenset[str] = frozenset()
+    is_assigned: bool = False
+
+    def tier_of(self, tool: str) -> Tier | None:
+        """Return the status of `tool`, or `None` where it has no row."""
+        if tool in self.blocked:
+            return Tier.BLOCKED
+        if tool in self.needs_approval:
+            return Tier.NEEDS_APPROVAL
+        return Tier.ALWAYS_ALLOW if tool in self.always_allow else None
+
+    def offers(self, tool: str) -> bool:
+        """Whether the model may be shown `tool`."""
+        tier = self.tier_of(tool)
+        return tier is not Tier.BLOCKED and (tier is not None or not self.is_assigned)
+
+
+NO_TIERS: Final = AgentPermissionSnapshot()
+
+
+@dataclass(frozen=True, slots=True)
+class GatedTool(Generic[T]):
+    """A tool that asks first, unless the user said beforehand that it need not."""
+
+    name: str
+    tool: T
+    snapshot: AgentPermissionSnapshot
+
+    async def needs_approval(self) -> bool:
+        return self.name not in self.snapshot.user_overrides
+
+
+def wrap_tool_with_permission(
+    name: str, tool: T, snapshot: AgentPermissionSnapshot
+) -> T | GatedTool[T] | None:
+    """Apply the snapshot to one tool, whoever provides it; `None` must be left out."""
+    match snapshot.tier_of(name):
+        case Tier.BLOCKED:
+            return None
+        case Tier.NEEDS_APPROVAL:
+            return GatedTool(name, tool, snapshot)
+        case _:
+            return tool
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """One tool of an agent. `tier` is `None` when it was assigned without a status."""
+
+    name: str
+    category: Category
+    tier: Tier | None = None
+
+    @property
+    def effective(self) -> Tier:
+        return self.tier or default_tier(self.name, self.category)
+
+
+class TierSource(Protocol):
+    """Where tiers and overrides are kept: in memory, or in the store."""
+
+    async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        """Return the snapshot for a turn, by one query.
+
+        Raises:
+            WcoreError: it cannot be had; the turn fails and nothing is offered.
+        """
+        ...
+
+    def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        """Return what is known at this moment, without waiting: read at each decision."""
+        ...
+
+    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
+        """Replace all tools of an agent."""
+        ...
+
+    async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
+        """Set or lift the user's yes to every call of one tool of one agent."""
+        ...
+
+    def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
+        """Return the tools of an agent as assigned, or `None` for an agent without tiers."""
+        ...
+
+
+@dataclass(slots=True)
+class TiersInMemory:
+    """A `TierSource` that forgets everything at the end of the process."""
+
+    _tools: dict[str, Mapping[str, Assigned]] = field(
+        default_factory=dict[str, Mapping[str, Assigned]]
+    )
+    _overrides: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+
+    async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        return self.now(agent_id, user_id)
+
+    def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        own = frozenset(t for a, u, t in self._overrides if (a, u) == (agent_id, user_id))
+        tools = self._tools.get(agent_id)
+        found = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
+        return replace(found, user_overrides=own)
+
+    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
+        self._tools[agent_id] = dict(tools)
+
+    async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
+        change = self._overrides.add if approve else self._overrides.discard
+        change((agent_id, user_id, tool))
+
+    def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
+        return self._tools.get(agent_id)
+
+
+def snapshot_of(tools: Mapping[str, Assigned]) -> AgentPermissionSnapshot:
+    """Return the snapshot, without overrides, of an agent's tools as assigned."""
+    by_tier = {
+        tier: frozenset(name for name, each in tools.items() if each.effective is tier)
+        for tier in Tier
+    }
+    defaulted = frozenset(name for name, each in tools.items() if each.tier is None)
+    return AgentPermissionSnapshot(
+        by_tier[Tier.ALWAYS_ALLOW],
+        by_tier[Tier.NEEDS_APPROVAL],
+        by_tier[Tier.BLOCKED],
+        defaulted=defaulted,
+        is_assigned=True,
+    )
