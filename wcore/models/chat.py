@@ -86,17 +86,13 @@ class Chat:
     def body(self, frame: Frame, pieces: Sequence[Piece]) -> bytes:
         system = dump({"role": "system", "content": frame.system})
         parts: list[bytes] = [system] if frame.system else []
-        waiting: list[bytes] = []
-        for piece in pieces:
-            if waiting and piece.role != "tool":
-                parts += waiting
-                waiting.clear()
-            parts.append(piece.body)
-            if piece.after:
-                waiting.append(piece.after)
+        if any(piece.after for piece in pieces):
+            parts += _with_pictures(pieces)
+        else:
+            parts += [piece.body for piece in pieces]
         settings = dump(self._settings(frame))[1:]  # without the brace
         tools = b'"tools":[%s],' % self._encoded(frame.tools) if frame.tools else b""
-        return b'{"messages":[%s],%s%s' % (b",".join([*parts, *waiting]), tools, settings)
+        return b'{"messages":[%s],%s%s' % (b",".join(parts), tools, settings)
 
     def _settings(self, frame: Frame) -> dict[str, Json]:
         provider, tuning = self._provider, frame.tuning
@@ -202,6 +198,20 @@ class ChatReader:
             found.append(Notice(f"{self._provider}: a content filter ended the reply"))
         reason = _FINISHES.get(self._finish or "", Finish.TOOLS if self._calls else Finish.STOP)
         return [*found, Finished(reason, self._usage)]
+
+
+def _with_pictures(pieces: Sequence[Piece]) -> list[bytes]:
+    """Return the messages; what follows a row of results may not part them."""
+    found: list[bytes] = []
+    waiting: list[bytes] = []
+    for piece in pieces:
+        if waiting and piece.role != "tool":
+            found += waiting
+            waiting.clear()
+        found.append(piece.body)
+        if piece.after:
+            waiting.append(piece.after)
+    return [*found, *waiting]
 
 
 def _usage(given: Mapping[str, Any]) -> Usage:
