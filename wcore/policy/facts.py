@@ -12,7 +12,7 @@ from wcore.vocabulary import Access, Category, Prepared, Touch
 _ROUGH_SPLIT = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _PARTS = re.compile(r"[=:,@]")  # `--file=.env`, `-v ~/.ssh:/x`, `-d @.env`
 _OPTION = re.compile(r"^-[^-](.+)")  # `-f.env`
-_HIDDEN_PATTERN = re.compile(r"(?:^|/)\.[^/]*[*?\[]")
+_HIDDEN_PATTERN = re.compile(r"(?:^|/)\.[^/]*[*?\[{]")
 _WITHOUT_QUOTES = str.maketrans("", "", "'\"\\")
 
 
@@ -58,24 +58,36 @@ def of_touch(touch: Touch, places: Places) -> PathFact:
 
 def _of_shell(text: str, analysis: shell.Analysis | None, places: Places) -> Iterable[PathFact]:
     """Words that name a protected path. A guard rail: what a program does itself is not seen."""
-    if analysis is not None and analysis.reason is None:
-        words = [part for command in analysis.commands for part in _parts(command)]
-    else:
-        bare = text.translate(_WITHOUT_QUOTES)
-        words = [*_ROUGH_SPLIT.split(text), *_ROUGH_SPLIT.split(bare)]
+    known = analysis is not None and analysis.reason is None
+    named = _words(analysis) if analysis is not None and known else _rough_words(text)
     seen: set[str] = set()
-    for word in words:
+    for word, is_pattern in named:
         for name in {word, *_PARTS.split(word), *_OPTION.findall(word)} - seen:
             seen.add(name)
             fact = _of_word(name, places)
             if fact.protected is not None:
                 yield fact
-            elif _HIDDEN_PATTERN.search(name):  # `.e*` may be `.env`
+            elif is_pattern and _HIDDEN_PATTERN.search(name):  # `.e*` may be `.env`
                 yield replace(fact, protected="a pattern that can name hidden files")
     for target in _read_by_the_shell(analysis):
         fact = _of_word(target, places)
         if not protected.is_within(fact.path, places.workspace):
             yield replace(fact, access=Access.READ, inside=False)
+
+
+def _words(analysis: shell.Analysis) -> Iterable[tuple[str, bool]]:
+    """Yield the words of an understood text, and whether bash expands them as patterns."""
+    for command in analysis.commands:
+        for word in (*command.words, *(redirect.target for redirect in command.redirects)):
+            yield word.value, word.loose
+            if word.loose:  # `{.env,x}`; a quoted sentence that mentions a name is no path
+                yield from ((part, True) for part in _ROUGH_SPLIT.split(word.value))
+
+
+def _rough_words(text: str) -> Iterable[tuple[str, bool]]:
+    """Yield what may be words of a text that nobody understands."""
+    bare = text.translate(_WITHOUT_QUOTES)
+    return ((word, True) for word in (*_ROUGH_SPLIT.split(text), *_ROUGH_SPLIT.split(bare)))
 
 
 def _read_by_the_shell(analysis: shell.Analysis | None) -> Iterable[str]:
@@ -84,13 +96,6 @@ def _read_by_the_shell(analysis: shell.Analysis | None) -> Iterable[str]:
     for redirect in (redirect for command in commands for redirect in command.redirects):
         if redirect.operator == "<" and redirect.target.value != "/dev/null":
             yield redirect.target.value
-
-
-def _parts(command: shell.SimpleCommand) -> Iterable[str]:
-    for word in (*command.words, *(redirect.target for redirect in command.redirects)):
-        yield word.value
-        if word.loose:  # `{.env,x}`; a quoted sentence that mentions a name is no path
-            yield from _ROUGH_SPLIT.split(word.value)
 
 
 def _of_word(word: str, places: Places) -> PathFact:
