@@ -15,7 +15,7 @@ from wcore_host.errors import EngineStartError
 
 READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
 STDERR_LINES_KEPT: Final = 50
-STDERR_LINE_CHARS_KEPT: Final = 500
+STDERR_LINE_CHARS_KEPT: Final = 4000  # a traceback as one JSON line
 EOF_GRACE_S: Final = 3.0  # an idle engine ends within milliseconds, a turn may need a moment
 TERM_GRACE_S: Final = 3.0  # the protocol promises two seconds
 KILL_GRACE_S: Final = 2.0

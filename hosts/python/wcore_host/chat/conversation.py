@@ -158,9 +158,7 @@ class Chat:
             self.exit_code = EXIT_OK
             return
         self._screen.clear_live()
-        for row in str(failure).split("\n"):
-            self._out.say(self._screen.style.red(visible_line(row)))
-        self._out.note("The conversation is lost. Start again, or try `wcore --help`.")
+        self._out.crashed(failure)
         self.exit_code = EXIT_ENGINE
 
     # --- the person ---------------------------------------------------------------------------

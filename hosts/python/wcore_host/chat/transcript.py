@@ -6,12 +6,14 @@ from typing import Final
 from wcore_host import events
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.style import Style, diff_colour, fold
+from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event
 from wcore_host.visible import visible, visible_line
 
 OUTPUT_ROWS: Final = 10
 OUTPUT_CHARS: Final = 4000  # of the folded output: ten rows may be very long ones
 DESCRIPTION_CHARS: Final = 200
+LOG_CHARS: Final = 200
 
 
 class Transcript:
@@ -64,6 +66,12 @@ class Transcript:
         """Print one dim line about something; `text` may be hostile."""
         for row in visible(text).split("\n"):
             self.say(self._screen.style.dim(row))
+
+    def crashed(self, failure: EngineExitedError) -> None:
+        """Say how the engine ended, and what it said last."""
+        for row in str(failure).split("\n"):
+            self.say(self._screen.style.red(visible_line(_ends(row))))
+        self.note("The conversation is lost. Start again, or try `wcore --help`.")
 
     def show_last(self) -> None:
         """Print the whole output of the last tool."""
@@ -132,3 +140,8 @@ def _name(tool: events.Tool, agent: tuple[str, ...]) -> str:
 
 def _as_it_is(row: str, _style: Style) -> str:
     return row
+
+
+def _ends(row: str) -> str:
+    """Return the two ends of a long log line; a traceback gives its reason at the end."""
+    return row if len(row) <= 3 * LOG_CHARS else f"{row[:LOG_CHARS]} … {row[-2 * LOG_CHARS :]}"
