@@ -1,7 +1,7 @@
 """Differential fuzzing: texts are made and decided, and what is approved is run in real bash.
 
     python -m tests.shell.fuzz --minutes 10 --jobs 2
-    python -m tests.shell.fuzz --seed 7 --count 20000 --execute-seconds 60
+    python -m tests.shell.fuzz --seed 7 --count 20000 --execute 1000
     python -m tests.shell.fuzz --minutes 10 --env hostile --locale zh_CN.GBK
 
 With the same seed and count the same texts are made and decided. `--env hostile` and `--locale`
@@ -77,14 +77,14 @@ def approvals(maker: Maker, figures: Figures, count: int | None) -> Iterator[Mad
                 yield made
 
 
-def fuzz(oracle: Oracle, seed: int, count: int, *, jobs: int, seconds_max: float) -> Figures:
-    """Decide `count` texts, then execute what was approved, in seeded order, as time allows."""
+def fuzz(oracle: Oracle, seed: int, count: int, *, jobs: int, execute_max: int) -> Figures:
+    """Decide `count` texts, then execute what was approved, in seeded order, up to a number."""
     figures = Figures()
     begun = time.monotonic()
     approved = list(approvals(Maker(seed), figures, count))
     random.Random(seed).shuffle(approved)
     figures.seconds = time.monotonic() - begun
-    try_out(oracle, approved, figures, jobs=jobs, seconds_max=seconds_max)
+    try_out(oracle, approved[:execute_max], figures, jobs=jobs)
     return figures
 
 
@@ -93,7 +93,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=None, help="default: a new one, printed")
     parser.add_argument("--count", type=int, default=20_000, help="texts to decide")
-    parser.add_argument("--execute-seconds", type=float, default=60.0)
+    parser.add_argument("--execute", type=int, default=1000, help="approvals to execute")
     parser.add_argument("--minutes", type=float, help="decide and execute as long as this")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--env", choices=("plain", "hostile"), default="plain")
@@ -105,8 +105,8 @@ def main() -> int:
     try:
         with Oracle(environ_of(options.env, options.locale)) as oracle:
             if options.minutes is None:
-                seconds = options.execute_seconds
-                figures = fuzz(oracle, seed, options.count, jobs=options.jobs, seconds_max=seconds)
+                most = options.execute
+                figures = fuzz(oracle, seed, options.count, jobs=options.jobs, execute_max=most)
             else:
                 figures = Figures()
                 made = approvals(Maker(seed), figures, None)

@@ -101,13 +101,13 @@ def decided(chosen: Sequence[Mutant], figures: Figures) -> list[Made]:
     return [made for entries in rounds for made in entries if made is not None]
 
 
-def mutate(oracle: Oracle, seed: int, count: int, *, jobs: int, seconds_max: float) -> Figures:
-    """Decide a sample of `count` mutants and execute what is approved, as time allows."""
+def mutate(oracle: Oracle, seed: int, count: int, *, jobs: int, execute_max: int) -> Figures:
+    """Decide a sample of `count` mutants and execute what is approved, up to a number."""
     figures = Figures()
     begun = time.monotonic()
     approved = decided(sample(seed, count), figures)
     figures.seconds = time.monotonic() - begun
-    try_out(oracle, approved, figures, jobs=jobs, seconds_max=seconds_max)
+    try_out(oracle, approved[:execute_max], figures, jobs=jobs)
     return figures
 
 
@@ -136,7 +136,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20_000, help="mutants to decide")
-    parser.add_argument("--execute-seconds", type=float, default=60.0)
+    parser.add_argument("--execute", type=int, default=1000, help="approvals to execute")
     parser.add_argument("--exhaustive", action="store_true")
     parser.add_argument("--minutes", type=float, default=24 * 60, help="limit of --exhaustive")
     parser.add_argument("--each", type=int, default=1, help="execute each n-th approved mutant")
@@ -149,7 +149,7 @@ def main() -> int:
                         execute_each=options.each)
                 if options.exhaustive
                 else mutate(oracle, options.seed, options.count, jobs=options.jobs,
-                            seconds_max=options.execute_seconds)
+                            execute_max=options.execute)
             )  # fmt: skip
     except OracleUnavailableError as error:
         sys.stderr.write(f"oracle unavailable: {error}\n")

@@ -2,7 +2,7 @@
 
     python -m tests.shell.oracle --grant 'cargo ' 'cargo build; rm x'
 
-Three runs are made of each text: one started exactly as the engine starts bash, seen only by
+Up to three runs are made of each text: one started exactly as the engine starts bash, seen only by
 the kernel's trace; and two with bash's own trace switched on, in one of which every program
 succeeds and in the other every program fails, so that both sides of `&&` and `||` are walked.
 The verdict is about the union. The oracle reads a grant with its own few lines.
@@ -63,6 +63,7 @@ class _Case:
     outer: list[str] = field(default_factory=list[str])
     inner: list[str] = field(default_factory=list[str])
     ran: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    notes: list[str] = field(default_factory=list[str])
 
 
 def grant_words(text: str) -> list[tuple[str, ...]]:
@@ -108,20 +109,19 @@ class Oracle:
     def judge(
         self, text: str, grants: Sequence[str], patterns: Sequence[str] = PATTERNS
     ) -> Finding:
-        """Run `text` and say whether everything it did is covered by `grants`."""
+        """Run `text` and say whether everything it did is covered by `grants`.
+
+        It is not run again once something was not covered.
+        """
         words = tuple(words for grant in grants for words in grant_words(grant))
         case = _Case(words, self._environ)
-        notes: list[str] = []
         try:
-            bare = self.sandbox.run(text, patterns[0], probed=False)
-            self._weigh(case, bare)
-            for name in _NOT_FOUND.findall(bare.errors):
-                if not any(name == _command(grant)[0] for grant in words):
-                    case.outer.append(f"bash looked for {name!r}, which no grant names")
+            self._weigh_bare(case, text, patterns[0])
             for pattern in patterns if _status_matters(text) else patterns[:1]:
-                records = self.sandbox.run(text, pattern)
-                self._weigh(case, records)
-                notes += self._weigh_state(case, records)
+                if not case.outer:
+                    records = self.sandbox.run(text, pattern)
+                    self._weigh(case, records)
+                    case.notes += self._weigh_state(case, records)
         except ValueError as error:
             return Finding("nothing", notes=(str(error),))
         outer, inner = dict.fromkeys(case.outer), dict.fromkeys(case.inner)
@@ -129,7 +129,14 @@ class Oracle:
             "unsound" if outer else "inner" if inner else "sound" if case.ran else "nothing"
         )
         ran = tuple(dict.fromkeys(case.ran))
-        return Finding(verdict, (*outer, *inner), ran, tuple(dict.fromkeys(notes)))
+        return Finding(verdict, (*outer, *inner), ran, tuple(dict.fromkeys(case.notes)))
+
+    def _weigh_bare(self, case: _Case, text: str, pattern: str) -> None:
+        records = self.sandbox.run(text, pattern, probed=False)
+        self._weigh(case, records)
+        for name in _NOT_FOUND.findall(records.errors):
+            if not any(name == _command(grant)[0] for grant in case.grants):
+                case.outer.append(f"bash looked for {name!r}, which no grant names")
 
     def _weigh(self, case: _Case, records: Records) -> None:
         for event in events(records.calls):

@@ -6,7 +6,6 @@ removed. An attempt to write shows in the trace whether or not it succeeds.
 """
 
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -28,7 +27,7 @@ from .stubs import (
 
 RUN_SECONDS_MAX: Final = 2.0
 CPU_SECONDS_MAX: Final = 3
-FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+FILE_BLOCKS_MAX: Final = 128 * 1024  # of 512 bytes
 ARGUMENT_BYTES_MAX: Final = 120_000  # one argument over 128 KiB is refused by execve
 SHELL: Final = "/o/bin/bash"
 MARK: Final = "\x01oracle-1c9f:"  # begins every line of bash's own trace
@@ -41,6 +40,9 @@ CALLS: Final = (
     "truncate,mknod,mknodat,chmod,fchmodat"
 )
 
+_LIMITED: Final = (
+    f'ulimit -t {CPU_SECONDS_MAX}; ulimit -f {FILE_BLOCKS_MAX}; ulimit -c 0; exec "$@"'
+)
 _PROBE: Final = f"""exec 250>>/o/out/trace 251>>/o/out/state
 unset BASH_ENV
 trap 'set +x {PROBE_END}; {{ builtin declare -p; builtin echo "@ functions"; builtin declare -F
@@ -126,7 +128,6 @@ class Sandbox:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={},
-            preexec_fn=_limit,  # noqa: PLW1509 - it makes three system calls and takes no lock
         )
         timed_out = False
         try:
@@ -153,23 +154,13 @@ class Sandbox:
         words += ["--ro-bind", str(self.folder / "workspace"), "/home/u/ws"]
         words += ["--ro-bind", str(box), "/o/box"]
         words += ["--ro-bind", str(self.folder / "bin"), "/o/bin"]
+        words += ["--chdir", "/home/u/ws", "/o/bin/dash", "-c", _LIMITED, "limited"]
+        words += ["/o/bin/strace", "-ff", "--seccomp-bpf", "-qq", "-v", "-xx", "-s", "4096"]
+        words += ["-e", f"trace={CALLS}", "-e", "signal=none", "-o", "/o/out/calls"]
         environ = {**self.environ, "BASH_ENV": "/o/box/probe"} if probed else self.environ
         for name, value in environ.items():
-            words += ["--setenv", name, value]
-        words += [
-            "--chdir",
-            "/home/u/ws",
-            "/o/bin/strace",
-            "-ff",
-            "--seccomp-bpf",
-            "-qq",
-            "-v",
-            "-xx",
-            "-s",
-            "4096",
-        ]
-        words += ["-e", f"trace={CALLS}", "-e", "signal=none", "-o", "/o/out/calls", SHELL]
-        return list[str | bytes](words)
+            words += ["-E", f"{name}={value}"]  # dash would lose names that it cannot write
+        return [*words, SHELL]
 
     def _furnish(self) -> None:
         stub = self.folder / "stub"
@@ -200,12 +191,6 @@ def _program(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content)
     path.chmod(0o755)
-
-
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS_MAX, CPU_SECONDS_MAX))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _text(path: Path) -> str:

@@ -6,9 +6,12 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Final
 
 from .grammar import Made
 from .oracle import Finding, Oracle
+
+FOREVER_S: Final = float("inf")
 
 
 @dataclass(slots=True)
@@ -31,7 +34,12 @@ class Figures:
 
 
 def try_out(
-    oracle: Oracle, approved: Iterable[Made], figures: Figures, *, jobs: int, seconds_max: float
+    oracle: Oracle,
+    approved: Iterable[Made],
+    figures: Figures,
+    *,
+    jobs: int,
+    seconds_max: float = FOREVER_S,
 ) -> None:
     """Execute approved texts until they or the time run out. A finding is told at once."""
     begun = time.monotonic()

@@ -1,0 +1,14 @@
+from .check_labels import disagreements
+from .corpus import read_cases
+from .oracle import Oracle
+
+JOBS = 2
+
+
+def test_every_label_is_what_bash_shows(oracle: Oracle) -> None:
+    cases = [case for case in read_cases() if case.severity not in ("latent", "advisory")]
+    wrong = [
+        f"{case.id}: {case.severity or 'covered'}, but {finding.verdict} {finding.evidence[:2]}"
+        for case, finding in disagreements(oracle, cases, JOBS)
+    ]
+    assert not wrong, "\n".join(wrong)
