@@ -4,6 +4,7 @@ Lines become commands, commands become moves of the session or of the turn. Noth
 between: a command is obeyed before the next is read, so a host that floods us has to wait.
 """
 
+import logging
 import signal
 from collections.abc import Callable
 from typing import Final, assert_never
@@ -24,6 +25,8 @@ from wcore.session import Session
 from wcore.stdio import LineReader, Wire
 from wcore.turn import Turn
 from wcore.vocabulary import By, UserMessage
+
+log = logging.getLogger("wcore.engine")
 
 EXIT_OK: Final = 0
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
@@ -91,6 +94,12 @@ class Engine:
                     await self._obey(command, tasks)
                 except HostError as error:  # too late, twice, or never asked
                     await self._session.info(str(error))
+                except HostGoneError:
+                    raise
+                except Exception:  # noqa: BLE001 - a bug in one command must not end the others
+                    log.exception("command.failed")
+                    text = f"{command.type}: internal error, see the log on stderr"
+                    await self._session.complain(Code.INTERNAL, text)
 
     async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
         session = self._session

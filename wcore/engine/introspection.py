@@ -7,7 +7,7 @@ from typing import Final
 
 from wcore.errors import Code, WcoreError
 from wcore.policy.grants import Grant
-from wcore.protocol import codec, events
+from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.session import Remembered, Session
@@ -87,7 +87,7 @@ def _message(entry: Remembered) -> events.HistoryMessage:
             return base.model_copy(update={"text": message.text})
         case AssistantMessage() as message:
             calls = tuple(
-                events.HistoryCall(call_id=call_id, tool=call.name)
+                parts.HistoryCall(call_id=call_id, tool=call.name)
                 for call_id, call in message.calls
             )
             update = {
