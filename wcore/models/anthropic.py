@@ -18,7 +18,7 @@ from wcore.vocabulary import AssistantMessage, Json, ModelCall, Status, ToolOutp
 VERSION: Final = "2023-06-01"
 MAX_TOKENS: Final = 32_000  # the field is required; no model behind the table below has less
 _MAX_TOKENS_OLD: Final = ((r"claude-3-5", 8_192), (r"claude-3-(?!7)", 4_096))
-BUDGET_TOKENS: Final = 8_192
+BUDGET_TOKENS: Final = 8_192  # where the host names none
 BUDGET_TOKENS_MIN: Final = 1_024  # the API's own
 ANSWER_TOKENS_MIN: Final = 4_096  # left for the answer beside a thinking budget
 
@@ -79,6 +79,10 @@ class Anthropic:
         if output.status is Status.ERROR:
             block["is_error"] = True
         return Piece("user", dump(block), images=int(image is not None))
+
+    def reply_tokens(self, frame: Frame) -> int:
+        """All of it: the API refuses a request whose input and limit together pass the window."""
+        return _max_tokens(frame)
 
     def frame_bytes(self, frame: Frame) -> int:
         return len(frame.system) + len(self._encoded(frame.tools))
@@ -163,17 +167,29 @@ def _is_adaptive(model: str) -> bool:
 
 def _settings(frame: Frame) -> dict[str, Json]:
     model, tuning = frame.model, frame.tuning
-    usual = next((n for pattern, n in _MAX_TOKENS_OLD if re.match(pattern, model)), MAX_TOKENS)
-    max_tokens = frame.max_tokens or usual
-    found: dict[str, Json] = {"model": model, "stream": True}
+    found: dict[str, Json] = {"model": model, "stream": True, "max_tokens": _max_tokens(frame)}
     if tuning.thinking and _is_adaptive(model):
         found["thinking"] = {"type": "adaptive", "display": "summarized"}
     elif tuning.thinking and not _NO_THINKING.match(model):
-        budget = max(BUDGET_TOKENS_MIN, tuning.thinking_budget_tokens or BUDGET_TOKENS)
-        found["thinking"] = {"type": "enabled", "budget_tokens": budget}
-        max_tokens = max(max_tokens, budget + ANSWER_TOKENS_MIN)
+        found["thinking"] = {"type": "enabled", "budget_tokens": _budget_tokens(frame)}
     elif tuning.thinking is False and not _NO_THINKING.match(model):
         found["thinking"] = {"type": "disabled"}
     if tuning.effort in _EFFORT and _is_adaptive(model):
         found["output_config"] = {"effort": tuning.effort}
-    return {**found, "max_tokens": max_tokens}
+    return found
+
+
+def _budget_tokens(frame: Frame) -> int:
+    """Return how much the model may think; 0 where it paces itself or does not think."""
+    model, tuning = frame.model, frame.tuning
+    if not tuning.thinking or _is_adaptive(model) or _NO_THINKING.match(model):
+        return 0
+    return max(BUDGET_TOKENS_MIN, tuning.thinking_budget_tokens or BUDGET_TOKENS)
+
+
+def _max_tokens(frame: Frame) -> int:
+    """Return the limit of the reply, thinking included."""
+    old = (n for pattern, n in _MAX_TOKENS_OLD if re.match(pattern, frame.model))
+    max_tokens = frame.max_tokens or next(old, MAX_TOKENS)
+    budget = _budget_tokens(frame)
+    return max(max_tokens, budget + ANSWER_TOKENS_MIN) if budget else max_tokens

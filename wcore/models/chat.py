@@ -17,6 +17,7 @@ from wcore.models.failures import PassingError, of_event
 from wcore.models.providers import Provider
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
 
+REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
 _FINISHES: Final = {"length": Finish.LENGTH, "max_tokens": Finish.LENGTH}
 _THINKING: Final = ("reasoning_content", "reasoning")  # one field, two names
 
@@ -79,6 +80,9 @@ class Chat:
             after = dump({"role": "user", "content": [said, _image(image)]})
         body = dump({"role": "tool", "tool_call_id": self._id(call_id), "content": text})
         return Piece("tool", body, after, images=int(image is not None))
+
+    def reply_tokens(self, frame: Frame) -> int:
+        return frame.max_tokens or REPLY_TOKENS
 
     def frame_bytes(self, frame: Frame) -> int:
         return len(frame.system) + len(self._encoded(frame.tools))

@@ -17,7 +17,8 @@ QUOTE_CHARS_MAX: Final = 300  # an error is one line of a toast
 
 _OVERFLOW: Final = re.compile(
     r"context[_ ]length|context[_ ]window|context[_ ]size|maximum context|prompt is too long"
-    r"|input is too long|too many (?:input )?tokens|request_too_large|exceeds? the .{0,40}context"
+    r"|input is too long|too many (?:input )?tokens|request_too_large"
+    r"|exceeds? (?:the .{0,40})?context"
     r"|(?:reduce|shorten) (?:the length|your prompt)|input token count .{0,40}exceeds",
     re.IGNORECASE,
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CONNECT_S: Final = 10.0  # a provider that is there answers sooner
 STALL_S: Final = 120.0  # without a byte; local models may read a long prompt for a minute
 KEPT_OPEN_S: Final = 120.0  # an idle connection; spares a TLS handshake when a person thinks
-ERROR_BYTES_MAX: Final = 64 * 1024
+ERROR_BYTES_MAX: Final = 64 * 1024  # of an error page; its first words are enough
 
 _NO_STREAM: Final = re.compile(r"application/json|text/html", re.IGNORECASE)
 

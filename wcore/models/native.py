@@ -26,7 +26,6 @@ from wcore.models.window import BYTES_PER_TOKEN
 from wcore.vocabulary import Message, Usage, UserMessage
 
 REPLY_BYTES_MAX: Final = 256 * 1024 * 1024  # of one answer as it comes; a server gone wild
-REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
 DRAIN_S: Final = 0.25  # for the last, empty chunk; then the connection can be used again
 OVERFLOW_SHARE: Final = 0.8  # of what the provider found too long, for the next attempt
 
@@ -124,7 +123,7 @@ class NativeModel:
         system = self._transcript.system(request.system)
         frame = Frame(self.name, system, request.tools, request.max_tokens, request.tuning)
         self._frame_tokens = self._dialect.frame_bytes(frame) / BYTES_PER_TOKEN
-        reserve = min(request.max_tokens or REPLY_TOKENS, self._window_tokens / 2)
+        reserve = min(self._dialect.reply_tokens(frame), self._window_tokens / 2)
         pieces, is_cut = self._transcript.fitted(self._window_tokens - reserve, self._frame_tokens)
         return frame, pieces, is_cut
 

@@ -5,8 +5,8 @@ from typing import Final
 from wcore.models.failures import PassingError
 
 ATTEMPTS_MAX: Final = 4  # with the waits below about five seconds of patience
-BACKOFF_S: Final = 0.5
-BACKOFF_S_MAX: Final = 8.0
+BACKOFF_S: Final = 0.5  # the first wait; doubled each time
+BACKOFF_S_MAX: Final = 8.0  # should there ever be more attempts
 RETRY_AFTER_S_MAX: Final = 60.0  # a person waits; beyond this they should decide themselves
 
 

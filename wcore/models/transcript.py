@@ -16,7 +16,7 @@ from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, Too
 IMAGE_TOKENS: Final = 1_600  # what a large picture costs, however many bytes it has
 LOST: Final = "no result: the call was interrupted"
 CORRECTION_MIN: Final = 0.4  # of our estimate; a reported number beyond is not believed
-CORRECTION_MAX: Final = 4.0
+CORRECTION_MAX: Final = 4.0  # one byte a token
 
 
 class Transcript:

@@ -14,6 +14,7 @@ OVERFLOWS = (
     b'[{"error": {"message": "The input token count (1100000) exceeds the maximum"}}]',
     b'{"message": "Please reduce the length of the messages"}',
     b"the request exceeds the available context size",
+    b'{"error": {"message": "input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}',
 )
 
 
