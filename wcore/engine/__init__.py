@@ -96,7 +96,7 @@ class Engine:
                     await self._session.info(str(error))
                 except HostGoneError:
                     raise
-                except Exception:  # noqa: BLE001 - a bug in one command must not end the others
+                except Exception:  # a bug in one command must not end the others
                     log.exception("command.failed")
                     text = f"{command.type}: internal error, see the log on stderr"
                     await self._session.complain(Code.INTERNAL, text)
