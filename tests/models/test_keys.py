@@ -18,7 +18,11 @@ NO_KEYS = dict.fromkeys(KEYS, "")
 async def test_the_key_goes_to_the_provider_and_nowhere_else(
     engine: Engine, provider: Provider, dialect: Dialect, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    show = Call("c1", "Bash", (json.dumps({"command": "env; cat /proc/$PPID/environ"}),))
+    show = Call(
+        "c1",
+        "Bash",
+        (json.dumps({"command": "env | grep -c _API_KEY; env; cat /proc/$PPID/environ"}),),
+    )
     provider.will_say(say(dialect, Reply(calls=(show,))), say(dialect, Reply(text=("ok",))))
     provider.will_say(Whole(401, {"error": {"message": f"bad: {KEYS}"}}))
     async with engine(dialect, "--force", "--verbose") as host:
@@ -32,7 +36,9 @@ async def test_the_key_goes_to_the_provider_and_nowhere_else(
     everything = json.dumps(host.heard) + "".join(capfd.readouterr())
     everything += "".join(asked.raw.decode() for asked in provider.asked)
     assert all(key not in everything for key in KEYS.values())
-    assert b"NO_PROXY" in provider.asked[1].raw, "the child did print its environment"
+    ((_, printed),) = dialect.results(provider.asked[1])
+    assert printed.startswith("0\n"), "the child has no key in its environment"
+    assert "NO_PROXY" in printed, "it did print its environment"
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"])

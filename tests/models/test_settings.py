@@ -88,6 +88,7 @@ async def test_effort_is_set_and_forgotten_with_a_model_that_has_none(
             "set_config: gpt-5 has no effort huge (it has minimal, low, medium, high)"
         )
         info, changed = await set_config(host, model="gpt-4o")
+        assert info["message"] == "config applied: model gpt-4o, effort as the provider has it"
         assert changed["capabilities"]["effort"] is False
         assert "reasoning_effort" not in await asked(host, provider, CHAT, "m2")
 

@@ -31,6 +31,10 @@ def test_an_event_may_have_several_lines_and_other_fields() -> None:
     assert read(stream) == [b"a\nb", b""]
 
 
+def test_a_line_end_of_two_bytes_may_be_cut_in_the_middle() -> None:
+    assert read(b"data: a\r", b"\ndata: b\r", b"\n\r", b"\n") == [b"a\nb"]
+
+
 def test_an_event_comes_out_as_soon_as_it_is_complete() -> None:
     reader = EventReader()
     assert reader.feed(b"data: a\n") == []
