@@ -20,7 +20,11 @@ EXIT_CLOSED: Final = 141  # nobody reads our stdout
 EXIT_INTERRUPTED: Final = 130  # Ctrl-C before the engine could say goodbye itself
 
 #: Each module has `run(argv, environ) -> exit code` and is loaded when it is named.
-SUBCOMMANDS: Final = {"policy": "wcore.cli.policy"}
+SUBCOMMANDS: Final = {
+    "audit": "wcore.cli.audit",
+    "policy": "wcore.cli.policy",
+    "sessions": "wcore.cli.sessions",
+}
 
 
 def main() -> NoReturn:

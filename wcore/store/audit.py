@@ -21,7 +21,7 @@ from wcore.store.values import (
 )
 
 FIRST_PREV_HASH: Final = "0" * 64
-PAGE_ROWS: Final = 5_000  # read at once: memory stays flat, no transaction stays open
+PAGE_ROWS: Final = 2_000  # read at once: memory stays flat, no transaction stays open
 COLUMNS: Final = tuple(field.name for field in fields(AuditRow))
 
 _HASHED: Final = COLUMNS[:-2]  # all but prev_hash and hash

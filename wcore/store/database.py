@@ -56,8 +56,8 @@ class Database(Protocol):
         """
         ...
 
-    def forget_deleted(self) -> None:
-        """Make what was deleted unreadable in the files, as far as the database can."""
+    def forget_deleted(self) -> bool:
+        """Make what was deleted unreadable in the files; false: some of it may still be there."""
         ...
 
     def close(self) -> None: ...

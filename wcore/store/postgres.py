@@ -96,8 +96,9 @@ class PostgresDatabase:
                     self._connection.execute(b"ROLLBACK")
                 raise
 
-    def forget_deleted(self) -> None:
-        """Nothing to do here: files, copies and their cleaning are the server's."""
+    def forget_deleted(self) -> bool:
+        """Files, copies and their cleaning are the server's."""
+        return False
 
     def close(self) -> None:
         with suppress(psycopg.Error):

@@ -65,10 +65,14 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """Which sessions are gone, and which stay because an engine works on them."""
+    """Which sessions are gone, and which stay because an engine works on them.
+
+    `remains`: the deleted text may still be in the database's files for a while.
+    """
 
     purged: tuple[str, ...]
     in_use: tuple[str, ...]
+    remains: bool = False
 
 
 def begin(database: Database, user_id: UUID, session_id: str, workspace: str) -> Lease:
@@ -186,9 +190,8 @@ def purge(database: Database, user_id: UUID, session_ids: Sequence[str]) -> Purg
             database.change("DELETE FROM journal WHERE session_key = :key", key=key)
             database.change("DELETE FROM sessions WHERE session_key = :key", key=key)
             gone.append(row.session_id)
-    if gone:
-        database.forget_deleted()
-    return Purged(tuple(gone), tuple(in_use))
+    forgotten = database.forget_deleted() if gone else True
+    return Purged(tuple(gone), tuple(in_use), remains=not forgotten)
 
 
 def _session(row: Row) -> SessionRow:

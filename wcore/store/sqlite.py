@@ -80,10 +80,11 @@ class SqliteDatabase:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def forget_deleted(self) -> None:
+    def forget_deleted(self) -> bool:
         """Empty the write-ahead log; deleted pages were overwritten, see `_prepare`."""
         with self._explained():
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
 
     def close(self) -> None:
         with suppress(sqlite3.Error):

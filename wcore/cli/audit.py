@@ -1,0 +1,200 @@
+"""`wcore audit …`: which calls were decided how and by whom, and whether the record is intact."""
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Final
+
+from wcore.cli import stored
+from wcore.cli.subcommand import Parser, write, write_json
+from wcore.errors import UsageError
+from wcore.store import AuditDecision, audit
+from wcore.store.audit import FIRST_PREV_HASH
+from wcore.store.database import opened
+from wcore.store.values import AuditRow
+from wcore.store.verifying import Head, Problem, Verified, verify
+from wcore.visible import visible_line
+
+EXIT_TAMPERED: Final = 3
+PEOPLE_ROWS: Final = 100  # shown unless --limit or --json says otherwise
+CELL_CHARS_MAX: Final = 60
+REASON_CHARS_MAX: Final = 300
+
+DESCRIPTION: Final = """\
+The record of decided tool calls: who or what allowed or denied which tool, when, and for which
+call. It holds no arguments. Rows are chained by hashes, so that changes can be found."""
+
+EPILOG: Final = """\
+examples:
+  wcore audit list --since 7d --decision denied
+  wcore audit list --tool 'mcp__github__*' --json
+  wcore audit verify
+  wcore audit verify --head 1841:5d1c…   (a head that an earlier verify printed)
+"""
+
+LIST_EPILOG: Final = """\
+The newest rows come first. Times are UTC. With --json each row is one object with the columns
+of the table; see protocol-spec/store.md.
+"""
+
+VERIFY_EPILOG: Final = """\
+An altered, removed or moved row is found and named. That rows at the end were cut off can only
+be seen against a head that was kept elsewhere: keep what verify prints, give it with --head.
+
+exit codes:
+  0 intact   3 not intact   1 the store cannot be read   2 wrong usage
+"""
+
+
+def run(argv: list[str], environ: Mapping[str, str]) -> int:
+    """Run one subcommand; return its exit code.
+
+    Raises:
+        UsageError: the command line is wrong.
+        StoreError: the store cannot be read.
+    """
+    parser = Parser("wcore audit", DESCRIPTION, EPILOG)
+    commands = parser.add_subparsers(metavar="COMMAND")
+    listing = commands.add_parser(
+        "list", help="show decisions", description=DESCRIPTION, epilog=LIST_EPILOG
+    )
+    _add_list_options(listing)
+    listing.set_defaults(run=_list)
+    verifying = commands.add_parser(
+        "verify",
+        help="check that no row was altered, removed or moved",
+        description="Recompute the chain of hashes, from the first row to the last.",
+        epilog=VERIFY_EPILOG,
+    )
+    verifying.add_argument(
+        "--head", type=_head, metavar="SEQ:HASH", help="a row that must still be there"
+    )
+    stored.add_store_options(verifying)
+    verifying.set_defaults(run=_verify)
+    given = parser.parse_args(argv)
+    if not hasattr(given, "run"):
+        raise UsageError("what about the audit? commands: list, verify")
+    return given.run(given, environ)
+
+
+def _add_list_options(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--since", type=stored.moment, metavar="TIME", help="2026-11-21, 12h, 7d, …")
+    add("--tool", metavar="NAME", help="a tool; * ? [abc] match as in file names")
+    add("--decision", choices=[decision.value for decision in AuditDecision])
+    add(
+        "--limit",
+        type=_limit,
+        metavar="N",
+        help=f"at most N rows; default: {PEOPLE_ROWS}, with --json all",
+    )
+    stored.add_store_options(parser)
+
+
+def _list(given: Namespace, environ: Mapping[str, str]) -> int:
+    place = stored.location(given, environ)
+    if not place.exists:
+        if not given.json:
+            write(f"nothing has been recorded yet: there is no {visible_line(place.name, 200)}\n")
+        return 0
+    limit = given.limit or (None if given.json else PEOPLE_ROWS)
+    with opened(place) as database:
+        rows = audit.newest_first(database, given.since or "0001-01-01T00:00:00.000000Z")
+        wanted = islice((row for row in rows if _matches(row, given)), limit)
+        shown = stored.write_lines(_json_line(row) if given.json else _line(row) for row in wanted)
+    if not shown and not given.json:
+        write("no decision was recorded that fits\n")
+    return 0
+
+
+def _matches(row: AuditRow, given: Namespace) -> bool:
+    return (given.decision is None or row.decision == given.decision) and (
+        given.tool is None or fnmatchcase(row.tool_name, given.tool)
+    )
+
+
+def _json_line(row: AuditRow) -> str:
+    return json.dumps(asdict(row), separators=(",", ":"))
+
+
+def _line(row: AuditRow) -> str:
+    allowed = row.decision == AuditDecision.APPROVED
+    decision = "approved" if allowed else "denied"
+    parts = [
+        f"{row.seq:>6}",
+        stored.shown_time(row.created_at),
+        stored.coloured(f"{decision:<8}", stored.GREEN if allowed else stored.RED),
+        f"{visible_line(row.tool_name, CELL_CHARS_MAX):<16}",
+        f"by {_by(row)}",
+        stored.coloured(visible_line(row.tool_call_id, CELL_CHARS_MAX), stored.DIM),
+    ]
+    if row.reason is not None:
+        parts.append(f"“{visible_line(row.reason, REASON_CHARS_MAX)}”")
+    return "  ".join(parts)
+
+
+def _by(row: AuditRow) -> str:
+    rule = f" {visible_line(row.rule_id, CELL_CHARS_MAX)}" if row.rule_id else ""
+    override = " (approve always)" if row.with_override else ""
+    return f"{row.source}{rule}{override}"
+
+
+def _verify(given: Namespace, environ: Mapping[str, str]) -> int:
+    place = stored.location(given, environ)
+    if place.exists:
+        with opened(place) as database:
+            result = verify(database, given.head)
+    else:
+        result = _nothing_against(given.head)
+    if given.json:
+        write_json(_as_object(result))
+    else:
+        _tell(result)
+    return 0 if result.intact else EXIT_TAMPERED
+
+
+def _nothing_against(head: Head | None) -> Verified:
+    """Return what is to be said of a store that is not there, though rows of it were seen."""
+    end = Head(0, FIRST_PREV_HASH)
+    missing = Problem("truncated", head.seq, "there is no audit at all") if head else None
+    return Verified(0, end, (missing,) if missing and head != end else (), head)
+
+
+def _as_object(result: Verified) -> dict[str, object]:
+    return {
+        "intact": result.intact,
+        "rows": result.rows,
+        "head": str(result.head),
+        "head_checked": result.checked_head is not None,
+        "problems": [asdict(problem) for problem in result.problems],
+        "more_problems": result.more_problems,
+    }
+
+
+def _tell(result: Verified) -> None:
+    for problem in result.problems:
+        write(f"{stored.coloured(problem.kind, stored.RED)}: {problem.detail}\n")
+    if result.more_problems:
+        write("… and more\n")
+    verdict = "intact" if result.intact else "NOT intact"
+    colour = stored.GREEN if result.intact else stored.RED
+    write(f"{result.rows} rows, {stored.coloured(verdict, colour)}\n")
+    write(f"head: {result.head}\n")
+    if result.checked_head is None:
+        write("A cut-off end cannot be seen without --head: keep this head elsewhere.\n")
+
+
+def _head(text: str) -> Head:
+    try:
+        return Head.parse(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
+        raise ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
+    return int(text)

@@ -1,0 +1,205 @@
+"""`wcore sessions …`: the stored conversations: list, show, export, delete for good."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from typing import Final
+from uuid import UUID
+
+from wcore.cli import stored
+from wcore.cli.subcommand import Parser, write, write_json
+from wcore.errors import UsageError
+from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
+from wcore.store.database import Database, opened
+from wcore.store.sessions import LATEST, Purged
+from wcore.visible import visible_line
+
+CELL_CHARS_MAX: Final = 128
+BODY_CHARS_MAX: Final = 160
+
+DESCRIPTION: Final = """\
+The stored conversations of one user. A journal holds what model and tools said: it is as
+confidential as the workspace."""
+
+EPILOG: Final = """\
+examples:
+  wcore sessions list
+  wcore sessions show latest               the last one of the workspace you are in
+  wcore sessions export my-session > my-session.jsonl
+  wcore sessions purge --older-than 30     delete what was not used for 30 days
+  wcore --resume my-session                continue one (see wcore --help)
+"""
+
+EXPORT_EPILOG: Final = """\
+The first line is the session, every further one a record of its journal, oldest first.
+"""
+
+PURGE_EPILOG: Final = """\
+Deleted means gone: the text is overwritten in a store that is a file. The audit stays. A session
+that an engine works on is left out and named.
+"""
+
+
+def run(argv: list[str], environ: Mapping[str, str]) -> int:
+    """Run one subcommand; return its exit code.
+
+    Raises:
+        UsageError: the command line is wrong.
+        SessionMissingError: there is no session of that id.
+        StoreError: the store cannot be read.
+    """
+    parser = Parser("wcore sessions", DESCRIPTION, EPILOG)
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    def add(name: str, job: Callable[[Namespace, Mapping[str, str]], int], text: str) -> Parser:
+        epilog = {"export": EXPORT_EPILOG, "purge": PURGE_EPILOG}.get(name, "")
+        command = commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
+        )
+        stored.add_store_options(command)
+        stored.add_user_option(command)
+        command.set_defaults(run=job)
+        return command
+
+    add("list", _list, "show all sessions, the one used last first")
+    _add_id(add("show", _show, "show a session and the records of its journal"))
+    _add_id(add("export", _export, "write a session as JSON lines"))
+    _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
+    given = parser.parse_args(argv)
+    if not hasattr(given, "run"):
+        raise UsageError("what about the sessions? commands: list, show, export, purge")
+    return given.run(given, environ)
+
+
+def _add_id(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a session id, or: latest")
+
+
+def _add_purge_options(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("ids", metavar="ID", nargs="*", help="sessions to delete")
+    add("--older-than", type=stored.days, metavar="DAYS", help="those not used for DAYS days")
+    add("--all", action="store_true", help="every session of the user")
+
+
+# --- list, show, export -----------------------------------------------------------------------
+
+
+def _list(given: Namespace, environ: Mapping[str, str]) -> int:
+    place = stored.location(given, environ)
+    rows: list[SessionRow] = []
+    if place.exists:
+        with opened(place) as database:
+            rows = sessions.list_sessions(database, stored.user(given))
+    if given.json:
+        stored.write_lines(_json_line(row) for row in rows)
+    elif not stored.write_lines(_line(row) for row in rows):
+        write("no session is stored\n")
+    return 0
+
+
+def _show(given: Namespace, environ: Mapping[str, str]) -> int:
+    if given.json:
+        return _export(given, environ)
+    with _stored(given, environ) as database:
+        row = _chosen(database, given)
+        write(f"{_line(row)}\n")
+        records = journal.read_all(database, UUID(row.user_id), row.session_id)
+        stored.write_lines(_record_line(record) for record in records)
+    return 0
+
+
+def _export(given: Namespace, environ: Mapping[str, str]) -> int:
+    with _stored(given, environ) as database:
+        row = _chosen(database, given)
+        stored.write_lines(_exported(database, row))
+    return 0
+
+
+def _exported(database: Database, row: SessionRow) -> Iterator[str]:
+    yield _json_line(row)
+    for record in journal.read_all(database, UUID(row.user_id), row.session_id):
+        yield json.dumps(asdict(record), separators=(",", ":"))
+
+
+def _stored(given: Namespace, environ: Mapping[str, str]) -> AbstractContextManager[Database]:
+    place = stored.location(given, environ)
+    if not place.exists:
+        raise SessionMissingError(given.id)
+    return opened(place)
+
+
+def _chosen(database: Database, given: Namespace) -> SessionRow:
+    user = stored.user(given)
+    wanted = given.id
+    if wanted == LATEST:
+        wanted = sessions.latest(database, user, stored.workspace_here())
+    return sessions.find(database, user, wanted)
+
+
+def _json_line(row: SessionRow) -> str:
+    return json.dumps(asdict(row), separators=(",", ":"))
+
+
+def _line(row: SessionRow) -> str:
+    if row.holder is not None:
+        state = f"in use by {row.holder}"
+    else:
+        state = "idle" if row.state == "idle" else "interrupted in a turn"
+    parts = [
+        visible_line(row.session_id, CELL_CHARS_MAX),
+        stored.shown_time(row.last_at),
+        f"{row.records} records",
+        state,
+        stored.coloured(visible_line(row.workspace, CELL_CHARS_MAX), stored.DIM),
+    ]
+    return "  ".join(parts)
+
+
+def _record_line(record: JournalRecord) -> str:
+    body = visible_line(json.dumps(record.body, ensure_ascii=False), BODY_CHARS_MAX)
+    return f"{record.seq:>6}  {stored.shown_time(record.at)}  {record.kind.value:<12}  {body}"
+
+
+# --- purge ------------------------------------------------------------------------------------
+
+
+def _purge(given: Namespace, environ: Mapping[str, str]) -> int:
+    chosen = (bool(given.ids), given.older_than is not None, given.all)
+    if sum(chosen) != 1:
+        raise UsageError("purge what? name sessions, or give one of --older-than DAYS and --all")
+    place = stored.location(given, environ)
+    if not place.exists:
+        if given.ids:
+            raise SessionMissingError(given.ids[0])
+        done = Purged((), ())
+    else:
+        with opened(place) as database:
+            done = sessions.purge(database, stored.user(given), _to_purge(database, given))
+    _tell(done, as_json=given.json)
+    return 0
+
+
+def _to_purge(database: Database, given: Namespace) -> list[str]:
+    user = stored.user(given)
+    if given.all:
+        return [row.session_id for row in sessions.list_sessions(database, user)]
+    if given.older_than is not None:
+        return sessions.older_than(database, user, given.older_than)
+    return given.ids
+
+
+def _tell(done: Purged, *, as_json: bool) -> None:
+    if as_json:
+        write_json(asdict(done))
+        return
+    for session_id in done.purged:
+        write(f"deleted {visible_line(session_id, CELL_CHARS_MAX)}\n")
+    for session_id in done.in_use:
+        write(f"in use, not deleted: {visible_line(session_id, CELL_CHARS_MAX)}\n")
+    if not done.purged and not done.in_use:
+        write("there was nothing to delete\n")
+    if done.remains:
+        write("The database may keep deleted text in its files for a while.\n")
