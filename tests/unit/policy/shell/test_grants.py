@@ -75,6 +75,8 @@ def test_the_text_of_a_grant_grants_the_same_again(text: str) -> None:
         *("cargo;", "cargo;ls", "a&&b", "a|b", "a&", "a>b", "a<b", "`a`", "$(a)", "$A", "~/x"),
         *('"', "''", '""', "'cargo'", "a\\b", "a\nb", "\ncargo", "cargo\n", "cargo\r", "a\0b"),
         *("cargo\xa0", "\u200bcargo", "carg\u043e", "a*b", "* x", "c?rgo", "[ab]", "a!", "#a", "^"),
+        *('git commit -m "', "cargo build; rm x", "cargo build && ", "cargo a*b", "cargo \u00e9"),
+        *("cargo 'a'", "cargo $A", "cargo ~", "cargo a\nb", "A=1 B='x' c", "env A=$B c", "cargo ^"),
         *("caf\u00e9", "a\ud800", "(a)", "a(", "-x", "+x", "=x", "%1", ",x", "/", "a/", "cargo/"),
     ],
 )

@@ -41,6 +41,10 @@ def test_l1_a_text_without_a_command_is_not_covered(text: str) -> None:
     assert why(text) == Reason.EMPTY
 
 
+def test_l1_the_limits_are_those_of_the_rule() -> None:
+    assert (TEXT_BYTES_MAX, COMMANDS_MAX) == (16_384, 200)
+
+
 def test_l1_a_text_is_covered_up_to_its_limit() -> None:
     longest = "cargo " + "x" * (TEXT_BYTES_MAX - 6)
     assert why(longest) is None
