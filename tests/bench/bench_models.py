@@ -39,6 +39,9 @@ DELTAS_PER_S_MIN: Final = 20_000
 CPU_US_MAX: Final = 35.0
 ROUNDS: Final = 20
 MODELS: Final = {"openai": "gpt-5", "anthropic": "claude-opus-4-7"}
+FIRST_MS_MAX: Final = 15.0  # from the first message to its request at the server
+WARM_S: Final = 3.0  # far longer than the engine warms up for
+ARRIVED: Final[list[float]] = []  # when requests came in
 TOOLS: Final = [
     ToolSpec(f"Tool{n}", Category.INFO, "Does a thing. " * 10, {"type": "object"})
     for n in range(10)
@@ -87,6 +90,7 @@ def serving(reply: bytes) -> Generator[str, None, None]:
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
+            ARRIVED.append(time.perf_counter())
             head = "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
             self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.encode() + chunks)
 
@@ -151,8 +155,11 @@ def deltas(provider: str, url: str) -> bool:
         assert process.stdin
         assert process.stdout
         process.stdout.readline()
+        time.sleep(WARM_S)
+        ARRIVED.clear()
+        first_ms = 0.0
         results: list[tuple[float, float]] = []
-        for n in range(3):  # the first also waits for the warm-up
+        for n in range(3):
             message = {"type": "message", "msg_id": f"m{n}", "content": "go"}
             before, began, count = _cpu_s(process.pid), time.perf_counter(), 0
             process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -161,13 +168,16 @@ def deltas(provider: str, url: str) -> bool:
                 count += line.startswith(b'{"type":"text_delta"')
                 if line.startswith(b'{"type":"stream_end"'):
                     break
+            first_ms = first_ms or (ARRIVED[0] - began) * 1000
             took, cpu = time.perf_counter() - began, _cpu_s(process.pid) - before
             assert count == DELTAS, count
             results.append((DELTAS / took, cpu * 1e6 / DELTAS))
         process.stdin.close()
     rate, cpu_us = results[-1]
+    print(f"{provider:10} first request {first_ms:8.1f} ms after the message")
     print(f"{provider:10} {DELTAS:6} deltas   {rate:8.0f} a second, {cpu_us:5.1f} us CPU each")
-    return rate >= DELTAS_PER_S_MIN and cpu_us <= CPU_US_MAX
+    good = rate >= DELTAS_PER_S_MIN and cpu_us <= CPU_US_MAX
+    return good and first_ms <= FIRST_MS_MAX
 
 
 def _cpu_s(pid: int) -> float:
