@@ -111,6 +111,13 @@ WILD_JOINTS: Final = (
     ";#",
     "#",
 )
+#: Joined without any grammar, these meet in ways that nobody thought of.
+SOUP: Final = (
+    *"~/:=+-.,%@!^_*?[]{}'\"\\$#<>&|; \t\n12aZnvRT",
+    *("root", "~root", "X=", "X+=", "$NAME", "${EMPTY}", "\\\n", "''", '""', "..", ",", "{", "}"),
+    *("/dev/null", "in.txt", ">&2", "2>&1", "<", ">/dev/null", "&&", "||", "|", "-v", "%n", "%s"),
+    *("x[$(pwn)]", "'x[$(pwn)]'", '"$EVIL"', "$DASHES", "make", "\\ ", "'~'", '"$?"', "\\$", "é"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,7 @@ class Maker:
         grants = self._random.choice(GRANT_SETS)
         self._heads = [head for grant in grants for head in _spelled(grant)]
         self._wild = self._random.choice((0.0, 0.0, 0.0, 0.02, 0.1, 0.4))
-        text = self._list()
+        text = self._soup() if self._chance(0.25) else self._list()
         if self._wild > 0 and self._chance(0.12):
             text = self._wrapped(text)
         if self._chance(0.12):
@@ -146,6 +153,11 @@ class Maker:
 
     def _pick(self, tame: Sequence[str], wild: Sequence[str]) -> str:
         return self._random.choice(wild if self._chance(self._wild) else tame)
+
+    def _soup(self) -> str:
+        count = self._random.choice((1, 2, 3, 4, 5, 6, 8, 11))
+        pieces = self._random.choices(SOUP, k=count)
+        return self._random.choice(self._heads) + " " + "".join(pieces)
 
     def _list(self) -> str:
         text = self._random.choice(("", "", "", " ", "\n", "# c\n", "\t", "\\\n")) + self._command()
