@@ -215,3 +215,11 @@ async def test_a_call_too_large_to_be_shown_does_not_run(talk: Talk, tmp_path: o
 
 
 LINE_BYTES_MAX = 8 * 1024 * 1024
+
+
+async def test_a_command_that_looks_like_an_option_is_still_the_command(talk: Talk) -> None:
+    async with talk([bash("c1", "-i"), bash("c2", "-c 'echo x > ran'")], [], flags=FORCE) as host:
+        await host.ready()
+        await host.turn()
+        assert all("command not found" in event["output"] for event in host.of("tool_result"))
+        assert not (host.workspace / "ran").exists()

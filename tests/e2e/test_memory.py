@@ -104,6 +104,8 @@ async def test_every_decision_leaves_one_row_and_no_arguments(talk: Talk, tmp_pa
         await host.message()
         for n in range(4):
             await host.hear("tool_request", call_id=f"c{n}")
+        while not any(event.get("call_id") == "l" for event in host.of("tool_result")):
+            await host.next()  # else the stop may overtake it, and it is never decided
         await host.approve("c0")
         await host.deny("c1", reason="not now")
         await host.deny("c2")
