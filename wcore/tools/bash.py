@@ -105,7 +105,9 @@ class Bash:
             digest=call_digest(NAME, args, self.place.workspace),
             command=command,
             preview=Preview("command", text, truncated=cut),
-            plan=_Plan((self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s),
+            plan=_Plan(
+                (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
+            ),
         )
 
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
