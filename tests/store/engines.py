@@ -3,6 +3,7 @@
 Run as a program: `engines.py WHAT PATH URL COUNT`. Each finished write is said on stdout.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,12 @@ from wcore.store.values import Kind
 TESTS = Path(__file__).parent.parent
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a child that imports what we import."""
+    folders = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+
+
 def start(what: str, location: Location, count: int, name: str = "s") -> subprocess.Popen[str]:
     """Start an engine that writes `count` times and prints a number after each."""
     return subprocess.Popen(
@@ -25,7 +32,7 @@ def start(what: str, location: Location, count: int, name: str = "s") -> subproc
             *(sys.executable, __file__, what, location.path, location.url or ""),
             *(str(count), name),
         ],
-        env={"PYTHONPATH": str(TESTS)},
+        env=environment(),
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -16,7 +16,7 @@ from wcore.store import audit, grants, journal, sessions
 from wcore.store.database import Database, open_database
 from wcore.store.database import opened as opened_store
 from wcore.store.location import Location
-from wcore.store.values import Kind
+from wcore.store.values import DURABLE_KINDS, Kind
 from wcore.store.verifying import verify
 
 WRITES = 150
@@ -36,7 +36,9 @@ def killed(process: subprocess.Popen[str], after: int) -> int:
     for _ in range(after):
         process.stdout.readline()
     process.send_signal(signal.SIGKILL)
-    rest, _ = process.communicate(timeout=60)
+    rest = process.stdout.read()
+    process.stdout.close()
+    process.wait(60)
     return after + len(rest.splitlines())
 
 
@@ -125,27 +127,42 @@ STRACE = shutil.which("strace")
 
 WRITER = """
 import sys
+import anyio
 from store.samples import USER, decided, record
-from wcore.store import audit, journal, sessions
+from wcore.store import Store, audit, journal, sessions
 from wcore.store.audit import Entry
 from wcore.store.database import open_database
 from wcore.store.location import Location
 from wcore.store.values import Kind
 database = open_database(Location("x", sys.argv[1]))
 lease = sessions.begin(database, USER, "s1", "/w")
-sys.stderr.write("mark\\n")
+MARK = "mark\\n"
+
+async def every_kind(store):
+    held = await store.begin_session(USER, "s2", "/w")
+    sys.stderr.write(MARK)
+    for kind in Kind:
+        await held.append(record(kind))
+    sys.stderr.write(MARK)
+
+if sys.argv[2] == "kinds":
+    anyio.run(every_kind, Store(Location("x", sys.argv[1])))
+    raise SystemExit
+sys.stderr.write(MARK)
 for n in range(10):
     if sys.argv[2] == "audit":
         audit.append(database, [Entry.of(decided())])
     else:
         durable = sys.argv[2] == "durable"
         journal.append(database, lease, [record(Kind.CLOCK)], durable=durable)
-sys.stderr.write("mark\\n")
+sys.stderr.write(MARK)
 """
 
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")
-@pytest.mark.parametrize(("what", "syncs"), [("durable", 10), ("audit", 10), ("fast", 0)])
+@pytest.mark.parametrize(
+    ("what", "syncs"), [("durable", 10), ("audit", 10), ("fast", 0), ("kinds", len(DURABLE_KINDS))]
+)
 def test_what_must_be_durable_is_synchronised_once_a_write_and_the_rest_is_not(
     tmp_path: Path, what: str, syncs: int
 ) -> None:
@@ -155,7 +172,7 @@ def test_what_must_be_durable_is_synchronised_once_a_write_and_the_rest_is_not(
             *(STRACE, "-f", "-e", "trace=fsync,fdatasync,write", "-o", str(tmp_path / "trace")),
             *(sys.executable, "-c", WRITER, str(tmp_path / "wcore.db"), what),
         ],
-        env={"PYTHONPATH": str(engines.TESTS)},
+        env=engines.environment(),
         capture_output=True,
         text=True,
         check=False,
