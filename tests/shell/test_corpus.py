@@ -38,6 +38,12 @@ def test_our_gate_covers_nothing_that_must_ask_and_asks_for_nothing_that_is_cove
     assert not shown, "\n".join([*shown, table(result)])
 
 
+def test_outside_the_rule_our_gate_covers_two_harmless_texts_and_no_more() -> None:
+    decisions = our_decisions(CASES)
+    covered = [case.text for case in CASES if case.severity == "policy" and decisions[case.id]]
+    assert sorted(covered) == ["./run.sh && cd sub", "make;#"]
+
+
 def _case(severity: str) -> Case:
     return Case(severity or "fine", "group", ("make",), "make", severity == "", severity, "why")
 
