@@ -35,6 +35,12 @@ models:
                                  any server that speaks Chat Completions; loopback needs no key
   A key in the environment alone chooses nothing: without --provider and --model it is offline.
 
+other commands (each has its own --help):
+  wcore policy explain COMMAND   why a command would run, ask or be refused
+  wcore audit list | verify      what was decided, and whether the record is whole
+  wcore sessions list | show     stored conversations
+  wcore trust DIR                let a folder's own policy file loosen rules
+
 exit codes:
   0 stdin was closed   1 could not start   2 wrong usage   128+n ended by signal n
 """
