@@ -6,23 +6,22 @@ said in two ways. The turn asks the session what may happen; it never decides it
 
 import posixpath
 import secrets as random
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-import anyio
-
 from wcore.approval import manager
+from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
 from wcore.approval.redaction import Secrets
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
 from wcore.keeping import Keeper
 from wcore.models import Model, Tuning
+from wcore.policies.ruling import Ruling
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import decide
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, weigh
 from wcore.policy.protected import Places
@@ -95,29 +94,6 @@ class Remembered:
     message: Message
 
 
-@dataclass(slots=True)
-class PathLocks:
-    """One lock a path for the whole engine; taken in sorted order, so never in a circle."""
-
-    _locks: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])
-
-    @asynccontextmanager
-    async def holding(self, paths: frozenset[str]) -> AsyncGenerator[None, None]:
-        """Hold the locks of `paths`. Cancelling while waiting gives back what was taken."""
-        locks = [self._locks.setdefault(path, anyio.Lock()) for path in sorted(paths)]
-        try:
-            async with _all_of(locks):
-                yield
-        finally:
-            self._forget_unused(paths)
-
-    def _forget_unused(self, paths: frozenset[str]) -> None:
-        for path in paths:
-            lock = self._locks.get(path)
-            if lock and not lock.locked() and not lock.statistics().tasks_waiting:
-                del self._locks[path]
-
-
 class Session:
     """One conversation with one host."""
 
@@ -147,6 +123,9 @@ class Session:
         self._voice = voice
         self.reader = reader
         self.keeper = keeper
+        self.ruling = Ruling()
+        self.notices: tuple[str, ...] = ()  # for the host, right after `ready`
+        self.ceiling_dropped = False  # the mode fell with it; the host is told after the turn
 
     # --- what the host is told ----------------------------------------------------------------
 
@@ -186,6 +165,11 @@ class Session:
     def modes(self) -> tuple[Mode, ...]:
         """The modes up to the ceiling."""
         return tuple(mode for mode in Mode if mode.rank <= self.settings.max_mode.rank)
+
+    @property
+    def offered(self) -> dict[str, Tool]:
+        """The tools that the model may be shown, in order."""
+        return {name: tool for name, tool in self.tools.items() if self.ruling.offers(name)}
 
     @property
     def can_ask(self) -> bool:
@@ -231,7 +215,8 @@ class Session:
     def judge(self, prepared: Prepared, analysis: shell.Analysis | None) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it; `analysis` is from `study`."""
         facts = gather(prepared, analysis, self.settings.places)
-        standing = Standing(self.approvals.mode, self.grants, frozenset(self.tools))
+        offered = frozenset(self.tools)
+        standing = self.ruling.standing(self.approvals.mode, self.grants, offered)
         return facts, decide(facts, standing)
 
     def weigh_scope(
@@ -245,6 +230,9 @@ class Session:
             return None
         if isinstance(scope, AlwaysPath):
             scope = AlwaysPath(self._resolved(scope.root), scope.write)
+        refused = self.ruling.refuses_grants(self.grants)
+        if refused:
+            return ScopeRefused(refused)
         verdict = weigh(scope, facts or card.facts, self.settings.places, self.grants)
         if isinstance(verdict, ScopeRefused):
             return verdict
@@ -260,6 +248,8 @@ class Session:
     def suggestions(self, facts: Facts) -> list[Scope]:
         """Return narrow scopes that would cover this very call, each one grantable."""
         found: list[Scope] = []
+        if self.ruling.refuses_grants(self.grants):
+            return found
         if facts.analysis is not None:
             found += [AlwaysPrefix(text) for text in shell.suggest(facts.analysis)]
         outside = {path.path for path in facts.paths if not path.inside}
@@ -288,12 +278,3 @@ class Session:
         home = self.settings.places.home
         root = home + root[1:] if root == "~" or root.startswith("~/") else root
         return posixpath.realpath(posixpath.join(self.settings.places.workspace, root))
-
-
-@asynccontextmanager
-async def _all_of(locks: list[anyio.Lock]) -> AsyncGenerator[None, None]:
-    if not locks:
-        yield
-        return
-    async with locks[0], _all_of(locks[1:]):
-        yield

@@ -29,7 +29,9 @@ PATTERNS = {
 
 def policies(kind: str) -> Policies:
     rule = '[[rule]]\nmatch = "{}"\ndo = "{}"\n'
-    rules = (rule.format(PATTERNS[kind].format(n), ("allow", "ask", "deny")[n % 3]) for n in range(RULES))
+    rules = (
+        rule.format(PATTERNS[kind].format(n), ("allow", "ask", "deny")[n % 3]) for n in range(RULES)
+    )
     return Policies([parse("".join(rules), "/p.toml", Level.USER, SCENE)])
 
 

@@ -113,6 +113,10 @@ class ApprovalManager:
         self._nearer = anyio.Event()
         self._sweeps_at = math.inf
 
+    def limit_ttl(self, ttl_s: float) -> None:
+        """Let later questions expire after `ttl_s` seconds, if that is sooner."""
+        self._ttl_s = min(self._ttl_s, ttl_s)
+
     def request_approval(
         self, call_id: str, category: Category, tool_name: str, *, suspend: bool = False
     ) -> Pending:

@@ -24,6 +24,7 @@ SUBCOMMANDS: Final = {
     "audit": "wcore.cli.audit",
     "policy": "wcore.cli.policy",
     "sessions": "wcore.cli.sessions",
+    "trust": "wcore.cli.trust",
 }
 
 

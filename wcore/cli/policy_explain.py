@@ -12,6 +12,7 @@ from wcore.cli import environment, hypothetical
 from wcore.cli.marking import marked
 from wcore.cli.subcommand import Parser, has_colours, write, write_json
 from wcore.errors import UsageError
+from wcore.policies import PolicyFiles
 from wcore.policy import decide, shell
 from wcore.policy.grants import Grant, GrantBook
 from wcore.visible import visible_line
@@ -89,7 +90,8 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     grants, refused = _grants(given.grant, given.tool)
     places = environment.places(cwd, environ)
     facts = hypothetical.facts_of(given.tool, args, places)
-    standing = decide.Standing(mode, grants, frozenset({given.tool}))
+    policies = PolicyFiles.of(places).load().policies
+    standing = decide.Standing(mode, grants, frozenset({given.tool}), policies)
     number, decision = decide.decide_by_row(facts, standing)
     asks = decision.verdict is Verdict.ASK
     suggestions = shell.suggest(facts.analysis) if facts.analysis and asks else []

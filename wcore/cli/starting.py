@@ -10,12 +10,15 @@ import anyio
 from wcore.analyst import Analyst
 from wcore.approval import manager
 from wcore.cli import environment, log
+from wcore.cli.ceilings import start_mode, ttl_s
 from wcore.cli.options import Options
 from wcore.engine import Engine
 from wcore.errors import ConfigError, WcoreError
 from wcore.keeping import Keeper
 from wcore.models import Model
 from wcore.models.choose import Surroundings, choose_model
+from wcore.policies import PolicyFiles
+from wcore.policies.ruling import Ruling
 from wcore.policy.protected import protection
 from wcore.session import ROUNDS_MAX, Session, Settings
 from wcore.stdio import LineReader, Wire
@@ -54,6 +57,8 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
     model = choose_model(options.provider, options.model, around)
     try:
         return anyio.run(functools.partial(_serve, options, model, keys, location, in_fd, out_fd))
+    except ConfigError:
+        raise  # said before `ready`: a policy file, or a mode above its ceiling
     except Exception as error:
         logging.getLogger("wcore").exception("engine.crashed")
         raise CrashedError("internal error, see the log on stderr") from error
@@ -75,14 +80,18 @@ async def _serve(
     out_fd: int,
 ) -> int:
     places = environment.places(options.cwd, os.environ)
+    files = PolicyFiles.of(places)
+    loaded = files.load()
+    policies = loaded.policies
+    mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     settings = Settings(
         session_id=options.session_id,
         places=places,
-        mode=options.mode,
-        max_mode=options.max_mode,
+        mode=mode,
+        max_mode=ceiling,
         prompts=options.prompts,
         hitl_suspend=options.hitl_suspend,
-        approval_ttl_s=options.approval_ttl_s or manager.DEFAULT_APPROVAL_TTL,
+        approval_ttl_s=ttl_s(options.approval_ttl_s, policies),
         reap_interval_s=options.reap_interval_s or manager.DEFAULT_REAP_INTERVAL,
         max_rounds=options.max_turns or ROUNDS_MAX,
         max_tokens=options.max_tokens,
@@ -93,12 +102,16 @@ async def _serve(
         workspace=places.workspace,
         home=places.home,
         environ=dict(os.environ),
-        hidden=lambda path: protection(path, Access.READ, places) is not None,
+        hidden=lambda path: (
+            protection(path, Access.READ, places) is not None or session.ruling.policies.hides(path)
+        ),
     )
     wire = Wire(out_fd)
     analyst = Analyst()
     keeper = Keeper(Store(location), places.workspace, settings.session_id, options.user_id)
     session = Session(settings, wire, builtin_tools(place), model, analyst, keeper)
+    session.ruling = Ruling(files, policies)
+    session.notices = (*loaded.notices, *dropped)
     for key in keys.values():
         session.secrets.add(key)
     warm = functools.partial(_warm, model)

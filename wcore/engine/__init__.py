@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from wcore import __version__
 from wcore.approval import reasons
-from wcore.engine import answers, introspection
+from wcore.engine import answers, introspection, permissions
 from wcore.engine.configuring import Configuring
 from wcore.errors import Code, HostError, HostGoneError
 from wcore.protocol import codec, events
@@ -64,6 +64,8 @@ class Engine:
                     self._session.approvals.spawn_reaper, self._session.settings.reap_interval_s
                 )
                 await self._session.emit(self._ready())
+                for notice in self._session.notices:
+                    await self._session.info(notice)
                 tasks.start_soon(self._warm_up)
                 await self._read_commands(tasks)
                 await self._idle.wait()
@@ -126,6 +128,14 @@ class Engine:
                 await self._configuring.set_config(command, during_turn=self._turn is not None)
             case said.AddMcpServer():
                 await self._refuse_mcp(command)
+            case (
+                said.ListPermissions()
+                | said.SetAgentTools()
+                | said.SetToolOverride()
+                | said.TrustWorkspace()
+            ):
+                busy = self._turn is not None
+                await session.emit(await permissions.answer(session, command, during_turn=busy))
             case said.Introspection():
                 await session.emit(await introspection.answer(session, command))
             case _:

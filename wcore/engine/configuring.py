@@ -51,10 +51,10 @@ class Configuring:
         if self._late_config is not None:
             for event in self._apply(self._late_config):
                 self._session.put(event)
-        elif self._late_change:
+        elif self._late_change or self._session.ceiling_dropped:
             self._session.put(self._changed())
         self._late_config = None
-        self._late_change = False
+        self._late_change = self._session.ceiling_dropped = False
 
     def _apply(self, command: SetConfig) -> list[events.Event]:
         """Apply what the model can do, and say what it cannot."""

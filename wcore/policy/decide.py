@@ -250,7 +250,7 @@ def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
 
 def _by_rule(row: Row, match: Match, what: str) -> Decision:
     rule = match.rule
-    detail = f"{what}: `{rule.text}`"
+    detail = f"`{rule.text}` {what}"
     return Decision(rule.do, Why(row, detail, rule.text, rule.source, match.span, match.code))
 
 

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from wcore.policy.facts import Facts, PathFact
+from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.plans import Case, Match, Plan
 from wcore.policy.policyfile import Limits, PolicyFile
 from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec
 from wcore.policy.started import mentions, program
-from wcore.vocabulary import Category, Verdict
+from wcore.vocabulary import Access, Category, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
 
@@ -89,6 +91,16 @@ class Policies:
         if ahead > 0:
             return (project, base)
         return (base, project) if ahead == 0 else (base,)
+
+    def hides(self, path: str) -> bool:
+        """Whether listings and searches must leave out the real path `path`: it may not be read."""
+        if not self.files:
+            return False
+        fact = PathFact(path, Access.READ, inside=True)
+        case = Case(Facts("Read", Category.INFO, (fact,)), MAIN_AGENT)
+        if self.absolute_deny(case) is not None:
+            return True
+        return any(match.rule.do is Verdict.DENY for match in self.in_force(case))
 
     def unreadable(self, case: Case) -> Unreadable | None:
         """Return what is wrong with a shell text that deny rules for commands cannot judge."""

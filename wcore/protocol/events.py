@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from wcore.protocol.parts import (
+    AgentPermissions,
     Capabilities,
     CommandProblem,
     GrantInfo,
@@ -14,6 +15,7 @@ from wcore.protocol.parts import (
     Part,
     Problem,
     ToolInfo,
+    TrustedFile,
     TurnCost,
     UsageReport,
 )
@@ -210,6 +212,10 @@ class CommandResult(Event):
     revoked: bool | None = None
     messages: tuple[HistoryMessage, ...] | None = None
     more: bool | None = None
+    agents: tuple[AgentPermissions, ...] | None = None
+    trusted: bool | None = None
+    files: tuple[TrustedFile, ...] | None = None
+    digest: str | None = None
 
 
 # --- MCP, sub-agents, cost: announced by their capability flags ---------------------------------

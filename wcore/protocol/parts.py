@@ -114,3 +114,22 @@ class TurnCost(Part):
     provider: str
     cost_usd: float
     priced: bool
+
+
+class ToolPermission(Part):
+    name: str
+    category: Category
+    provider_key: str
+    status: Literal["always_allow", "needs_approval", "blocked"]
+    status_source: Literal["explicit", "default", "none"]
+    override: bool
+
+
+class AgentPermissions(Part):
+    agent: str
+    tools: tuple[ToolPermission, ...]
+
+
+class TrustedFile(Part):
+    path: str
+    digest: str

@@ -20,6 +20,7 @@ from wcore.models import CallReady, Delta, Finish, Finished, Notice, Request, Te
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.turn.batch import run_batch
+from wcore.turn.opening import open_turn
 from wcore.vocabulary import AssistantMessage, By, Json, ModelCall, Usage, UserMessage
 
 TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines
@@ -77,6 +78,7 @@ class Turn:
         finish: FinishReason = "error"
         try:
             await session.keeper.open()
+            await open_turn(session)
             finish = await self._rounds()
         except HostGoneError:
             raise
@@ -130,7 +132,7 @@ class Turn:
         request = Request(
             session.settings.system_prompt,
             [entry.message for entry in session.history],
-            [tool.spec for tool in session.tools.values()],
+            [tool.spec for tool in session.offered.values()],
             session.settings.max_tokens,
             session.tuning,
         )

@@ -178,8 +178,17 @@ class Flight:
             await self.announce(None)
         await self.end(ToolOutput.failed(problem))
 
-    async def cancel(self, reason: str | None = None, *, move: Move | None = Move.CANCEL) -> None:
-        """End without a result. `move` is `None` when the ledger knows already."""
+    async def cancel(
+        self,
+        reason: str | None = None,
+        *,
+        move: Move | None = Move.CANCEL,
+        told: str | None = None,
+    ) -> None:
+        """End without a result. `move` is `None` when the ledger knows already.
+
+        `told` is what the model gets instead of the reason.
+        """
         if reason is None:
             ending = self.turn.ending
             reason = ending.reason if ending else reasons.STOP
@@ -188,7 +197,7 @@ class Flight:
         if not self._announced:
             await self.announce(None)
         reason = self.session.secrets.strip(reason)
-        self._output = ToolOutput.failed(f"Tool denied: {reason}")
+        self._output = ToolOutput.failed(told or f"Tool denied: {reason}")
         event = events.ToolCancelled(msg_id=self.turn.msg_id, call_id=self.call_id, reason=reason)
         try:
             await self.session.emit(event)

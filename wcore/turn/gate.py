@@ -17,7 +17,7 @@ from wcore.policy.facts import Facts
 from wcore.protocol import events
 from wcore.session import Card
 from wcore.turn.flight import TOO_LARGE, Flight, Outcome
-from wcore.vocabulary import Category, Decision, Prepared, Verdict
+from wcore.vocabulary import Category, Decision, Prepared, Row, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"
 REASON_SUSPENDED: Final = "awaiting host decision"
@@ -85,10 +85,13 @@ async def hear(flight: Flight, pending: Pending) -> bool:
 
 async def _prepare(flight: Flight) -> Prepared | None:
     """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
+    known = flight.session.offered
+    unknown = f"unknown tool {flight.call.name[:NAME_CHARS_MAX]!r}; there are {', '.join(known)}"
     if flight.tool is None:
-        known = ", ".join(flight.session.tools)
-        name = flight.call.name[:NAME_CHARS_MAX]
-        await flight.fail(f"unknown tool {name!r}; there are {known}")
+        await flight.fail(unknown)
+        return None
+    if flight.call.name not in known:
+        await _block(flight, unknown)
         return None
     if flight.call.args is None:
         await flight.fail(f"bad arguments: {flight.call.problem}")
@@ -109,6 +112,14 @@ async def _prepare(flight: Flight) -> Prepared | None:
     if prepared is None:
         await flight.fail(problem)
     return prepared
+
+
+async def _block(flight: Flight, told: str) -> None:
+    """End a call of a tool that is not offered; the model is told what it is told of any other."""
+    decision = Decision(Verdict.DENY, Why(Row.BLOCKED, f"{flight.call.name} is not offered"))
+    flight.session.keeper.decided(flight.call_id, flight.call.name, decision)
+    await flight.announce(decision.why)
+    await flight.cancel(reasons.RULE + decision.why.detail, move=Move.DENY, told=told)
 
 
 async def _refuse(flight: Flight, decision: Decision, reason: str) -> Step:

@@ -1,0 +1,136 @@
+"""Tiers, overrides and trust as a host sees and changes them: one `command_result` a command."""
+
+from anyio import to_thread
+
+from wcore.approval import reasons
+from wcore.approval.manager import Denied
+from wcore.errors import Code, WcoreError
+from wcore.policies.trust import TrustError
+from wcore.policy.grants import MAIN_AGENT
+from wcore.policy.policyfile import PolicyError
+from wcore.policy.tiers import Assigned, Tier
+from wcore.protocol import commands as said
+from wcore.protocol import events
+from wcore.session import Session
+from wcore.vocabulary import By, Category
+
+MCP_PREFIX = "mcp__"
+BUILT_IN = "operations"  # the provider of tools that are ours
+
+Asked = said.ListPermissions | said.SetAgentTools | said.SetToolOverride | said.TrustWorkspace
+
+
+class RefusedError(WcoreError):
+    """The command cannot be obeyed now; nothing was changed."""
+
+    code = Code.REFUSED
+
+
+class DuringTurnError(WcoreError):
+    """The command has to wait for the end of the turn."""
+
+    code = Code.BUSY
+
+
+async def answer(session: Session, command: Asked, *, during_turn: bool) -> events.CommandResult:
+    """Obey `command`; return the one answer to it."""
+    try:
+        match command:
+            case said.ListPermissions():
+                found: dict[str, object] = {"agents": _agents(session, command.agent)}
+            case said.SetAgentTools():
+                found = await _set_tools(session, command)
+            case said.SetToolOverride():
+                found = await _set_override(session, command)
+            case said.TrustWorkspace():
+                found = await _trust(session, command, during_turn=during_turn)
+    except (RefusedError, DuringTurnError, TrustError, PolicyError) as error:
+        code = Code.CONFIG if isinstance(error, PolicyError) else error.code
+        problem = events.CommandProblem(code=code, message=str(error))
+        return _result(command, ok=False, error=problem)
+    return _result(command, ok=True, **found)
+
+
+def _result(command: Asked, **fields: object) -> events.CommandResult:
+    name = command.model_dump()["type"]
+    return events.CommandResult.model_validate(
+        {"request_id": command.request_id, "command": name, **fields}
+    )
+
+
+def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
+    name = agent or MAIN_AGENT
+    ruling = session.ruling
+    overrides = ruling.tiers.now(name, ruling.user_id).user_overrides
+    assigned = ruling.tiers.assigned(name)
+    listed = assigned if assigned is not None else dict.fromkeys(session.tools)
+    tools: list[dict[str, object]] = []
+    for tool, row in listed.items():
+        source = "none" if row is None else "explicit" if row.tier else "default"
+        tools.append(
+            {
+                "name": tool,
+                "category": _category(session, tool),
+                "provider_key": "mcp" if tool.startswith(MCP_PREFIX) else BUILT_IN,
+                "status": row.effective if row else Tier.NEEDS_APPROVAL,
+                "status_source": source,
+                "override": tool in overrides,
+            }
+        )
+    return [{"agent": name, "tools": tools}]
+
+
+async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str, object]:
+    tools = {
+        tool.name: Assigned(
+            tool.name, _category(session, tool.name), Tier(tool.status) if tool.status else None
+        )
+        for tool in command.tools
+    }
+    await session.ruling.tiers.assign(command.agent, tools)
+    for call_id, card in list(session.cards.items()):
+        if not session.ruling.offers(card.prepared.tool):  # blocked while it waited
+            reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
+            session.approvals.resolve_host(call_id, Denied(reason, By.POLICY))
+    return {"agents": _agents(session, command.agent)}
+
+
+async def _set_override(session: Session, command: said.SetToolOverride) -> dict[str, object]:
+    ruling = session.ruling
+    if command.approve_always and not ruling.may_grant:
+        raise RefusedError("the policy forbids grants, and an override is one")
+    await ruling.tiers.override(
+        command.agent, ruling.user_id, command.tool, approve=command.approve_always
+    )
+    return {}
+
+
+async def _trust(
+    session: Session, command: said.TrustWorkspace, *, during_turn: bool
+) -> dict[str, object]:
+    files = session.ruling.files
+    if during_turn:
+        raise DuringTurnError("a turn is running: wait for its stream_end")
+    if files is None:
+        raise RefusedError("this engine reads no policy files")
+    folder = files.places.workspace
+    project = await to_thread.run_sync(files.project)
+    if not command.trusted:
+        await to_thread.run_sync(files.trust.revoke, folder)
+    elif project.digest is None:
+        raise RefusedError(f"{folder}/.wcore holds more than can be reviewed, or links")
+    elif command.digest is not None:
+        if command.digest != project.digest:
+            raise RefusedError("the files are not those of that digest any more; nothing changed")
+        await to_thread.run_sync(files.trust.trust, folder, project.digest)
+    kept = await to_thread.run_sync(files.trust.digest_of, folder)
+    listed = [{"path": path, "digest": digest} for path, digest in project.digests()]
+    trusted = kept is not None and kept == project.digest
+    return {"trusted": trusted, "files": listed, "digest": project.digest}
+
+
+def _category(session: Session, tool: str) -> Category:
+    known = session.tools.get(tool)
+    if known is not None:
+        return known.spec.category
+    return Category.MCP if tool.startswith(MCP_PREFIX) else Category.EXEC

@@ -1,0 +1,107 @@
+"""Finds and reads the policy files: administrator's, user's, project's; and who trusts what.
+
+Files are read again before every turn, and parsed only when they changed. What is in force is
+one value that a reload replaces: no decision ever sees half of one.
+"""
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.policies.reading import (
+    POLICY_NAME,
+    ProjectFiles,
+    decode_project,
+    read_owned,
+    read_project,
+)
+from wcore.policies.trust import TrustBook, TrustError
+from wcore.policy.policies import NO_POLICIES, Policies
+from wcore.policy.policyfile import PolicyFile
+from wcore.policy.policyparse import parse
+from wcore.policy.protected import OWN_FOLDER, Places
+from wcore.policy.rules import Level, Scene
+
+MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is in force now; `notices` are new, for people."""
+
+    policies: Policies
+    notices: tuple[str, ...] = ()
+
+
+class PolicyFiles:
+    """The policy files of one workspace. `config` and `state` are wcore's own folders."""
+
+    def __init__(self, places: Places, config: str, state: str) -> None:
+        self.places = places
+        self.trust = TrustBook(state)
+        self._paths = {
+            Level.MANAGED: MANAGED,
+            Level.USER: os.path.join(config, POLICY_NAME),
+            Level.PROJECT: os.path.join(places.workspace, OWN_FOLDER, POLICY_NAME),
+        }
+        self._scene = Scene(places, {}, os.path.realpath)
+        self._texts: dict[Level, str] = {}
+        self._was_trusted: bool | None = None
+        self._policies = NO_POLICIES
+        self._told = ""
+
+    @classmethod
+    def of(cls, places: Places) -> "PolicyFiles":
+        """The files for `places`, whose own folders are those of configuration and state."""
+        config, state = places.own
+        return cls(places, config, state)
+
+    def load(self) -> Loaded:
+        """Read all files; blocking.
+
+        Raises:
+            PolicyError: a file cannot be honoured; what was in force before is not to be used.
+        """
+        project = read_project(self.places.workspace)
+        texts = self._read(project)
+        trusted, notice = self._is_trusted(project)
+        if texts != self._texts or trusted != self._was_trusted:
+            files = [self._parsed(level, text) for level, text in texts.items()]
+            self._policies = Policies(files, trusted=trusted)
+            self._texts, self._was_trusted = texts, trusted
+        fresh = notice if notice != self._told else ""
+        self._told = notice
+        return Loaded(self._policies, (fresh,) if fresh else ())
+
+    def project(self) -> ProjectFiles:
+        """Return the project's files as they are now.
+
+        Raises:
+            PolicyError: they are not what they should be.
+        """
+        return read_project(self.places.workspace)
+
+    def _read(self, project: ProjectFiles) -> dict[Level, str]:
+        found: dict[Level, str] = {}
+        for level in (Level.MANAGED, Level.USER):
+            text = read_owned(self._paths[level])
+            if text is not None:
+                found[level] = text
+        data = project.contents.get(POLICY_NAME)
+        if data is not None:
+            found[Level.PROJECT] = decode_project(self.places.workspace, data)
+        return found
+
+    def _parsed(self, level: Level, text: str) -> PolicyFile:
+        return parse(text, self._paths[level], level, self._scene)
+
+    def _is_trusted(self, project: ProjectFiles) -> tuple[bool, str]:
+        try:
+            digest = self.trust.digest_of(self.places.workspace)
+        except TrustError as error:
+            return False, f"no folder is trusted: {error}"
+        if digest is None or digest == project.digest:
+            return digest is not None, ""
+        folder = self.places.workspace
+        text = f"{folder} is no longer trusted: its {OWN_FOLDER}/ files have changed since"
+        return False, f"{text}; read them, then run: wcore trust {folder}"

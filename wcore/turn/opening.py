@@ -1,0 +1,28 @@
+"""The start of a turn: rules and tiers as they are now, or no turn at all."""
+
+from dataclasses import replace
+
+from wcore.session import Session
+
+
+async def open_turn(session: Session) -> None:
+    """Bring rules and tiers up to date. The ceiling of the mode may fall, never rise.
+
+    Raises:
+        WcoreError: they cannot be had: the turn must fail.
+    """
+    for notice in await session.ruling.refresh():
+        await session.info(notice)
+    limits, settings = session.ruling.policies.limits, session.settings
+    ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)
+    ttl_s = min(limits.ttl_s or settings.approval_ttl_s, settings.approval_ttl_s)
+    if ttl_s != settings.approval_ttl_s:
+        session.settings = replace(session.settings, approval_ttl_s=ttl_s)
+        session.approvals.limit_ttl(ttl_s)
+    if ceiling is settings.max_mode:
+        return
+    session.settings = replace(session.settings, max_mode=ceiling)
+    session.ceiling_dropped = True
+    if session.approvals.mode.rank > ceiling.rank:
+        session.approvals.set_mode(ceiling)
+        await session.info(f"mode updated: {ceiling}; the policy allows no more")
