@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.cli import policy_explain
+from wcore.cli import policy_check, policy_explain, policy_lint, policy_test
 from wcore.cli.subcommand import Parser
 from wcore.errors import UsageError
 
 COMMANDS: Final = {
     "explain": (policy_explain, "what would happen to a call, and why"),
+    "check": (policy_check, "whether the policy files are in order"),
+    "test": (policy_test, "run the tests inside the policy files"),
+    "lint": (policy_lint, "find rules that never decide or allow too much"),
 }
 
 

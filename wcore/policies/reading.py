@@ -12,8 +12,8 @@ from wcore.policy.policyparse import FILE_BYTES_MAX
 from wcore.policy.protected import OWN_FOLDER
 
 POLICY_NAME: Final = "policy.toml"
-PROJECT_FILES_MAX: Final = 256
-PROJECT_BYTES_MAX: Final = 1024 * 1024
+PROJECT_FILES_MAX: Final = 256  # more is reviewed by nobody, so it cannot be trusted
+PROJECT_BYTES_MAX: Final = 1024 * 1024  # the same, and they are read before every turn
 
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR})

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from wcore.errors import Code, WcoreError
 
 TRUST_NAME: Final = "trust.json"
-TRUST_BYTES_MAX: Final = 4 * 1024 * 1024
+TRUST_BYTES_MAX: Final = 4 * 1024 * 1024  # some ten thousand folders
 
 
 class TrustError(WcoreError):

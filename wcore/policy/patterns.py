@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 PATTERN_CHARS_MAX: Final = 1024  # a pattern is read by people
-CACHE_MAX: Final = 4096
+CACHE_MAX: Final = 4096  # as many as the rules of a file
 
 _NAME: Final = "."  # what one `?` takes in a name
 _PART: Final = "[^/]"  # and in a component of a path

@@ -27,9 +27,9 @@ from wcore.policy.toml_lines import Lines, locate
 from wcore.vocabulary import MODE_ALIASES, Mode, Verdict
 
 FILE_BYTES_MAX: Final = 256 * 1024  # some thousand rules; reading more is a way to stall us
-RULES_MAX: Final = 4096
-GROUPS_MAX: Final = 256
-TTL_S_MAX: Final = 7 * 24 * 3600.0
+RULES_MAX: Final = 4096  # more than a person can keep in order
+GROUPS_MAX: Final = 256  # more than a person can keep in mind
+TTL_S_MAX: Final = 7 * 24 * 3600.0  # a card that waits longer is forgotten by everybody
 SHOWN_CHARS_MAX: Final = 120  # of somebody's text in an error message
 
 _KEYS: Final = ("default", "deny", "rule", "groups", "limits", "test", "mcp")

@@ -1,0 +1,62 @@
+"""`wcore policy check`: whether the policy files can be honoured, for scripts."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from wcore.cli import environment
+from wcore.cli.subcommand import Parser, write, write_json
+from wcore.policies import PolicyFiles
+from wcore.policy.policies import Policies
+
+DESCRIPTION: Final = "Read the policy files as the engine would, and say which ones are in force."
+EPILOG: Final = "exit codes:\n  0 they are in order   1 one is broken: file, line, reason\n"
+
+
+def fill(parser: Parser) -> None:
+    """Add the options of this subcommand."""
+    add_place(parser)
+
+
+def add_place(parser: Parser) -> None:
+    """Add the options that all subcommands about files share."""
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="one JSON object on one line")
+
+
+def load(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyFiles, Policies]:
+    """Return the files of the workspace and what they say.
+
+    Raises:
+        PolicyError: one of them is broken.
+    """
+    files = PolicyFiles.of(environment.places(os.path.abspath(given.cwd), environ))
+    return files, files.load().policies
+
+
+def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Print the files in force; return 0.
+
+    Raises:
+        PolicyError: one of them is broken.
+    """
+    _, policies = load(given, environ)
+    found = [
+        {
+            "level": level.value,
+            "path": file.path,
+            "deny": len(file.deny),
+            "rules": len(file.rules),
+            "tests": len(file.tests),
+        }
+        for level, file in policies.files.items()
+    ]
+    if given.json:
+        write_json({"ok": True, "trusted": policies.trusted, "files": found})
+        return 0
+    for each in found:
+        counts = f"{each['deny']} deny, {each['rules']} rules, {each['tests']} tests"
+        write(f"{each['level']:<8} {each['path']}: {counts}\n")
+    write("" if found else "there are no policy files\n")
+    return 0

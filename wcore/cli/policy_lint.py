@@ -1,0 +1,35 @@
+"""`wcore policy lint`: rules that never decide, and rules that allow more than they seem to."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Final
+
+from wcore.cli import policy_check
+from wcore.cli.subcommand import Parser, write, write_json
+from wcore.policy.linting import lint
+from wcore.visible import visible_line
+
+DESCRIPTION: Final = "Name the rules of the policy files that are dead, shadowed or too broad."
+EPILOG: Final = "exit codes:\n  0 nothing to say   1 there is, or a file is broken\n"
+
+
+def fill(parser: Parser) -> None:
+    """Add the options of this subcommand."""
+    policy_check.add_place(parser)
+
+
+def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Print the findings; return the exit code.
+
+    Raises:
+        PolicyError: a file is broken.
+    """
+    _, policies = policy_check.load(given, environ)
+    findings = [finding for file in policies.files.values() for finding in lint(file)]
+    if given.json:
+        told = [{"source": f.source, "kind": f.kind, "text": f.text} for f in findings]
+        write_json({"ok": not findings, "findings": told})
+    else:
+        for finding in findings:
+            write(f"{finding.source}: {finding.kind}: {visible_line(finding.text, 400)}\n")
+    return 1 if findings else 0

@@ -1,0 +1,62 @@
+"""What is probably not meant: rules that never decide, rules that say more than they seem to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wcore.policy.policyfile import PolicyFile
+from wcore.policy.rules import Rule, split
+from wcore.vocabulary import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark. `kind` is `dead`, `shadowed`, `over-broad` or `narrow`."""
+
+    source: str
+    kind: str
+    text: str
+
+
+def lint(file: PolicyFile) -> Iterator[Finding]:
+    """Yield what is odd about one file, in the order of its rules."""
+    for index, rule in enumerate(file.rules):
+        yield from _never_reached(rule, file.rules[:index])
+        if rule.do is Verdict.ALLOW:
+            yield from _too_much(rule)
+    for rule in (*file.deny, *file.rules):
+        if rule.do is Verdict.DENY:
+            yield from _too_little(rule)
+
+
+def _never_reached(rule: Rule, earlier: tuple[Rule, ...]) -> Iterator[Finding]:
+    for other in earlier:
+        if other.agent not in (None, rule.agent):
+            continue
+        same = other.text.strip() == rule.text.strip()
+        if same or (other.bare and _covers(other, rule)):
+            kind = "dead" if other.do is rule.do else "shadowed"
+            text = f"`{rule.text}` is never reached: `{other.text}` ({other.source}) comes first"
+            yield Finding(rule.source, kind, text)
+            return
+
+
+def _covers(other: Rule, rule: Rule) -> bool:
+    """Whether each tool that `rule` names is also named by `other`; wildcards only as `*`."""
+    wide = {target.tools.text for target in other.targets}
+    return "*" in wide or all(target.tools.text in wide for target in rule.targets)
+
+
+def _too_much(rule: Rule) -> Iterator[Finding]:
+    for target in rule.targets:
+        name = target.tools.text
+        if target.is_bare and name in ("*", "**", "@exec", "@mcp", "Bash", "mcp__*"):
+            yield Finding(rule.source, "over-broad", f"`{rule.text}` allows every call of {name}")
+            return
+
+
+def _too_little(rule: Rule) -> Iterator[Finding]:
+    _, spec = split(rule.text)
+    has_paths = any(target.paths is not None for target in rule.targets)
+    if spec and has_paths and "/" not in spec and "*" in spec and spec != "**":
+        text = f"`{rule.text}` is about the workspace's top folder only; everywhere is `**/{spec}`"
+        yield Finding(rule.source, "narrow", text)
