@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from wcore.approval import reasons, table
-from wcore.policy import decide, protected
+from wcore.policy import decide, protected, safety, tiers
 
 SPEC: Final = Path(__file__).parent.parent / "protocol-spec" / "README.md"
+POLICY: Final = SPEC.with_name("policy.md")
 BLOCK: Final = re.compile(
     r"(?P<open><!-- from the code: (?P<name>[a-z ]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL
 )
@@ -44,11 +45,26 @@ def _protected() -> str:
     return "\n".join(["| guarded for | names | because it is |", "|---|---|---|", *lines]) + "\n"
 
 
+def _safety() -> str:
+    lines = [
+        f"| {what} | {', '.join(f'`{text}`' for text in examples)} | {verdict} |"
+        for what, examples, verdict in safety.as_rows()
+    ]
+    return "\n".join(["| the command | such as | verdict |", "|---|---|---|", *lines]) + "\n"
+
+
+def _tiers() -> str:
+    lines = [f"| {names} | `{tier}` |" for names, _, tier in tiers.DEFAULTS]
+    return "\n".join(["| tool | status |", "|---|---|", *lines]) + "\n"
+
+
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "life of a call": table.as_markdown,
     "reasons": _reasons,
     "decision": _decision,
     "protected": _protected,
+    "safety": _safety,
+    "tiers": _tiers,
 }
 
 
@@ -58,4 +74,5 @@ def rendered(text: str) -> str:
 
 
 if __name__ == "__main__":
-    SPEC.write_text(rendered(SPEC.read_text()))
+    for page in (SPEC, POLICY):
+        page.write_text(rendered(page.read_text()))
