@@ -1,7 +1,7 @@
 """Writes the tables of the specification that come from the code: `python tests/spec_tables.py`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -45,9 +45,13 @@ def _protected() -> str:
     return "\n".join(["| guarded for | names | because it is |", "|---|---|---|", *lines]) + "\n"
 
 
+def _codes(texts: Iterable[str]) -> str:
+    return ", ".join(f"`{text}`" for text in texts).replace("|", "\\|")
+
+
 def _safety() -> str:
     lines = [
-        f"| {what} | {', '.join(f'`{text}`' for text in examples)} | {verdict} |"
+        f"| {what} | {_codes(examples)} | {verdict} |"
         for what, examples, verdict in safety.as_rows()
     ]
     return "\n".join(["| the command | such as | verdict |", "|---|---|---|", *lines]) + "\n"

@@ -1,0 +1,79 @@
+"""Tiers: the defaults in their order, the snapshot, and what is done to each tool."""
+
+import dataclasses
+
+import pytest
+
+from wcore.policy.tiers import (
+    AgentPermissionSnapshot,
+    Assigned,
+    GatedTool,
+    Tier,
+    TiersInMemory,
+    default_tier,
+    snapshot_of,
+    wrap_tool_with_permission,
+)
+from wcore.vocabulary import Category
+
+SNAPSHOT = AgentPermissionSnapshot(
+    frozenset({"a"}), frozenset({"n", "o"}), frozenset({"b"}), frozenset({"o"}), is_assigned=True
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "category", "expected"),
+    [
+        ("mcp__list_x", Category.MCP, Tier.NEEDS_APPROVAL),
+        ("create_task", Category.INFO, Tier.NEEDS_APPROVAL),
+        ("update_task", Category.INFO, Tier.NEEDS_APPROVAL),
+        ("delete_task", Category.INFO, Tier.NEEDS_APPROVAL),
+        ("Write", Category.EDIT, Tier.NEEDS_APPROVAL),
+        ("list_and_run", Category.EXEC, Tier.NEEDS_APPROVAL),
+        ("list_tasks", Category.INFO, Tier.ALWAYS_ALLOW),
+        ("search_tasks", Category.INFO, Tier.ALWAYS_ALLOW),
+        ("Read", Category.INFO, Tier.ALWAYS_ALLOW),
+        ("recreate_task", Category.INFO, Tier.ALWAYS_ALLOW),
+    ],
+)
+def test_a_tool_without_a_status_gets_the_first_default_that_fits(
+    tool: str, category: Category, expected: Tier
+) -> None:
+    assert default_tier(tool, category) is expected
+
+
+async def test_wrapping_blocks_gates_or_leaves_a_tool_as_it_is() -> None:
+    tool = object()
+    assert wrap_tool_with_permission("b", tool, SNAPSHOT) is None
+    assert wrap_tool_with_permission("a", tool, SNAPSHOT) is tool
+    assert wrap_tool_with_permission("unlisted", tool, SNAPSHOT) is tool
+    for name, asks in (("n", True), ("o", False)):
+        wrapped = wrap_tool_with_permission(name, tool, SNAPSHOT)
+        assert isinstance(wrapped, GatedTool)
+        assert await wrapped.needs_approval() is asks
+
+
+def test_a_snapshot_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SNAPSHOT.blocked = frozenset()  # type: ignore[misc] # pyright: ignore
+
+
+def test_an_agent_with_tools_is_offered_these_and_no_others() -> None:
+    assert [SNAPSHOT.offers(tool) for tool in ("a", "n", "b", "unlisted")] == [
+        *(True, True, False, False)
+    ]
+    assert AgentPermissionSnapshot().offers("anything")
+    assert not snapshot_of({}).offers("anything")
+
+
+async def test_what_is_in_memory_is_one_agents_and_one_users() -> None:
+    tiers = TiersInMemory()
+    await tiers.assign("main", {"x": Assigned("x", Category.EXEC)})
+    await tiers.override("main", "u1", "x", approve=True)
+    mine = await tiers.preload_for_agent("main", "u1")
+    assert (mine.needs_approval, mine.defaulted) == (frozenset({"x"}), frozenset({"x"}))
+    assert mine.user_overrides == {"x"}
+    assert not (await tiers.preload_for_agent("main", "u2")).user_overrides
+    assert not (await tiers.preload_for_agent("other", "u1")).is_assigned
+    await tiers.override("main", "u1", "x", approve=False)
+    assert not tiers.now("main", "u1").user_overrides
