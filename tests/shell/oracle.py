@@ -34,7 +34,7 @@ _RESTLESS: Final = re.compile(
 _ON_STATUS: Final = re.compile(r"&&|\|\||!|\$\{?\?|if|while|until|set|trap|eval")
 _NOT_FOUND: Final = re.compile(r"line \d+: (.*): command not found")
 
-Verdict = Literal["sound", "unsound", "inner", "nothing"]
+Verdict = Literal["sound", "unsound", "inner", "advisory", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ class Finding:
     """The oracle's answer.
 
     `unsound`: bash itself did something no grant covers. `inner`: all that bash did is covered,
-    but a program it was allowed to start ran or wrote something else. `nothing`: nothing ran.
+    but a runner it was allowed to start (`env`, `xargs`, a shell) ran or wrote something else.
+    `advisory`: the same of a program that is no runner, which nobody promised. `nothing`: nothing
+    ran.
     """
 
     verdict: Verdict
@@ -64,6 +66,23 @@ class _Case:
     inner: list[str] = field(default_factory=list[str])
     ran: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     notes: list[str] = field(default_factory=list[str])
+    advisory: list[str] = field(default_factory=list[str])
+
+    def verdict(self) -> Verdict:
+        """Weigh the evidence; the gravest counts."""
+        if self.outer:
+            return "unsound"
+        if self.inner:
+            return "inner"
+        if self.advisory:
+            return "advisory"
+        return "sound" if self.ran else "nothing"
+
+    def facts_of(self, image: Image) -> list[str]:
+        """Return where facts about `image` belong: by the program that bash itself started."""
+        while image.parent is not None and image.parent.path != SHELL:
+            image = image.parent
+        return self.inner if image.path.rsplit("/", 1)[-1] in RUNNERS else self.advisory
 
 
 def grant_words(text: str) -> list[tuple[str, ...]]:
@@ -124,12 +143,9 @@ class Oracle:
                     case.notes += self._weigh_state(case, records)
         except ValueError as error:
             return Finding("nothing", notes=(str(error),))
-        outer, inner = dict.fromkeys(case.outer), dict.fromkeys(case.inner)
-        verdict: Verdict = (
-            "unsound" if outer else "inner" if inner else "sound" if case.ran else "nothing"
-        )
+        evidence = tuple(dict.fromkeys((*case.outer, *case.inner, *case.advisory)))
         ran = tuple(dict.fromkeys(case.ran))
-        return Finding(verdict, (*outer, *inner), ran, tuple(dict.fromkeys(case.notes)))
+        return Finding(case.verdict(), evidence, ran, tuple(dict.fromkeys(case.notes)))
 
     def _weigh_bare(self, case: _Case, text: str, pattern: str) -> None:
         records = self.sandbox.run(text, pattern, probed=False)
@@ -143,9 +159,9 @@ class Oracle:
             if event.by.path == SHELL:
                 self._weigh_shell(case, event)
             elif isinstance(event, Started):
-                case.inner += _about_inner_start(case, event)
+                case.facts_of(event.by).extend(_about_inner_start(case, event))
             else:
-                case.inner += _about_inner_touch(case, event)
+                case.facts_of(event.by).extend(_about_inner_touch(case, event))
         for words in traced(records.trace):
             if words[0] in KEYWORDS:
                 continue

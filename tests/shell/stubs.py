@@ -22,7 +22,8 @@ REAL_PROGRAMS: Final = (
 ).split()
 # What these start was named, or should have been named, by the grant that let them run.
 RUNNERS: Final = frozenset(
-    "env xargs nohup nice ionice timeout setsid stdbuf sudo doas watch sh dash bash zsh ksh".split()
+    "env xargs nohup nice ionice timeout setsid stdbuf sudo doas watch flock unshare chroot"
+    " sh dash bash zsh ksh".split()
 )
 SHELLS: Final = frozenset("sh dash bash zsh ksh".split())
 HANDOVER_PROGRAMS: Final = "sudo doas watch flock unshare chroot".split()

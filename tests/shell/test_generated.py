@@ -18,8 +18,9 @@ JOBS = 2
 
 def report(capsys: pytest.CaptureFixture[str], what: str, figures: Figures) -> None:
     """Print the figures past pytest's capture: a budget that nobody sees is no proof."""
-    with capsys.disabled():
-        sys.stdout.write(f"\n{what}: {figures.line()}\n")
+    with capsys.disabled():  # to standard error, which the workers of xdist share with it
+        sys.stderr.write(f"\n{what}: {figures.line()}\n")
+        sys.stderr.flush()
 
 
 def test_what_is_approved_of_20000_made_texts_is_sound(

@@ -76,6 +76,13 @@ def test_what_a_granted_runner_starts_is_seen(oracle: Oracle) -> None:
     assert oracle.judge("bash -c 'touch x'", ["bash"]).verdict == "inner"
 
 
+def test_what_a_program_does_that_is_no_runner_is_only_advised(oracle: Oracle) -> None:
+    assert oracle.judge("find . -exec touch x ; touch y", ["find"]).verdict == "unsound"
+    finding = oracle.judge("find . -exec touch x \\;", ["find"])
+    assert finding.verdict == "advisory"
+    assert "touch" in finding.evidence[0]
+
+
 def test_every_branch_is_walked_with_more_patterns(oracle: Oracle) -> None:
     text = "make && { make || touch x; }"
     assert oracle.judge(text, GRANTS, PATTERNS_THOROUGH).verdict == "unsound"

@@ -65,7 +65,7 @@ def _take(made: Made, future: Future[Finding], figures: Figures) -> None:
     finding = future.result()
     figures.executed += 1
     figures.incomplete += not finding.complete
-    if finding.verdict != "sound":
+    if finding.verdict not in ("sound", "advisory"):
         figures.failures.append((made, finding))
         shown = {"text": made.text, "grants": made.grants, "verdict": finding.verdict}
         shown |= {"evidence": finding.evidence, "notes": finding.notes}
