@@ -123,6 +123,40 @@ async def test_every_decision_leaves_one_row_and_no_arguments(talk: Talk, tmp_pa
         assert "SECRET-ARGUMENT" not in json.dumps(rows)
 
 
+async def test_tiers_and_overrides_outlive_the_engine(talk: Talk, tmp_path: Path) -> None:
+    tools = [{"name": "Bash"}, {"name": "LS", "status": "always_allow"}, {"name": "Read"}]
+    async with talk([]) as first:
+        await first.ready()
+        await first.say(type="set_agent_tools", agent="main", tools=tools)
+        assert (await first.hear("command_result"))["ok"] is True
+        await first.say(type="set_tool_override", agent="main", tool="Bash", approve_always=True)
+        assert (await first.hear("command_result"))["ok"] is True
+    calls = [
+        call("LS", "l", path="."),
+        call("Bash", "b", command="echo hi"),
+        call("Glob", "g", pattern="*"),
+    ]
+    async with talk(calls, []) as second:
+        await second.ready()
+        await second.say(type="list_permissions")
+        (agent,) = (await second.hear("command_result"))["agents"]
+        assert {
+            (t["name"], t["status"], t["status_source"], t["override"]) for t in agent["tools"]
+        } == {
+            ("Bash", "needs_approval", "default", True),
+            ("LS", "always_allow", "explicit", False),
+            ("Read", "always_allow", "default", False),
+        }
+        await second.turn()
+        rows = {e["call_id"]: e["why"]["row"] for e in second.of("call_announced")}
+        assert rows == {"l": "tier", "b": "grant", "g": "blocked"}
+        await second.finish()
+        found = {row["tool_call_id"]: row for row in await audit(second, tmp_path)}
+        assert found["b"]["source"] == "override"
+        assert found["b"]["with_override"] is True
+        assert found["g"]["decision"] == "denied"
+
+
 async def test_a_store_that_cannot_be_opened_fails_the_turn_and_says_how_to_mend_it(
     talk: Talk, tmp_path: Path
 ) -> None:

@@ -110,7 +110,7 @@ async def _serve(
     analyst = Analyst()
     keeper = Keeper(Store(location), places.workspace, settings.session_id, options.user_id)
     session = Session(settings, wire, builtin_tools(place), model, analyst, keeper)
-    session.ruling = Ruling(files, policies)
+    session.ruling = Ruling(files, policies, keeper.tiers)
     session.notices = (*loaded.notices, *dropped)
     for key in keys.values():
         session.secrets.add(key)

@@ -5,7 +5,6 @@ from anyio import to_thread
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.errors import Code, WcoreError
-from wcore.policies.trust import TrustError
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.tiers import Assigned, Tier
@@ -34,7 +33,13 @@ class DuringTurnError(WcoreError):
 
 async def answer(session: Session, command: Asked, *, during_turn: bool) -> events.CommandResult:
     """Obey `command`; return the one answer to it."""
+    ruling = session.ruling
     try:
+        match command:
+            case said.ListPermissions() | said.SetAgentTools() | said.SetToolOverride():
+                await ruling.tiers.preload_for_agent(command.agent or MAIN_AGENT, ruling.user_id)
+            case _:
+                pass
         match command:
             case said.ListPermissions():
                 found: dict[str, object] = {"agents": _agents(session, command.agent)}
@@ -44,7 +49,7 @@ async def answer(session: Session, command: Asked, *, during_turn: bool) -> even
                 found = await _set_override(session, command)
             case said.TrustWorkspace():
                 found = await _trust(session, command, during_turn=during_turn)
-    except (RefusedError, DuringTurnError, TrustError, PolicyError) as error:
+    except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
         problem = events.CommandProblem(code=code, message=str(error))
         return _result(command, ok=False, error=problem)

@@ -7,8 +7,10 @@ what cannot be kept is said, and what cannot be read grants nothing.
 
 from typing import Final
 
+from wcore.keeping.tiers import KeptTiers
 from wcore.policy import shell
-from wcore.policy.grants import Grant, GrantBook
+from wcore.policy.decide import OVERRIDE
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.store import (
     AuditDecision,
     AuditSource,
@@ -50,7 +52,9 @@ class Keeper:
         self._agent_id = identity.agent_id(workspace)
         self._chat_id = identity.chat_id(session_id)
         self._key = GrantKey(self._user_id, workspace)
+        self.tiers = KeptTiers(store, workspace, self._user_id)
         self._seen_version: int | None = None
+        self._seen_tiers: int | None = None
         self._told: str | None = None
 
     async def open(self) -> None:
@@ -66,21 +70,24 @@ class Keeper:
         await self._store.aclose()
 
     async def refresh(self, book: GrantBook) -> str | None:
-        """Bring the lasting grants of `book` up to date.
+        """Bring the lasting grants of `book`, and the tiers, up to date.
 
         Returns what a person should be told: that grants cannot be read, once.
         """
         try:
-            version = (await self._store.versions()).grants
+            versions = await self._store.versions()
+            if versions.tiers != self._seen_tiers:
+                await self.tiers.reload()
+                self._seen_tiers = versions.tiers
         except StoreError as error:
             self._seen_version = None
             book.replace_lasting([])
             return self._once(f"no lasting grants are used: {error}")
-        if version == self._seen_version:
+        if versions.grants == self._seen_version:
             return None
         loaded = await self._store.load_grants(self._key)
         book.replace_lasting([grant for each in loaded.grants if (grant := _parsed(each))])
-        self._seen_version = version
+        self._seen_version = versions.grants
         return self._once(loaded.problem)
 
     async def keep(self, grant: Grant) -> str | None:
@@ -113,11 +120,14 @@ class Keeper:
     def decided(self, call_id: str, tool: str, decision: Decision) -> None:
         """Note a decision that needed nobody."""
         allowed = decision.verdict is Verdict.ALLOW
+        source = SOURCE_OF_ROW.get(decision.why.row, AuditSource.DEFAULT)
+        if decision.why.rule == OVERRIDE:
+            source = AuditSource.OVERRIDE
         self._record(
             call_id,
             tool,
             AuditDecision.APPROVED if allowed else AuditDecision.DENIED,
-            SOURCE_OF_ROW.get(decision.why.row, AuditSource.DEFAULT),
+            source,
             rule_id=decision.why.rule,
         )
 
@@ -159,11 +169,15 @@ class Keeper:
                 tool_name=tool,
                 decision=decision,
                 source=source,
-                with_override=with_override,
+                with_override=with_override or tool in self._overrides,
                 reason=reason,
                 rule_id=rule_id,
             )
         )
+
+    @property
+    def _overrides(self) -> frozenset[str]:
+        return self.tiers.now(MAIN_AGENT, "").user_overrides
 
     def _once(self, problem: str | None) -> str | None:
         new = problem if problem != self._told else None
