@@ -42,8 +42,13 @@ async def test_a_host_that_adds_servers_first_and_pings(talk: Talk) -> None:
     )
     async with talk([question], [], flags=("--json-stream",)) as host:
         await host.ready()
-        server = {"name": "time", "transport": "stdio", "command": "no-such-server", "args": []}
-        await host.say(type="add_mcp_server", **server)
+        await host.say(
+            type="add_mcp_server",
+            name="time",
+            transport="stdio",
+            command="no-such-server",
+            args=["--verbose"],
+        )
         assert (await host.next())["type"] == "error"
         assert (await host.next())["type"] == "mcp_failed"
         await host.say(type="init_history", text=RULES)

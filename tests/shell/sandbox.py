@@ -118,7 +118,14 @@ class Sandbox:
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as work:
             out = Path(work)
             out.chmod(0o777)
-            command = [*self._wrapped(out, pattern, probed), "--noprofile", "--norc", "-c", raw]
+            command = [
+                *self._wrapped(out, pattern, probed),
+                "--noprofile",
+                "--norc",
+                "-c",
+                "--",
+                raw,
+            ]
             return self._records(out, command)
 
     def _records(self, out: Path, command: list[str | bytes]) -> Records:

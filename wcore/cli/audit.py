@@ -20,8 +20,8 @@ from wcore.visible import visible_line
 
 EXIT_TAMPERED: Final = 3
 PEOPLE_ROWS: Final = 100  # shown unless --limit or --json says otherwise
-CELL_CHARS_MAX: Final = 60
-REASON_CHARS_MAX: Final = 300
+CELL_CHARS_MAX: Final = 60  # a table must fit a terminal
+REASON_CHARS_MAX: Final = 300  # a reason is a sentence; --json has all of it
 
 DESCRIPTION: Final = """\
 The record of decided tool calls: who or what allowed or denied which tool, when, and for which

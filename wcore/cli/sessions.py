@@ -16,8 +16,8 @@ from wcore.store.database import Database, opened
 from wcore.store.sessions import LATEST, Purged
 from wcore.visible import visible_line
 
-CELL_CHARS_MAX: Final = 128
-BODY_CHARS_MAX: Final = 160
+CELL_CHARS_MAX: Final = 128  # a table must fit a terminal
+BODY_CHARS_MAX: Final = 160  # a glance; `export` has all of it
 
 DESCRIPTION: Final = """\
 The stored conversations of one user. A journal holds what model and tools said: it is as

@@ -24,7 +24,7 @@ from wcore.vocabulary import (
 )
 
 SHOWN_LINES_MAX: Final = 8  # a summary; the host has the whole output on its card
-SHOWN_CHARS_MAX: Final = 160
+SHOWN_CHARS_MAX: Final = 160  # a summary repeats no file
 BYTES_PER_TOKEN: Final = 4  # the usual rule of thumb; nothing is billed by it
 
 _GREETINGS: Final = frozenset({"hello", "hi", "hey", "good morning", "good evening"})

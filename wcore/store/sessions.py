@@ -18,7 +18,7 @@ from wcore.store.texts import from_key, now, seconds_from_now, storable, storabl
 from wcore.store.values import SessionRow, SessionState
 from wcore.vocabulary import ID_CHARS_MAX
 
-DAY_S: Final = 24 * 3600.0
+DAY_S: Final = 24 * 3600.0  # retention is set in days
 LATEST: Final = "latest"
 
 _COLUMNS: Final = (

@@ -18,7 +18,7 @@ STDERR_LINES_KEPT: Final = 50
 STDERR_LINE_CHARS_KEPT: Final = 4000  # a traceback as one JSON line
 EOF_GRACE_S: Final = 3.0  # an idle engine ends within milliseconds, a turn may need a moment
 TERM_GRACE_S: Final = 3.0  # the protocol promises two seconds
-KILL_GRACE_S: Final = 2.0
+KILL_GRACE_S: Final = 2.0  # an engine ends within two seconds of SIGTERM
 DRAIN_GRACE_S: Final = 1.0  # a grandchild may hold stderr open for ever
 
 Raw = tuple[bytes, str]  # a line and "", or the beginning of an overlong one and the problem

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from unit.tools import below
 from unit.tools.room import Room
 
 
@@ -14,3 +15,8 @@ def room(tmp_path: Path) -> Room:
     workspace.mkdir()
     home.mkdir()
     return Room(os.path.realpath(workspace), os.path.realpath(home))
+
+
+@pytest.fixture(autouse=True)
+def _what_ran_before() -> None:
+    below.remember()

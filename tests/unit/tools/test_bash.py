@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from unit.tools.below import living, started
 from unit.tools.room import Room
 
 from wcore.errors import HostGoneError, ToolError
@@ -20,15 +21,6 @@ TIME_S = 10
 async def _bash(room: Room, command: str, **args: Json) -> ToolOutput:
     with anyio.fail_after(TIME_S):
         return await room.call("Bash", command=command, **args)
-
-
-def _children() -> list[str]:
-    """Return what still runs below this process. Orphans that ended by themselves may linger."""
-    return [
-        child.name()
-        for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE
-    ]
 
 
 def _alive(path: Path) -> list[int]:
@@ -177,7 +169,7 @@ async def test_all_are_dead_before_a_cancellation_leaves(room: Room, name: str) 
             await ready.wait()
             tasks.cancel_scope.cancel()
     assert _alive(room.folder / "pids") == []
-    assert _children() == []
+    assert living() == []
 
 
 async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
@@ -189,7 +181,7 @@ async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
                 for _ in range(steps):
                     await anyio.lowlevel.checkpoint()
                 tasks.cancel_scope.cancel()
-        assert _children() == []
+        assert living() == []
 
 
 async def test_without_waiting_the_group_is_killed_at_once(room: Room) -> None:
@@ -245,13 +237,8 @@ async def test_a_slow_host_loses_nothing(room: Room) -> None:
     with anyio.fail_after(TIME_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            while psutil.Process().children() or not seen:
-                await anyio.lowlevel.checkpoint()
-                psutil_zombies = [
-                    child.status() == psutil.STATUS_ZOMBIE for child in psutil.Process().children()
-                ]
-                if seen and psutil_zombies and all(psutil_zombies):
-                    break  # the shell has ended while the host was not reading
+            while not (seen and started() and not living()):
+                await anyio.lowlevel.checkpoint()  # until the shell has ended, its output unread
             release.set()
     assert results[0].output == "ab\n[exit code 4]"
     assert "".join(seen) == "ab"
@@ -264,7 +251,7 @@ async def test_a_host_that_is_gone_ends_the_call_with_its_own_error(room: Room) 
     prepared = await room.prepare("Bash", command="echo x; sleep 1000")
     with anyio.fail_after(TIME_S), pytest.raises(HostGoneError):
         await room.tools["Bash"].run(prepared, Live("c1", chunk))
-    assert _children() == []
+    assert living() == []
 
 
 @pytest.mark.parametrize("command", [" \n\t", "a\0b", "x" * 200_000])

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 import anyio
-import psutil
 import pytest
+from unit.tools.below import living
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
@@ -145,14 +145,6 @@ async def test_a_settings_file_of_ripgrep_is_not_read(
     assert "build/c.py" not in (await room.call("Grep", pattern="NEEDLE")).output
 
 
-def _children() -> list[int]:
-    return [
-        child.pid
-        for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE
-    ]
-
-
 CATASTROPHE = r"(a+)+$"
 
 
@@ -165,7 +157,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
     with anyio.fail_after(5):
         done = await room.call("Grep", pattern=CATASTROPHE)
     assert "stopped after 0.2 s" in done.output
-    assert _children() == []
+    assert living() == []
 
 
 async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
@@ -174,10 +166,10 @@ async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.run, await room.prepare("Grep", pattern=CATASTROPHE))
-            while not _children():
+            while not living():
                 await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()
-    assert _children() == []
+    assert living() == []
 
 
 @needs_rg

@@ -23,7 +23,7 @@ from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.spawning import connect
 from wcore_host.visible import visible, visible_line
 
-TICK_S: Final = 0.2
+TICK_S: Final = 0.2  # often enough for a countdown in seconds
 START_MODE: Final = "read_only"
 EXIT_INTERRUPTED: Final = 130
 

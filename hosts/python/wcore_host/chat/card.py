@@ -15,7 +15,7 @@ from wcore_host.visible import cells, visible, visible_line
 BAR: Final = "│ "
 ARGUMENT_CHARS_SHOWN: Final = 300  # of one argument, until the whole card is asked for
 CHROME_ROWS: Final = 12  # head, reason, answers and prompt beside the body
-BODY_ROWS_MIN: Final = 8
+BODY_ROWS_MIN: Final = 8  # less of a diff says nothing
 SHOWN_BY_DIFF: Final = frozenset({"content", "old_string", "new_string", "edits"})
 
 

@@ -4,8 +4,8 @@ from wcore_host import events
 from wcore_host.events import Event
 from wcore_host.visible import visible_line
 
-NAME_CHARS = 60
-TAIL_CHARS = 200
+NAME_CHARS = 60  # one line of a narrow terminal
+TAIL_CHARS = 200  # enough to see that it goes on
 
 
 class Running:

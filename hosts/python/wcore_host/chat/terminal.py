@@ -11,7 +11,7 @@ import anyio
 
 from wcore_host.chat.keys import Key, KeyDecoder, Press
 
-READ_BYTES: Final = 64 * 1024
+READ_BYTES: Final = 64 * 1024  # more than anybody types or pastes at once
 ESCAPE_S: Final = 0.05  # a terminal sends the rest of a key well within this
 PASTE_ON: Final = "\x1b[?2004h"
 PASTE_OFF: Final = "\x1b[?2004l"

@@ -12,8 +12,8 @@ from wcore_host.visible import visible, visible_line
 
 OUTPUT_ROWS: Final = 10
 OUTPUT_CHARS: Final = 4000  # of the folded output: ten rows may be very long ones
-DESCRIPTION_CHARS: Final = 200
-LOG_CHARS: Final = 200
+DESCRIPTION_CHARS: Final = 200  # two lines of a terminal
+LOG_CHARS: Final = 200  # two lines of a terminal
 
 
 class Transcript:
