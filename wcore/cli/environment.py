@@ -28,8 +28,8 @@ def places(cwd: str, environ: Mapping[str, str]) -> Places:
     """Return the folders the decision must know, with every symlink resolved."""
     workspace = os.path.realpath(cwd)
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-    config = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    state = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    config = _folder(environ, "XDG_CONFIG_HOME", os.path.join(home, ".config"))
+    state = _folder(environ, "XDG_STATE_HOME", os.path.join(home, ".local", "state"))
     on_path = {os.path.realpath(f) for f in environ.get("PATH", "").split(os.pathsep) if f}
     return Places(
         workspace=workspace,
@@ -37,6 +37,15 @@ def places(cwd: str, environ: Mapping[str, str]) -> Places:
         own=tuple(os.path.realpath(os.path.join(root, "wcore")) for root in (config, state)),
         on_path=tuple(sorted(f for f in on_path if is_within(f, workspace) and f != workspace)),
     )
+
+
+def _folder(environ: Mapping[str, str], name: str, default: str) -> str:
+    """Return an XDG folder; a relative one is ignored, as the standard says.
+
+    It would lie in whatever folder the engine was started in.
+    """
+    given = environ.get(name, "")
+    return given if os.path.isabs(given) else default
 
 
 def harden() -> None:
