@@ -11,6 +11,7 @@ HOST_GONE: Final = "nobody can answer: the host closed its command stream"
 NO_PROMPTS: Final = "nobody can answer: the engine was started with --prompts none"
 STOP: Final = "stopped by the user"
 SIGNAL: Final = "the engine was told to exit"
+WITHDRAWN: Final = "withdrawn: the call that asked is over"
 RULE: Final = "denied by policy: "  # followed by `why.detail`
 
 OF: Final = {By.STOP: STOP, By.SIGNAL: SIGNAL, By.HOST_GONE: HOST_GONE, By.TIMEOUT: TIMEOUT}

@@ -93,6 +93,16 @@ class Ledger:
         self._used.add(call_id)
         self._states[call_id] = State.PROPOSED
 
+    def retire(self, call_ids: Iterable[str]) -> None:
+        """Enter ids that an earlier engine used in this session: they are never given again."""
+        self._used.update(call_ids)
+
+    def reopen(self, call_id: str) -> None:
+        """Enter a call of an earlier engine that has not ended; everything starts anew."""
+        assert call_id in self._used
+        assert call_id not in self._states
+        self._states[call_id] = State.PROPOSED
+
     def is_used(self, call_id: str) -> bool:
         return call_id in self._used
 

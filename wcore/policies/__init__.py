@@ -5,9 +5,10 @@ one value that a reload replaces: no decision ever sees half of one.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from wcore.policies.agents import AgentFiles, Agents, agent_files, parse_agents
 from wcore.policies.reading import (
     POLICY_NAME,
     ProjectFiles,
@@ -39,6 +40,7 @@ class PolicyFiles:
     def __init__(self, places: Places, config: str, state: str) -> None:
         self.places = places
         self.trust = TrustBook(state)
+        self._config = config
         self._paths = {
             Level.MANAGED: MANAGED,
             Level.USER: os.path.join(config, POLICY_NAME),
@@ -49,6 +51,9 @@ class PolicyFiles:
         self._was_trusted: bool | None = None
         self._policies = NO_POLICIES
         self._told = ""
+        self._project = ProjectFiles({}, None)
+        self._agents = Agents()
+        self._agents_of: tuple[AgentFiles, bool | None] = (AgentFiles(), None)
 
     @classmethod
     def of(cls, places: Places) -> "PolicyFiles":
@@ -69,9 +74,35 @@ class PolicyFiles:
             files = [self._parsed(level, text) for level, text in texts.items()]
             self._policies = Policies(files, trusted=trusted)
             self._texts, self._was_trusted = texts, trusted
+        self._project = project
         fresh = notice if notice != self._told else ""
         self._told = notice
         return Loaded(self._policies, (fresh,) if fresh else ())
+
+    def agents(self) -> Agents:
+        """Return the agents as of the last `load`; what is wrong with files is told once.
+
+        Blocking, and slower than `load`: for a turn, not for the start.
+        """
+        wanted = (agent_files(self._config, self._project.contents), self._was_trusted)
+        if wanted == self._agents_of:
+            return replace(self._agents, problems=())
+        self._agents = parse_agents(wanted[0], trusted=self._was_trusted is True)
+        self._agents_of = wanted
+        return self._agents
+
+    def supposing(self, text: str, path: str) -> Policies:
+        """Return what would be in force if `text`, the file `path`, were the user's policy.
+
+        Raises:
+            PolicyError: one of the files cannot be honoured.
+        """
+        project = read_project(self.places.workspace)
+        texts = self._read(project)
+        files = [self._parsed(level, texts[level]) for level in texts if level is not Level.USER]
+        files.append(parse(text, path, Level.USER, self._scene))
+        trusted, _ = self._is_trusted(project)
+        return Policies(files, trusted=trusted)
 
     def project(self) -> ProjectFiles:
         """Return the project's files as they are now.

@@ -1,16 +1,18 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
+from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
 from wcore.policies import PolicyFiles
 from wcore.policy.decide import Standing
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.policies import NO_POLICIES, Policies
 from wcore.policy.policyfile import PolicyError
-from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, TiersInMemory, TierSource
+from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
 from wcore.vocabulary import Mode
 
 
@@ -29,6 +31,9 @@ class Ruling:
     tiers: TierSource = field(default_factory=TiersInMemory)
     snapshot: AgentPermissionSnapshot = NO_TIERS
     user_id: str = ""
+    agent: str = MAIN_AGENT
+    definition: AgentDefinition | None = None  # of a sub-agent
+    agents: Mapping[str, AgentDefinition] = field(default_factory=dict[str, AgentDefinition])
 
     async def refresh(self) -> tuple[str, ...]:
         """Read policies and tiers anew, for a turn; return what people should be told.
@@ -40,16 +45,38 @@ class Ruling:
         if self.files is not None:
             try:
                 loaded = await to_thread.run_sync(self.files.load)
+                agents = await to_thread.run_sync(self.files.agents)
             except PolicyError as error:
                 raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
-            self.policies, notices = loaded.policies, loaded.notices
-        self.snapshot = await self.tiers.preload_for_agent(MAIN_AGENT, self.user_id)
+            self.policies, self.agents = loaded.policies, agents.named
+            notices = (*loaded.notices, *agents.problems)
+        await self.preload()
         return notices
+
+    def known(self) -> Mapping[str, AgentDefinition]:
+        """Return the agents that have a definition, as of this turn."""
+        return self.agents
+
+    async def preload(self) -> None:
+        """Read the tiers of the agent; where nobody set any, those of its definition count.
+
+        Raises:
+            WcoreError: they cannot be had.
+        """
+        stored = await self.tiers.preload_for_agent(self.agent, self.user_id)
+        if self.definition is None or stored.is_assigned:
+            self.snapshot = stored
+        else:
+            self.snapshot = replace(_defined(self.definition), user_overrides=stored.user_overrides)
+
+    def below(self, agent: str, definition: AgentDefinition) -> "Ruling":
+        """Return what rules a sub-agent, before its tiers are read."""
+        return replace(self, agent=agent, definition=definition, snapshot=NO_TIERS)
 
     @property
     def live(self) -> AgentPermissionSnapshot:
         """The turn's tiers with today's overrides, and without tools blocked since."""
-        now, then = self.tiers.now(MAIN_AGENT, self.user_id), self.snapshot
+        now, then = self.tiers.now(self.agent, self.user_id), self.snapshot
         named = then.always_allow | then.needs_approval | now.always_allow | now.needs_approval
         gone = frozenset(tool for tool in named if not now.offers(tool))
         overrides = now.user_overrides if self.may_grant else frozenset[str]()
@@ -69,10 +96,25 @@ class Ruling:
 
     def offers(self, tool: str) -> bool:
         """Whether the model may be shown `tool` now."""
-        now = self.tiers.now(MAIN_AGENT, self.user_id)
+        now = self.tiers.now(self.agent, self.user_id)
         return self.snapshot.offers(tool) and (now.offers(tool) or not now.is_assigned)
 
     def standing(self, mode: Mode, grants: GrantBook, offered: frozenset[str]) -> Standing:
         """Return what is in force for a decision now."""
         kept = grants if self.may_grant else GrantBook()
-        return Standing(mode, kept, offered, self.policies, self.live, MAIN_AGENT)
+        return Standing(mode, kept, offered, self.policies, self.live, self.agent)
+
+    def bound(self, mode: Mode, offered: frozenset[str]) -> Standing:
+        """Return what binds those who work for this agent: its grants and overrides do not."""
+        standing = self.standing(mode, GrantBook(), offered)
+        return replace(standing, tiers=replace(standing.tiers, user_overrides=frozenset()))
+
+
+def _defined(definition: AgentDefinition) -> AgentPermissionSnapshot:
+    by_tier = {
+        tier: frozenset(tool for tool, status in definition.tiers.items() if status == tier)
+        for tier in Tier
+    }
+    return AgentPermissionSnapshot(
+        by_tier[Tier.ALWAYS_ALLOW], by_tier[Tier.NEEDS_APPROVAL], by_tier[Tier.BLOCKED]
+    )

@@ -158,7 +158,7 @@ def _granted(case: Case, standing: Standing) -> Decision | None:
     what = f"`{grant.prefix.text}`" if grant.prefix else grant.tool
     return Decision(
         Verdict.ALLOW,
-        Why(Row.GRANT, f"{what} was granted for this session", rule=grant.grant_id),
+        Why(Row.GRANT, f"{what} was granted {grant.lasts}", rule=grant.grant_id),
     )
 
 
@@ -244,8 +244,8 @@ def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
     """Whether a yes to the tool's name lifts a deny; never one with a spec or an admin's."""
     if not rule.bare or rule.level is Level.MANAGED:
         return False
-    tool = case.facts.tool
-    return tool in standing.tiers.user_overrides or standing.grants.by_name(tool) is not None
+    tool, pin = case.facts.tool, case.facts.pin
+    return tool in standing.tiers.user_overrides or standing.grants.by_name(tool, pin) is not None
 
 
 def _by_rule(row: Row, match: Match, what: str) -> Decision:
@@ -269,7 +269,7 @@ def _unless_forced(decision: Decision, standing: Standing) -> Decision:
 
 def granting(facts: Facts, grants: GrantBook) -> Grant | None:
     """Return a grant that covers the whole call: by name, by prefix, or by folder."""
-    by_name = grants.by_name(facts.tool)
+    by_name = grants.by_name(facts.tool, facts.pin)
     if by_name is not None:
         return by_name
     prefixes = grants.prefixes(facts.tool)

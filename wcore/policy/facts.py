@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
-from wcore.vocabulary import Access, Category, Prepared, Touch
+from wcore.vocabulary import Access, Category, Pin, Prepared, Touch
 
 _ROUGH_SPLIT = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _PARTS = re.compile(r"[=:,@]")  # `--file=.env`, `-v ~/.ssh:/x`, `-d @.env`
@@ -29,12 +29,16 @@ class PathFact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A call as the decision table sees it. `analysis` is set for tools that run shell text."""
+    """A call as the decision table sees it. `analysis` is set for tools that run shell text.
+
+    `pin` says which version of an MCP tool it is; a yes to another one does not count.
+    """
 
     tool: str
     category: Category
     paths: tuple[PathFact, ...] = ()
     analysis: shell.Analysis | None = None
+    pin: Pin | None = None
 
 
 def gather(prepared: Prepared, analysis: shell.Analysis | None, places: Places) -> Facts:
@@ -42,7 +46,7 @@ def gather(prepared: Prepared, analysis: shell.Analysis | None, places: Places) 
     paths = [of_touch(touch, places) for touch in prepared.touches]
     if prepared.command is not None:
         paths += _of_shell(prepared.command, analysis, places)
-    return Facts(prepared.tool, prepared.category, tuple(paths), analysis)
+    return Facts(prepared.tool, prepared.category, tuple(paths), analysis, prepared.pin)
 
 
 def of_touch(touch: Touch, places: Places) -> PathFact:

@@ -21,17 +21,26 @@ from wcore.vocabulary import (
     Category,
     Once,
     Persist,
+    Pin,
     Scope,
 )
 
 GRANTS_MAX: Final = 1024  # more than a person can review
 PATH_GRANTS_MAX: Final = 64  # each is consulted for each path of each call
 MAIN_AGENT: Final = "main"
+_LASTS: Final = {
+    Persist.SESSION: "for this session",
+    Persist.PROJECT: "for this project",
+    Persist.USER: "for all projects",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One lasting yes. `scope` is never `Once`; `created_at` is RFC 3339, UTC."""
+    """One lasting yes. `scope` is never `Once`; `created_at` is RFC 3339, UTC.
+
+    `pin` is that of the call it was given for; it covers calls with the same one only.
+    """
 
     grant_id: str
     tool: str
@@ -42,6 +51,13 @@ class Grant:
     persist: Persist = Persist.SESSION
     agent: str = MAIN_AGENT
     uses: int = 0
+    agent_digest: str | None = None  # of a sub-agent's definition
+    pin: Pin | None = None
+
+    @property
+    def lasts(self) -> str:
+        """How long the yes is kept, for people."""
+        return _LASTS[self.persist]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +68,10 @@ class ScopeRefused:
 
 
 class GrantBook:
-    """All grants of a session, at most `GRANTS_MAX`."""
+    """All grants of a session, at most `GRANTS_MAX`; found by tool, because every call looks."""
 
-    def __init__(self) -> None:
-        self._grants: dict[str, Grant] = {}
+    def __init__(self, grants: Iterable[Grant] = ()) -> None:
+        self._put(grants)
 
     def __len__(self) -> int:
         return len(self._grants)
@@ -66,53 +82,79 @@ class GrantBook:
     def add(self, grant: Grant) -> Grant:
         """Enter `grant`; an equal one already there is returned instead."""
         for known in self._grants.values():
-            same = (known.tool, known.scope, known.agent) == (grant.tool, grant.scope, grant.agent)
-            if same:
+            if _meaning(known) == _meaning(grant):
                 return known
-        self._grants[grant.grant_id] = grant
+        self._put((*self, grant))
         return grant
 
     def replace_lasting(self, grants: Iterable[Grant]) -> None:
         """Put `grants` in the place of all that were to outlive the session."""
         kept = [g for g in self._grants.values() if g.persist is Persist.SESSION]
-        self._grants = {grant.grant_id: grant for grant in (*kept, *grants)}
+        self._put((*kept, *grants))
+
+    def of_agent(self, agent: str, digest: str | None) -> "GrantBook":
+        """Return the grants of one agent: they never cross to another, nor to another definition.
+
+        The book is kept until grants change; uses are counted in this one.
+        """
+        key = (agent, digest)
+        if key not in self._by_agent:
+            own = (grant for grant in self if (grant.agent, grant.agent_digest) == key)
+            self._by_agent[key] = GrantBook(own)
+        return self._by_agent[key]
 
     def find(self, grant_id: str) -> Grant | None:
         return self._grants.get(grant_id)
 
     def revoke(self, grant_id: str) -> bool:
-        return self._grants.pop(grant_id, None) is not None
+        known = grant_id in self._grants
+        if known:
+            self._put(grant for grant in self if grant.grant_id != grant_id)
+        return known
 
     def count_use(self, grant_id: str) -> None:
         if grant_id in self._grants:
             grant = self._grants[grant_id]
             self._grants[grant_id] = replace(grant, uses=grant.uses + 1)
 
-    def by_name(self, tool: str) -> Grant | None:
-        """Return the grant of the tool's name."""
-        return next(
-            (g for g in self._grants.values() if g.tool == tool and isinstance(g.scope, Always)),
-            None,
-        )
+    def by_name(self, tool: str, pin: Pin | None = None) -> Grant | None:
+        """Return the grant of the tool's name; of an MCP tool, of exactly this version."""
+        grant_id = self._names.get((tool, pin))
+        return None if grant_id is None else self._grants[grant_id]
 
     def prefixes(self, tool: str) -> list[Grant]:
         """Return the prefix grants of one tool: grants never cross to another tool."""
-        return [g for g in self._grants.values() if g.tool == tool and g.prefix is not None]
+        return [self._grants[grant_id] for grant_id in self._prefixes.get(tool, ())]
 
     def of_path(self, path: str) -> Grant | None:
         """Return a read grant of a folder that holds `path`."""
-        return next(
-            (
-                g
-                for g in self._grants.values()
-                if isinstance(g.scope, AlwaysPath) and is_within(path, g.scope.root)
-            ),
-            None,
-        )
+        for grant_id, root in self._folders:
+            if is_within(path, root):
+                return self._grants[grant_id]
+        return None
 
     @property
     def path_count(self) -> int:
-        return sum(isinstance(g.scope, AlwaysPath) for g in self._grants.values())
+        return len(self._folders)
+
+    def _put(self, grants: Iterable[Grant]) -> None:
+        """Hold exactly `grants`. The index holds ids: a grant is replaced when its use counts."""
+        self._grants: dict[str, Grant] = {grant.grant_id: grant for grant in grants}
+        self._by_agent: dict[tuple[str, str | None], GrantBook] = {}
+        self._names: dict[tuple[str, Pin | None], str] = {}
+        self._prefixes: dict[str, list[str]] = {}
+        self._folders: list[tuple[str, str]] = []
+        for grant_id, grant in self._grants.items():
+            if grant.prefix is not None:
+                self._prefixes.setdefault(grant.tool, []).append(grant_id)
+            elif isinstance(grant.scope, Always):
+                self._names.setdefault((grant.tool, grant.pin), grant_id)
+            elif isinstance(grant.scope, AlwaysPath):
+                self._folders.append((grant_id, grant.scope.root))
+
+
+def _meaning(grant: Grant) -> tuple[object, ...]:
+    return grant.tool, grant.scope, grant.agent, grant.agent_digest, grant.pin
 
 
 def weigh(

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from wcore.policy.policyfile import PolicyFile
-from wcore.policy.rules import Rule, split
+from wcore.policy.rules import FILE_TOOLS, SHELL_TOOL, Rule, split
 from wcore.vocabulary import Verdict
+
+_NAMES: Final = (*FILE_TOOLS, SHELL_TOOL, "AskUserQuestion", "Spawn")
+_KNOWN: Final = {name.casefold(): name for name in _NAMES}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One remark. `kind` is `dead`, `shadowed`, `over-broad` or `narrow`."""
+    """One remark. `kind` is `dead`, `shadowed`, `over-broad`, `narrow` or `unknown`."""
 
     source: str
     kind: str
@@ -24,6 +28,7 @@ def lint(file: PolicyFile) -> Iterator[Finding]:
         if rule.do is Verdict.ALLOW:
             yield from _too_much(rule)
     for rule in (*file.deny, *file.rules):
+        yield from _misspelled(rule)
         if rule.do is Verdict.DENY:
             yield from _too_little(rule)
 
@@ -52,6 +57,15 @@ def _too_much(rule: Rule) -> Iterator[Finding]:
         if target.is_bare and name in ("*", "**", "@exec", "@mcp", "Bash", "mcp__*"):
             yield Finding(rule.source, "over-broad", f"`{rule.text}` allows every call of {name}")
             return
+
+
+def _misspelled(rule: Rule) -> Iterator[Finding]:
+    for target in rule.targets:
+        name = target.tools.text
+        meant = _KNOWN.get(name.casefold(), name)
+        if meant != name:
+            text = f"`{rule.text}` fits no call: the tool is called {meant}, not {name}"
+            yield Finding(rule.source, "unknown", text)
 
 
 def _too_little(rule: Rule) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ def path_glob(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
 
 def literal_folder(pattern: str) -> str:
     """Return the leading folders of an absolute path glob that hold no wildcard."""
-    parts = pattern.split("/")
+    parts = pattern.rstrip("/").split("/")
     count = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
     return "/".join(parts[:count]) or "/"
 

@@ -14,7 +14,7 @@ from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.plans import Case, Match, Plan
 from wcore.policy.policyfile import Limits, PolicyFile
 from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec
-from wcore.policy.started import mentions, program
+from wcore.policy.started import mentions
 from wcore.vocabulary import Access, Category, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
@@ -111,7 +111,7 @@ class Policies:
         if not denies:
             return None
         for rule, stop in denies:
-            if any(mentions(analysis.text, program(name)) for name in stop.programs):
+            if any(mentions(analysis.text, name) for name in stop.programs):
                 return Unreadable(reading.doubt, reading.span, rule, broken=True)
         return Unreadable(reading.doubt, reading.span, denies[0][0], broken=False)
 

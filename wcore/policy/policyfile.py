@@ -1,11 +1,11 @@
 """What a policy file says, as values. `policyparse` makes them from TOML text."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from wcore.errors import ConfigError
 from wcore.policy.rules import Level, Rule
+from wcore.policy.servers import ServerTable
 from wcore.visible import visible_line
 from wcore.vocabulary import Mode, Verdict
 
@@ -48,7 +48,7 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """One file, checked. `default` comes with its source; `mcp` are tables for the MCP room."""
+    """One file, checked. `default` comes with its source; `mcp` are its servers."""
 
     level: Level
     path: str
@@ -57,7 +57,7 @@ class PolicyFile:
     default: tuple[Verdict, str] | None = None
     limits: Limits = field(default_factory=Limits)
     tests: tuple[RuleTest, ...] = ()
-    mcp: tuple[Mapping[str, Any], ...] = ()
+    mcp: tuple[ServerTable, ...] = ()
 
 
 def _least(one: Any, other: Any) -> Any:

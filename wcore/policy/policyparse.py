@@ -6,7 +6,7 @@ reason; a file is never taken in parts.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -23,16 +23,22 @@ from wcore.policy.rules import (
     parse_targets,
     split,
 )
+from wcore.policy.servers import KEYS, SERVERS_MAX, ServerTable, parse_server
 from wcore.policy.toml_lines import Lines, locate
 from wcore.vocabulary import MODE_ALIASES, Mode, Verdict
 
 FILE_BYTES_MAX: Final = 256 * 1024  # some thousand rules; reading more is a way to stall us
 RULES_MAX: Final = 4096  # more than a person can keep in order
+TARGETS_MAX: Final = 16_384  # of all rules together: some groups in every one of them
+KEY_PARTS_MAX: Final = 32  # ours have three; the time that a key takes grows with the square
 GROUPS_MAX: Final = 256  # more than a person can keep in mind
 TTL_S_MAX: Final = 7 * 24 * 3600.0  # a card that waits longer is forgotten by everybody
 SHOWN_CHARS_MAX: Final = 120  # of somebody's text in an error message
 
 _KEYS: Final = ("default", "deny", "rule", "groups", "limits", "test", "mcp")
+_ENDLESS_KEY: Final = re.compile(
+    rf"""(?<![\w-])(?>(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{KEY_PARTS_MAX}}}"""
+)
 _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _GROUP_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -45,6 +51,10 @@ def parse(text: str, path: str, level: Level, scene: Scene) -> PolicyFile:
     """
     if len(text) > FILE_BYTES_MAX:
         raise PolicyError(path, 1, f"the file is longer than {FILE_BYTES_MAX} bytes")
+    endless = _ENDLESS_KEY.search(text)
+    if endless:
+        line = text.count("\n", 0, endless.start()) + 1
+        raise PolicyError(path, line, f"a key has more than {KEY_PARTS_MAX} parts")
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -70,6 +80,7 @@ class _Checked:
     scene: Scene
     tables: dict[str, Any]
     lines: Lines
+    named: int = 0  # tools by rules, groups included
 
     def file(self) -> PolicyFile:
         self._only("", (), self.tables, _KEYS)
@@ -90,7 +101,7 @@ class _Checked:
             self._default(),
             self._limits(),
             tuple(tests),
-            tuple(self._tables("mcp")),
+            tuple(self._servers()),
         )
 
     # --- the parts --------------------------------------------------------------------------------
@@ -119,6 +130,10 @@ class _Checked:
         self, where: tuple[str | int, ...], text: str, do: Verdict, agent: str | None = None
     ) -> Rule:
         targets = self._try(where, lambda: parse_targets(text, do, self.scene))
+        self.named += len(targets)
+        if self.named > TARGETS_MAX:
+            text = f"up to here, groups included, the rules name more than {TARGETS_MAX} tools"
+            raise self._wrong(where, text)
         bare = all(target.is_bare for target in targets)
         return Rule(text, do, self._source(where), self.level, targets, agent, bare)
 
@@ -139,6 +154,14 @@ class _Checked:
         expect = self._verdict((*where, "expect"), table.get("expect"))
         mode = self._mode((*where, "mode"), table.get("mode", "default"))
         return RuleTest(call, expect, self._source(where), mode, self._agent(where, table))
+
+    def _servers(self) -> Iterator[ServerTable]:
+        tables = self._tables("mcp")
+        if len(tables) > SERVERS_MAX:
+            raise self._wrong(("mcp",), f"there are more than {SERVERS_MAX} servers")
+        for index, table in enumerate(tables):
+            self._only("mcp", ("mcp", index), table, KEYS)
+            yield parse_server(index, table, self._source(("mcp", index)), self._wrong)
 
     def _default(self) -> tuple[Verdict, str] | None:
         if "default" not in self.tables:

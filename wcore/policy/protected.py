@@ -72,8 +72,9 @@ def protection(path: str, access: Access, places: Places) -> str | None:
 
 def is_own(path: str, places: Places) -> bool:
     """Whether `path` lies in a `.wcore/` folder or in wcore's own config or state."""
-    return f"/{OWN_FOLDER}/" in f"{path.casefold()}/" or any(
-        is_within(path, folder) for folder in places.own
+    folded = path.casefold()
+    return f"/{OWN_FOLDER}/" in f"{folded}/" or any(
+        is_within(folded, folder.casefold()) for folder in places.own
     )
 
 

@@ -14,13 +14,12 @@ from typing import Final
 from wcore.policy import patterns, shell
 from wcore.policy.patterns import PatternError
 from wcore.policy.protected import Places, is_within
-from wcore.policy.started import Started
+from wcore.policy.stopping import RuleError, StopSpec, stop_spec
 from wcore.vocabulary import Category, Verdict
 
 SHELL_TOOL: Final = "Bash"
 FILE_TOOLS: Final = ("Read", "Write", "Edit", "MultiEdit", "Delete", "LS", "Glob", "Grep")
 TARGETS_MAX: Final = 256  # what one group may stand for
-WORDS_MAX: Final = 32  # of a command in a rule
 
 Resolve = Callable[[str], str]  # a folder to its real path
 
@@ -30,12 +29,6 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "@git": ("git", "git_*", "mcp__git__*", "Bash(git)"),
 }
 CATEGORIES: Final = {f"@{category}": category for category in Category}
-
-_GROUP_OF_WORDS: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
-
-
-class RuleError(ValueError):
-    """The text is no rule; the message says why, for people."""
 
 
 class Level(StrEnum):
@@ -68,20 +61,6 @@ class PathSpec:
 
     def fits(self, path: str) -> bool:
         return any(expression.match(path) for expression in self.expressions)
-
-
-@dataclass(frozen=True, slots=True)
-class StopSpec:
-    """Which commands to stop: globs over the leading words, one alternative must fit."""
-
-    alternatives: tuple[tuple[str, ...], ...]
-
-    @property
-    def programs(self) -> tuple[str, ...]:
-        return tuple(words[0] for words in self.alternatives)
-
-    def fits(self, started: Started) -> bool:
-        return any(_begins(started, words) for words in self.alternatives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +175,7 @@ def _target(name: str, spec: str | None, do: Verdict, scene: Scene) -> Target:
         if isinstance(grant, shell.GrantRefused):
             raise RuleError(f"{name}({spec}) cannot be allowed: {grant.reason}")
         return Target(tools, grant=grant)
-    return Target(tools, stop=StopSpec(_stop_words(spec)))
+    return Target(tools, stop=stop_spec(spec))
 
 
 def _tool_part(name: str) -> ToolPart:
@@ -206,6 +185,8 @@ def _tool_part(name: str) -> ToolPart:
         patterns.name_glob(name)
     except PatternError as error:
         raise RuleError(f"{name!r} is no tool pattern: {error}") from error
+    if not name.isascii():
+        raise RuleError(f"{name!r} has letters outside ASCII, which no tool's name has")
     return ToolPart(name)
 
 
@@ -239,6 +220,8 @@ def _path_spec(spec: str, do: Verdict, scene: Scene) -> PathSpec:
 def _absolute(spec: str, places: Places) -> str:
     if spec == "~" or spec.startswith("~/"):
         return _literal(places.home) + spec[1:]
+    if spec.startswith("~"):
+        raise RuleError(f"{spec!r}: `~` stands for the own home only; write the folder out")
     if spec.startswith("/"):
         return spec
     if spec in (".", "./"):
@@ -248,40 +231,3 @@ def _absolute(spec: str, places: Places) -> str:
 
 def _literal(path: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", path.rstrip("/"))
-
-
-def _stop_words(spec: str) -> tuple[tuple[str, ...], ...]:
-    """Return the leading words to stop, one tuple for each choice of a `{a,b}` group."""
-    bare = spec.strip()
-    bare = bare[:-2] if bare.endswith(":*") else bare
-    group = _GROUP_OF_WORDS.fullmatch(bare)
-    choices = group[2].split(",") if group else [""]
-    found: list[tuple[str, ...]] = []
-    for choice in choices:
-        words = (group[1] + choice + group[3] if group else bare).split()
-        if words and words[-1] == "*":
-            words.pop()  # `git push *`: whatever follows, also nothing
-        if not words:
-            raise RuleError(f"({spec}) names no command; leave the brackets out to mean every one")
-        if len(words) > WORDS_MAX:
-            raise RuleError(f"({spec}) has more than {WORDS_MAX} words")
-        found.append(tuple(words))
-    for word in (word for words in found for word in words):
-        try:
-            patterns.name_glob(word)
-        except PatternError as error:
-            raise RuleError(f"{word!r} in ({spec}): {error}") from error
-    return tuple(found)
-
-
-def _begins(started: Started, words: tuple[str, ...]) -> bool:
-    if len(started.words) < len(words):
-        return False
-    head = started.words[0] if "/" in words[0] else started.program
-    if head[:1] != words[0][:1] and words[0][:1] not in ("*", "?", "["):
-        return False  # most rules are about other programs
-    given = (head, *started.words[1:])
-    return all(
-        word == wanted or patterns.name_glob(wanted).match(word) is not None
-        for word, wanted in zip(given, words, strict=False)
-    )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wcore.policy import shell
+from wcore.policy import patterns, shell
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
 STARTED_MAX: Final = 4096  # readings of one text
@@ -23,13 +23,14 @@ RUNNERS: Final = frozenset(
     " unshare nsenter flock script parallel busybox strace gdb time command exec builtin find"
     " setpriv systemd-run toybox ltrace proot bwrap caffeinate chrt taskset entr".split()
 )
-SHELLS: Final = frozenset("bash sh zsh dash ash ksh mksh fish csh tcsh rbash eval".split())
+_TAKE_TEXT: Final = frozenset("watch su runuser script flock parallel".split())
+SHELLS: Final = frozenset("bash sh zsh dash ash ksh mksh fish csh tcsh rbash eval trap".split())
 
 _SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
-_GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
+GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Reading:
 
 
 def program(word: str) -> str:
-    """Return the name of a program without its folder."""
-    return word.rsplit("/", 1)[-1]
+    """Return the name of a program without its folder; some file systems ignore its case."""
+    return word.rsplit("/", 1)[-1].casefold()
 
 
 def read(analysis: shell.Analysis) -> Reading:
@@ -73,9 +74,10 @@ def read(analysis: shell.Analysis) -> Reading:
     return Reading(started, shell.Reason.DYNAMIC_HEAD if doubt else None, doubt)
 
 
-def mentions(text: str, name: str) -> bool:
-    """Whether a text that nobody understands has `name` among its words, as a program."""
-    return any(program(word) == name for word in shell.rough_words(text))
+def mentions(text: str, pattern: str) -> bool:
+    """Whether a text that nobody understands has such a program's name among its words."""
+    glob = patterns.name_glob(program(pattern))
+    return any(glob.match(program(word)) for word in shell.rough_words(text))
 
 
 def _first(found: Iterator[Started]) -> tuple[Started, ...]:
@@ -96,7 +98,7 @@ def _computed_program(command: shell.SimpleCommand) -> Span | None:
 def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
     """Yield the command of `values`, and those that it hands on."""
     at = 0
-    while at < len(values) and (_ASSIGNMENT.match(values[at]) or values[at] in _GRAMMAR):
+    while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
         at += 1
     words = tuple(values[at : at + WORDS_MAX])
     if not words or not words[0]:
@@ -106,6 +108,9 @@ def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[
     if name in RUNNERS:
         for start in range(1, len(words)):
             yield Started(words[start:], span)
+    if name in _TAKE_TEXT and depth < DEPTH_MAX:
+        for word in words[1:]:
+            yield from _rough(word, span, depth + 1)
     inner = next((i for i, word in enumerate(words) if program(word) in SHELLS), None)
     if inner is not None and depth < DEPTH_MAX and (inner == 0 or name in RUNNERS):
         for word in words[inner + 1 :]:

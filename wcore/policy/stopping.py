@@ -1,0 +1,86 @@
+"""Which commands a rule asks about or denies: globs over the words that they begin with.
+
+It errs on the side of no: words are compared without quotes, programs without folder and case.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.policy import patterns
+from wcore.policy.patterns import PatternError
+from wcore.policy.started import ASSIGNMENT, GRAMMAR, Started
+
+WORDS_MAX: Final = 32  # of a command in a rule
+_NEVER_COMPARED: Final = frozenset("'\"\\{}")  # what is left of `{a,b}` stands in no word
+_GROUP_OF_WORDS: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
+
+
+class RuleError(ValueError):
+    """The text is no rule; the message says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopSpec:
+    """Which commands to stop: globs over the leading words, one alternative must fit."""
+
+    alternatives: tuple[tuple[str, ...], ...]
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        return tuple(words[0] for words in self.alternatives)
+
+    def fits(self, started: Started) -> bool:
+        return any(_begins(started, words) for words in self.alternatives)
+
+
+def stop_spec(spec: str) -> StopSpec:
+    """Return the commands to stop, with every choice of a `{a,b}` group.
+
+    Raises:
+        RuleError: it names no command, or none that could ever fit.
+    """
+    bare = spec.strip()
+    bare = bare[:-2] if bare.endswith(":*") else bare
+    group = _GROUP_OF_WORDS.fullmatch(bare)
+    choices = group[2].split(",") if group else [""]
+    found: list[tuple[str, ...]] = []
+    for choice in choices:
+        words = (group[1] + choice + group[3] if group else bare).split()
+        if words and words[-1] == "*":
+            words.pop()  # `git push *`: whatever follows, also nothing
+        if not words:
+            raise RuleError(f"({spec}) names no command; leave the brackets out to mean every one")
+        if len(words) > WORDS_MAX:
+            raise RuleError(f"({spec}) has more than {WORDS_MAX} words")
+        found.append(tuple(words))
+    for words in found:
+        _check(words, spec)
+    return StopSpec(tuple(found))
+
+
+def _check(words: tuple[str, ...], spec: str) -> None:
+    """Refuse words that no command is compared with: the rule would never stop anything."""
+    if words[0] in GRAMMAR or ASSIGNMENT.match(words[0]):
+        raise RuleError(f"({spec}): {words[0]!r} is no command; begin with the program")
+    for word in words:
+        if _NEVER_COMPARED & set(word):
+            raise RuleError(f"({spec}): words are compared without quotes, so {word!r} never fits")
+        try:
+            patterns.name_glob(word)
+        except PatternError as error:
+            raise RuleError(f"{word!r} in ({spec}): {error}") from error
+
+
+def _begins(started: Started, words: tuple[str, ...]) -> bool:
+    if len(started.words) < len(words):
+        return False
+    head = started.words[0].casefold() if "/" in words[0] else started.program
+    program = words[0].casefold()
+    if head[:1] != program[:1] and program[:1] not in ("*", "?", "["):
+        return False  # most rules are about other programs
+    given = (head, *started.words[1:])
+    return all(
+        word == wanted or patterns.name_glob(wanted).match(word) is not None
+        for word, wanted in zip(given, (program, *words[1:]), strict=False)
+    )
