@@ -5,27 +5,30 @@ said in two ways. The turn asks the session what may happen; it never decides it
 """
 
 import posixpath
-import secrets as random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from wcore.approval import manager
+from anyio.lowlevel import checkpoint
+
 from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
-from wcore.approval.redaction import Secrets
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
+from wcore.history import History
 from wcore.keeping import Keeper
+from wcore.keeping.restoring import OpenTurn, Restored
 from wcore.models import Model, Tuning
 from wcore.policies.ruling import Ruling
 from wcore.policy import shell
-from wcore.policy.decide import decide
+from wcore.policy.decide import Standing
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, weigh
-from wcore.policy.protected import Places
+from wcore.policy.meeting import decide_below
+from wcore.policy.suggesting import suggest
 from wcore.protocol import codec, events
+from wcore.protocol.nesting import nested
+from wcore.settings import Settings
 from wcore.tools import Tool
 from wcore.vocabulary import (
     ID_CHARS_MAX,
@@ -40,7 +43,6 @@ from wcore.vocabulary import (
     Usage,
 )
 
-ROUNDS_MAX: Final = 500  # model replies a turn; a runaway loop ends, a long refactoring does not
 LINE_RESERVE_BYTES: Final = 4096  # a request must also fit into `list_pending`'s answer
 
 
@@ -59,39 +61,14 @@ class Voice(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """How this engine was told to run. Times are in seconds."""
-
-    session_id: str
-    places: Places
-    mode: Mode = Mode.DEFAULT
-    max_mode: Mode = Mode.FORCE
-    prompts: bool = True
-    hitl_suspend: bool = True
-    approval_ttl_s: float = manager.DEFAULT_APPROVAL_TTL
-    reap_interval_s: float = manager.DEFAULT_REAP_INTERVAL
-    max_rounds: int = ROUNDS_MAX
-    max_tokens: int | None = None
-    max_writes: int | None = None
-    system_prompt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
     """A parked call as the host was shown it."""
 
     request: events.ToolRequest
     prepared: Prepared
     facts: Facts
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """One entry of the history; `seq` grows by one."""
-
-    seq: int
-    msg_id: str
-    message: Message
+    owner: "Session"  # of the agent that made the call
+    tool: Tool
 
 
 class Session:
@@ -107,23 +84,33 @@ class Session:
         keeper: Keeper,
     ) -> None:
         self.settings = settings
-        self.tools = tools
+        self.tools = dict(tools)  # agents share it: MCP servers change it in place
+        self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
         self.tuning = Tuning()
         self.ledger = Ledger()
         self.grants = GrantBook()
         self.approvals = ApprovalManager(self.ledger, self.grants, ttl_s=settings.approval_ttl_s)
         self.approvals.set_mode(settings.mode)
-        self.secrets = Secrets()
+        self.journal = keeper.journal
+        self.secrets = keeper.journal.secrets
         self.locks = PathLocks()
         self.cards: dict[str, Card] = {}
-        self.history: list[Remembered] = []
+        self.history = History()
         self.usage = Usage()
-        self.host_gone = False
+        self.interrupted: OpenTurn | None = None  # a turn that an earlier engine did not end
+        self._host_gone = False
+        self.parent: Session | None = None
+        self.agent: tuple[str, ...] = ()  # the names from the main agent down to this one
+        self.agent_digest: str | None = None
+        self.allowed: frozenset[str] | None = None  # of the tools that there are; all
+        self.spawned_by = ""  # the call that this agent works for
+        self.last_problem = ""
         self._voice = voice
         self.reader = reader
         self.keeper = keeper
         self.ruling = Ruling()
+        self.before_turn: Callable[[], Awaitable[None]] = checkpoint
         self.notices: tuple[str, ...] = ()  # for the host, right after `ready`
         self.ceiling_dropped = False  # the mode fell with it; the host is told after the turn
 
@@ -136,11 +123,19 @@ class Session:
             EventTooLargeError: the line would pass the cap; nothing was sent.
             HostGoneError: the host has closed our stdout.
         """
-        await self._voice.send(codec.encode(event))
+        await self._voice.send(self._line(event))
 
     def put(self, event: events.Event) -> None:
         """Queue one event of a group that must not be torn apart."""
-        self._voice.put(codec.encode(event))
+        self._voice.put(self._line(event))
+
+    def _line(self, event: events.Event) -> bytes:
+        if self.agent:
+            event = nested(event, self.agent, self.spawned_by)
+        line = codec.encode(event)
+        kind, call_id = getattr(event, "type", ""), getattr(event, "call_id", "")
+        self.journal.said(kind, call_id or "", line)
+        return line
 
     async def info(self, message: str, msg_id: str = "") -> None:
         await self.emit(events.Info(msg_id=msg_id, message=self.secrets.strip(message)))
@@ -150,7 +145,7 @@ class Session:
         await self.complain(error.code, str(error), retryable=error.retryable)
 
     async def complain(self, code: Code, message: str, *, retryable: bool = False) -> None:
-        text = self.secrets.strip(message)
+        self.last_problem = text = self.secrets.strip(message)
         problem = events.Problem(code=code, message=text, retryable=retryable)
         await self.emit(events.Error(error=problem))
 
@@ -169,32 +164,29 @@ class Session:
     @property
     def offered(self) -> dict[str, Tool]:
         """The tools that the model may be shown, in order."""
-        return {name: tool for name, tool in self.tools.items() if self.ruling.offers(name)}
+        names = self.permitted if self.parent is None else self.permitted & set(self.parent.offered)
+        return {n: tool for n, tool in self.tools.items() if n in names and self.ruling.offers(n)}
+
+    @property
+    def permitted(self) -> frozenset[str]:
+        """The tools that may be offered at all, before rules and tiers."""
+        known = frozenset(self.tools)
+        named = known if self.allowed is None else known & self.allowed
+        return named | self.inner_tools
+
+    @property
+    def host_gone(self) -> bool:
+        """Whether the host has closed our stdin: from then on nobody can be asked."""
+        return self._host_gone if self.parent is None else self.parent.host_gone
+
+    @host_gone.setter
+    def host_gone(self, gone: bool) -> None:
+        self._host_gone = gone
 
     @property
     def can_ask(self) -> bool:
         """Whether a card can still be answered."""
         return self.settings.prompts and not self.host_gone
-
-    def capabilities(self) -> events.Capabilities:
-        """Return what `ready` and `config_changed` announce."""
-        return events.Capabilities(
-            thinking=self.model.thinks,
-            effort=bool(self.model.effort_levels),
-            effort_levels=self.model.effort_levels,
-            modes=self.modes,
-            current_mode=self.approvals.mode,
-            mcp=False,
-            hitl_suspend=self.settings.hitl_suspend or None,
-            streaming_tools=True,
-            call_announced=True,
-            call_settled=True,
-            edit_args=True,
-            persist=True,
-            introspection=True,
-            prompts=self.settings.prompts or None,
-            current_model=self.model.name,
-        )
 
     # --- what may happen ----------------------------------------------------------------------
 
@@ -215,9 +207,20 @@ class Session:
     def judge(self, prepared: Prepared, analysis: shell.Analysis | None) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it; `analysis` is from `study`."""
         facts = gather(prepared, analysis, self.settings.places)
-        offered = frozenset(self.tools)
-        standing = self.ruling.standing(self.approvals.mode, self.grants, offered)
-        return facts, decide(facts, standing)
+        return facts, decide_below(facts, self._standing(), self._above())
+
+    def _standing(self) -> Standing:
+        grants = self.grants.of_agent(self.ruling.agent, self.agent_digest)
+        return self.ruling.standing(self.approvals.mode, grants, self.permitted)
+
+    def _above(self) -> list[Standing]:
+        """Return what binds the agents that this one works for."""
+        found: list[Standing] = []
+        above = self.parent
+        while above is not None:
+            found.append(above.ruling.bound(above.approvals.mode, above.permitted))
+            above = above.parent
+        return found
 
     def weigh_scope(
         self, scope: Scope, card: Card, facts: Facts | None = None
@@ -237,42 +240,43 @@ class Session:
         if isinstance(verdict, ScopeRefused):
             return verdict
         return Grant(
-            grant_id=f"g-{random.token_hex(8)}",
+            grant_id=self.journal.mint("g-", 16),
             tool=card.prepared.tool,
             scope=AlwaysPrefix(verdict.text) if verdict else scope,
-            created_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            created_at=f"{self.journal.now():%Y-%m-%dT%H:%M:%SZ}",
             from_call_id=card.request.call_id,
             prefix=verdict,
+            agent=self.ruling.agent,
+            agent_digest=self.agent_digest,
+            pin=card.prepared.pin,
         )
 
     def suggestions(self, facts: Facts) -> list[Scope]:
-        """Return narrow scopes that would cover this very call, each one grantable."""
-        found: list[Scope] = []
+        """Return narrow scopes that would have spared this very question, each one grantable."""
         if self.ruling.refuses_grants(self.grants):
-            return found
-        if facts.analysis is not None:
-            found += [AlwaysPrefix(text) for text in shell.suggest(facts.analysis)]
-        outside = {path.path for path in facts.paths if not path.inside}
-        if len(outside) == 1:
-            found.append(AlwaysPath(posixpath.dirname(outside.pop())))
-        places = self.settings.places
-        kept = (
-            s for s in found if not isinstance(weigh(s, facts, places, self.grants), ScopeRefused)
-        )
-        return list(kept)[: shell.SUGGESTIONS_MAX]
+            return []
+        return suggest(facts, self._standing(), self.settings.places)
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""
         usable = 0 < len(model_id) <= ID_CHARS_MAX and model_id.isascii() and model_id.isprintable()
         call_id = model_id
         while not usable or " " in call_id or self.ledger.is_used(call_id):
-            call_id, usable = f"call-{random.token_hex(6)}", True
+            call_id, usable = self.journal.mint("call-", 12), True
         self.ledger.propose(call_id)
         return call_id
 
     def remember(self, msg_id: str, message: Message) -> None:
         """Append to the history."""
-        self.history.append(Remembered(len(self.history), msg_id, message))
+        self.history.add(msg_id, message)
+
+    def restore(self, restored: Restored) -> None:
+        """Be the conversation that an earlier engine left; mode and session grants are not."""
+        for msg_id, message in restored.history:
+            self.remember(msg_id, message)
+        self.usage = restored.usage
+        self.ledger.retire(restored.call_ids)
+        self.interrupted = restored.interrupted
 
     def _resolved(self, root: str) -> str:
         home = self.settings.places.home

@@ -15,20 +15,27 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from wcore import __version__
 from wcore.approval import reasons
-from wcore.engine import answers, introspection, permissions
+from wcore.engine import answers, introspection, permissions, resuming
+from wcore.engine.capable import capabilities
 from wcore.engine.configuring import Configuring
-from wcore.errors import Code, HostError, HostGoneError
+from wcore.engine.costs import Costs
+from wcore.engine.recording import note_command
+from wcore.engine.servers import Servers
+from wcore.errors import Code, HostError, HostGoneError, WcoreError
 from wcore.protocol import codec, events
 from wcore.protocol import commands as said
 from wcore.protocol.lines import Overlong
 from wcore.session import Session
 from wcore.stdio import LineReader, Wire
+from wcore.store import LeaseLostError
+from wcore.tools import Place
 from wcore.turn import Turn
 from wcore.vocabulary import By, UserMessage
 
 log = logging.getLogger("wcore.engine")
 
 EXIT_OK: Final = 0
+EXIT_LOST: Final = 1  # another engine took the session over
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IDLE_S: Final = 0.5  # the host's first commands come before idle work
@@ -39,18 +46,27 @@ class Engine:
     """Serves one host until it closes stdin or stdout, or a signal comes."""
 
     def __init__(
-        self, session: Session, reader: LineReader, wire: Wire, *, warm: Callable[[], None]
+        self,
+        session: Session,
+        reader: LineReader,
+        wire: Wire,
+        place: Place,
+        *,
+        warm: Callable[[], None],
     ) -> None:
         self._session = session
         self._reader = reader
         self._wire = wire
+        self._place = place
         self._warm = warm
         self._warmed = anyio.Event()
         self._configuring = Configuring(session)
+        self._costs = Costs(session)
         self._turn: Turn | None = None
         self._idle = anyio.Event()
         self._idle.set()
         self._had_message = False
+        self._has_continued = False  # an interrupted turn starts its stream once a process
         self._late_context: list[str] = []
         self._exit_code = EXIT_OK
 
@@ -58,15 +74,21 @@ class Engine:
         """Run to the end; return the exit code. Every child is dead when this returns."""
         try:
             async with anyio.create_task_group() as tasks:
+                self._servers = Servers(self._session, self._place, tasks)
+                self._session.before_turn = self._servers.settle
                 await tasks.start(self._watch_signals, tasks)
                 tasks.start_soon(self._wire.run)
                 tasks.start_soon(
                     self._session.approvals.spawn_reaper, self._session.settings.reap_interval_s
                 )
+                tasks.start_soon(self._session.journal.keep)
+                tasks.start_soon(self._watch_session, tasks)
                 await self._session.emit(self._ready())
                 for notice in self._session.notices:
                     await self._session.info(notice)
                 tasks.start_soon(self._warm_up)
+                tasks.start_soon(self._tidy_up)
+                await self._servers.follow_policies()
                 await self._read_commands(tasks)
                 await self._idle.wait()
                 await self._wire.flush()
@@ -80,6 +102,7 @@ class Engine:
         while (lines := await self._reader.read()) is not None:
             for line in lines:
                 await self._hear(line, tasks)
+        self._session.journal.heard(type="eof")
         self._session.host_gone = True
         self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
 
@@ -93,6 +116,7 @@ class Engine:
                 await self._session.complain(Code.PROTOCOL, command.message)
             else:
                 try:
+                    note_command(self._session, command)
                     await self._obey(command, tasks)
                 except HostError as error:  # too late, twice, or never asked
                     await self._session.info(str(error))
@@ -102,6 +126,7 @@ class Engine:
                     log.exception("command.failed")
                     text = f"{command.type}: internal error, see the log on stderr"
                     await self._session.complain(Code.INTERNAL, text)
+            await self._session.journal.relieve()
 
     async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
         session = self._session
@@ -109,7 +134,7 @@ class Engine:
             case said.Ping():
                 await session.emit(events.Pong())
             case said.Message():
-                await self._start_turn(command, tasks)
+                await self._hear_message(command, tasks)
             case said.Stop():
                 self._stop()
             case said.ToolApprove():
@@ -127,7 +152,10 @@ class Engine:
             case said.SetConfig():
                 await self._configuring.set_config(command, during_turn=self._turn is not None)
             case said.AddMcpServer():
-                await self._refuse_mcp(command)
+                await self._servers.add(command, too_late=self._had_message)
+            case said.RemoveMcpServer():
+                busy = self._turn is not None
+                await session.emit(await self._servers.remove(command, during_turn=busy))
             case (
                 said.ListPermissions()
                 | said.SetAgentTools()
@@ -136,20 +164,50 @@ class Engine:
             ):
                 busy = self._turn is not None
                 await session.emit(await permissions.answer(session, command, during_turn=busy))
+            case said.ResumeTurn():
+                await self._resume_turn(command, tasks)
             case said.Introspection():
                 await session.emit(await introspection.answer(session, command))
             case _:
                 assert_never(command)
 
-    async def _start_turn(self, command: said.Message, tasks: TaskGroup) -> None:
+    async def _hear_message(self, command: said.Message, tasks: TaskGroup) -> None:
         if self._turn is not None:
             text = "a turn is running: wait for its stream_end, or send stop first"
             await self._session.complain(Code.BUSY, text, retryable=True)
             return
-        self._had_message = True
-        self._turn = Turn(self._session, command.msg_id)
-        self._idle = anyio.Event()
         message = UserMessage(command.content, tuple(command.files or ()))
+        self._start_turn(command.msg_id, message, tasks)
+
+    async def _resume_turn(self, command: said.ResumeTurn, tasks: TaskGroup) -> None:
+        session, left, asked = self._session, self._session.interrupted, command.request_id
+        if self._turn is not None:
+            result = resuming.refused(
+                asked, Code.BUSY, "a turn is running: wait for its stream_end"
+            )
+        elif left is None:
+            result = resuming.refused(asked, Code.REFUSED, "no turn was interrupted")
+        elif command.action == "cancel":
+            try:
+                result = resuming.done(asked, await resuming.give_up(session, left))
+            except WcoreError as error:
+                result = resuming.failed(asked, error)
+        elif self._has_continued:
+            text = "the turn could not be continued: send a message, or cancel it"
+            result = resuming.refused(asked, Code.REFUSED, text)
+        else:
+            self._has_continued = True
+            await session.emit(resuming.done(asked, None))
+            self._start_turn(left.msg_id, None, tasks)
+            return
+        await session.emit(result)
+
+    def _start_turn(self, msg_id: str, message: UserMessage | None, tasks: TaskGroup) -> None:
+        """Start a turn; one that an earlier engine left open goes on in it."""
+        left, self._session.interrupted = self._session.interrupted, None
+        self._had_message = True
+        self._turn = Turn(self._session, msg_id, left)
+        self._idle = anyio.Event()
         tasks.start_soon(self._run_turn, self._turn, message)
 
     async def _warm_up(self) -> None:
@@ -159,10 +217,20 @@ class Engine:
         await anyio.sleep(IDLE_S)
         await self._session.reader.warm()
 
-    async def _run_turn(self, turn: Turn, message: UserMessage) -> None:
+    async def _tidy_up(self) -> None:
+        """Forget old sessions, when the first turn is over and nothing else is to be done."""
+        await self._session.journal.opened.wait()
+        await self._idle.wait()
+        await anyio.sleep(IDLE_S)
+        if self._session.settings.keep_sessions_days:
+            await self._session.keeper.purge_older(self._session.settings.keep_sessions_days)
+
+    async def _run_turn(self, turn: Turn, message: UserMessage | None) -> None:
         await self._warmed.wait()
         end = await turn.run(message)
+        self._session.interrupted = turn.left
         self._turn = None  # before the end is told: the host may answer it at once
+        self._costs.tell(turn)
         self._session.put(end)
         for text in self._late_context:
             self._session.remember("", UserMessage(text, context=True))
@@ -180,18 +248,12 @@ class Engine:
         else:
             self._late_context.append(text)
 
-    async def _refuse_mcp(self, command: said.AddMcpServer) -> None:
-        reason = "this version has no MCP client yet"
-        if self._had_message:
-            reason = "servers are added before the first message only"
-        await self._session.complain(Code.NOT_SUPPORTED, f"MCP server {command.name}: {reason}")
-        await self._session.emit(events.McpFailed(name=command.name, reason=reason))
-
     def _ready(self) -> events.Ready:
         return events.Ready(
             version=__version__,
             session_id=self._session.settings.session_id,
-            capabilities=self._session.capabilities(),
+            capabilities=capabilities(self._session),
+            interrupted_turn=resuming.interrupted(self._session),
         )
 
     async def _watch_signals(
@@ -200,11 +262,22 @@ class Engine:
         with anyio.open_signal_receiver(*SIGNALS) as received:
             task_status.started()
             async for number in received:
-                self._exit_code = EXIT_SIGNAL + number
-                with anyio.move_on_after(SHUTDOWN_S):
-                    if self._turn is not None:
-                        self._turn.end(By.SIGNAL)
-                    await self._idle.wait()
-                    await self._wire.flush()
-                tasks.cancel_scope.cancel()
+                self._session.journal.heard(type="signal", number=number)
+                await self._leave(EXIT_SIGNAL + number, tasks)
                 return
+
+    async def _watch_session(self, tasks: TaskGroup) -> None:
+        """End when another engine has taken the session: what we did would not be written down."""
+        await self._session.journal.lost.wait()
+        await self._session.report(LeaseLostError(self._session.settings.session_id))
+        await self._leave(EXIT_LOST, tasks)
+
+    async def _leave(self, exit_code: int, tasks: TaskGroup) -> None:
+        """End the turn, say goodbye, and end, whether or not the host listens."""
+        self._exit_code = exit_code
+        with anyio.move_on_after(SHUTDOWN_S):
+            if self._turn is not None:
+                self._turn.end(By.SIGNAL)
+            await self._idle.wait()
+            await self._wire.flush()
+        tasks.cancel_scope.cancel()

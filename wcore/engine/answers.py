@@ -93,10 +93,10 @@ async def _settle(
     edited: Prepared | None = None,
 ) -> None:
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
-    grant = session.weigh_scope(scopes.from_wire(command.scope), card, facts)
+    grant = card.owner.weigh_scope(scopes.from_wire(command.scope), card, facts)
     kept = grant if isinstance(grant, Grant) else None
     wanted = command.persist or Persist.SESSION
-    short = _why_not_longer(kept, card) if kept and wanted is not Persist.SESSION else None
+    short = _why_not_longer(kept, card, wanted) if kept else None
     if kept and short is None:
         kept = replace(kept, persist=wanted)
     session.approvals.approve(command.call_id, kept, command.answer, edited)
@@ -108,8 +108,12 @@ async def _settle(
         await session.info(f"{command.call_id}: the yes is kept for this session only: {short}")
 
 
-def _why_not_longer(grant: Grant, card: Card) -> str | None:
+def _why_not_longer(grant: Grant, card: Card, wanted: Persist) -> str | None:
     """Return why a yes may not outlive the session."""
+    if wanted is Persist.SESSION:
+        return None
+    if wanted is Persist.USER and card.owner.agent:
+        return "a sub-agent is one of this project's"
     if isinstance(grant.scope, Always) and card.prepared.category is Category.EXEC:
         return f"every {grant.tool} command is more than a stored yes should cover"
     if card.request.why.row is Row.PROTECTED:
@@ -122,10 +126,10 @@ async def _approve_edited(
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
     try:
-        edited = await session.tools[card.prepared.tool].prepare(args)
+        edited = await card.tool.prepare(args)
         analysis = await session.study(edited)
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
-            facts, decision = session.judge(edited, analysis)
+            facts, decision = card.owner.judge(edited, analysis)
             await _judge_edited(session, command, card, edited, facts, decision)
     except ToolError as error:
         await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")

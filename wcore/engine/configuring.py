@@ -5,6 +5,7 @@ Hosts redraw themselves on `config_changed`, so during a turn it waits for the t
 
 from dataclasses import replace
 
+from wcore.engine.capable import capabilities
 from wcore.errors import Code, ConfigError
 from wcore.models import Model, Tuning
 from wcore.models.choose import rename
@@ -81,7 +82,7 @@ class Configuring:
         await self._session.emit(self._changed())
 
     def _changed(self) -> events.ConfigChanged:
-        return events.ConfigChanged(capabilities=self._session.capabilities())
+        return events.ConfigChanged(capabilities=capabilities(self._session))
 
 
 def _tuned(command: SetConfig, model: Model, old: Tuning) -> tuple[Tuning, list[str], list[str]]:

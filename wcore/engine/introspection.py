@@ -6,11 +6,12 @@ Long answers page: `more` says that the same command with `after` or `before` ha
 from typing import Final
 
 from wcore.errors import Code, WcoreError
-from wcore.policy.grants import Grant
+from wcore.history import Remembered
+from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said
 from wcore.protocol.lines import LINE_BYTES_MAX
-from wcore.session import Remembered, Session
+from wcore.session import Session
 from wcore.vocabulary import Always, AlwaysPath, AssistantMessage, Persist, ToolMessage, UserMessage
 
 HISTORY_LIMIT: Final = 100  # messages a page unless the host asks for another number
@@ -67,10 +68,10 @@ def _list_pending(session: Session, command: said.ListPending) -> events.Command
 
 def _get_history(session: Session, command: said.GetHistory) -> events.CommandResult:
     """Return the newest messages before `before`, oldest first."""
-    end = len(session.history) if command.before is None else command.before
+    end = len(session.history.entries) if command.before is None else command.before
     page: list[events.HistoryMessage] = []
     size = 0
-    for entry in reversed(session.history[:end]):
+    for entry in reversed(session.history.entries[:end]):
         message = _message(entry)
         size += len(codec.encode(_ok(command, messages=(message,))))
         full = len(page) >= (command.limit or HISTORY_LIMIT) or size > PAGE_BYTES_MAX
@@ -123,6 +124,7 @@ def _grant(grant: Grant) -> events.GrantInfo:
         created_at=grant.created_at,
         from_call_id=grant.from_call_id,
         uses=grant.uses,
+        agent=None if grant.agent == MAIN_AGENT else grant.agent,
     )
 
 

@@ -94,7 +94,7 @@ async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str,
     }
     await session.ruling.tiers.assign(command.agent, tools)
     for call_id, card in list(session.cards.items()):
-        if not session.ruling.offers(card.prepared.tool):  # blocked while it waited
+        if card.prepared.tool not in card.owner.offered:  # blocked while it waited
             reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
             session.approvals.resolve_host(call_id, Denied(reason, By.POLICY))
     return {"agents": _agents(session, command.agent)}

@@ -1,46 +1,32 @@
-"""What the session keeps beyond itself: lasting grants, and one audit row for each decision.
+"""What the session keeps beyond itself: its journal, lasting grants, one audit row a decision.
 
 Opened by the first turn, never by `ready`. Grants are read again whenever any engine changed
 them, so a revoke counts from the next decision on. The audit is best effort; grants are not:
 what cannot be kept is said, and what cannot be read grants nothing.
 """
 
-from typing import Final
+import copy
+import logging
+from collections.abc import Mapping
 
+from wcore.keeping import records
+from wcore.keeping.decisions import Decisions
+from wcore.keeping.journaling import Journal
 from wcore.keeping.tiers import KeptTiers
 from wcore.policy import shell
-from wcore.policy.decide import OVERRIDE
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.store import (
-    AuditDecision,
-    AuditSource,
     GrantKey,
     LastingGrant,
+    Record,
     Store,
     StoreError,
     ToolApprovalDecisionEvent,
     identity,
 )
-from wcore.vocabulary import AlwaysPrefix, By, Decision, Once, Row, Verdict
+from wcore.vocabulary import AlwaysPrefix, Json, Once, Persist
 
-SOURCE_OF_ROW: Final = {
-    Row.BLOCKED: AuditSource.TIER,
-    Row.DENY: AuditSource.RULE,
-    Row.SAFETY: AuditSource.SAFETY,
-    Row.UNREADABLE: AuditSource.RULE,
-    Row.GRANT: AuditSource.GRANT,
-    Row.TIER: AuditSource.TIER,
-    Row.RULE: AuditSource.RULE,
-    Row.MODE: AuditSource.MODE,
-}
-SOURCE_OF_SETTLER: Final = {
-    By.USER: AuditSource.USER,
-    By.TIMEOUT: AuditSource.TIMEOUT,
-    By.HOST_GONE: AuditSource.HOST_GONE,
-    By.STOP: AuditSource.STOP,
-    By.SIGNAL: AuditSource.SIGNAL,
-    By.POLICY: AuditSource.RULE,
-}
+log = logging.getLogger("wcore.keeping")
 
 
 class Keeper:
@@ -48,26 +34,51 @@ class Keeper:
 
     def __init__(self, store: Store, workspace: str, session_id: str, user: str | None) -> None:
         self._store = store
+        self._workspace = workspace
         self._user_id = identity.user_id(user)
-        self._agent_id = identity.agent_id(workspace)
-        self._chat_id = identity.chat_id(session_id)
         self._key = GrantKey(self._user_id, workspace)
         self.tiers = KeptTiers(store, workspace, self._user_id)
+        self.journal = Journal(store, self._user_id, workspace, session_id)
+        self.decisions = self._decisions_of(MAIN_AGENT)
         self._seen_version: int | None = None
         self._seen_tiers: int | None = None
         self._told: str | None = None
 
+    def below(self, agent: str, call_id: str) -> "Keeper":
+        """Return the keeper of a sub-agent, which works for the call `call_id`."""
+        keeper = copy.copy(self)
+        keeper.journal = self.journal.below(agent, call_id)
+        keeper.decisions = self._decisions_of(agent)
+        return keeper
+
+    def _decisions_of(self, agent: str) -> Decisions:
+        return Decisions(
+            self._user_id,
+            identity.agent_id(self._workspace, agent),
+            identity.chat_id(self.journal.session_id),
+            lambda tool: tool in self.tiers.now(agent, "").user_overrides,
+        )
+
     async def open(self) -> None:
-        """Open the store.
+        """Open the store and be in a session; the first turn enters it.
 
         Raises:
             StoreError: it cannot be used; says which file and what to do.
+            LeaseLostError: another engine has the session.
         """
-        await self._store.open()
+        await self.journal.write()
 
     async def close(self) -> None:
-        """Write what is queued, for a second at most, and close."""
+        """Give the session free, write what is queued, for a second at most, and close."""
+        await self.journal.release()
         await self._store.aclose()
+
+    async def purge_older(self, days: float) -> None:
+        """Delete this user's sessions that were not used for `days`; failing is no harm."""
+        try:
+            await self._store.purge_older(self._user_id, days)
+        except StoreError:
+            log.warning("sessions.not_purged", exc_info=True)
 
     async def refresh(self, book: GrantBook) -> str | None:
         """Bring the lasting grants of `book`, and the tiers, up to date.
@@ -102,6 +113,9 @@ class Keeper:
             from_call_id=grant.from_call_id,
             created_at=grant.created_at,
             agent=grant.agent,
+            agent_digest=grant.agent_digest,
+            launch_digest=grant.pin[0] if grant.pin else None,
+            schema_digest=grant.pin[1] if grant.pin else None,
         )
         try:
             await self._store.add_grant(self._key, lasting)
@@ -117,67 +131,37 @@ class Keeper:
         """
         return await self._store.revoke_grant(self._key, grant_id)
 
-    def decided(self, call_id: str, tool: str, decision: Decision) -> None:
-        """Note a decision that needed nobody."""
-        allowed = decision.verdict is Verdict.ALLOW
-        source = SOURCE_OF_ROW.get(decision.why.row, AuditSource.DEFAULT)
-        if decision.why.rule == OVERRIDE:
-            source = AuditSource.OVERRIDE
-        self._record(
-            call_id,
-            tool,
-            AuditDecision.APPROVED if allowed else AuditDecision.DENIED,
-            source,
-            rule_id=decision.why.rule,
-        )
-
-    def denied_unasked(self, call_id: str, tool: str, *, host_gone: bool) -> None:
-        """Note a question that nobody could be asked."""
-        source = AuditSource.HOST_GONE if host_gone else AuditSource.NO_PROMPTS
-        self._record(call_id, tool, AuditDecision.DENIED, source)
-
-    def approved(self, call_id: str, tool: str, *, always: bool) -> None:
-        """Note a person's yes; `always` when it lasts."""
-        self._record(call_id, tool, AuditDecision.APPROVED, AuditSource.USER, with_override=always)
-
-    def denied(self, call_id: str, tool: str, by: By, reason: str | None) -> None:
-        """Note a question that ended in no; `reason` is what a person said, if anything."""
-        if by is By.USER and reason:
-            self._record(
-                call_id, tool, AuditDecision.DENIED_WITH_REASON, AuditSource.USER, reason=reason
-            )
-        else:
-            self._record(call_id, tool, AuditDecision.DENIED, SOURCE_OF_SETTLER[by])
-
-    def _record(  # noqa: PLR0913 - the columns of one row
-        self,
-        call_id: str,
-        tool: str,
-        decision: AuditDecision,
-        source: AuditSource,
-        *,
-        with_override: bool = False,
-        reason: str | None = None,
-        rule_id: str | None = None,
+    async def publish(
+        self, event: ToolApprovalDecisionEvent, facts: Mapping[str, Json], *more: Record
     ) -> None:
-        self._store.record_decision(
-            ToolApprovalDecisionEvent(
-                tool_call_id=call_id,
-                user_id=self._user_id,
-                agent_id=self._agent_id,
-                chat_id=self._chat_id,
-                tool_name=tool,
-                decision=decision,
-                source=source,
-                with_override=with_override or tool in self._overrides,
-                reason=reason,
-                rule_id=rule_id,
-            )
-        )
+        """Make a decision known: to the journal, with `more` records, and then to the audit.
 
-    @property
-    def _overrides(self) -> frozenset[str]:
-        return self.tiers.now(MAIN_AGENT, "").user_overrides
+        This is the one place that all who want to know of decisions hang on.
+
+        Raises:
+            StoreError: it could not be written down: the decision must not be acted upon.
+            LeaseLostError: another engine has the session.
+        """
+        await self.journal.write(records.decided(event, facts), *more)
+        self._store.record_decision(event)
+
+    async def publish_end(
+        self, event: ToolApprovalDecisionEvent | None, ended: Record
+    ) -> Exception | None:
+        """Make the end of a call known, with the decision that ended it.
+
+        What cannot be written is written with the next record; the reason is returned.
+        """
+        decided = [records.decided(event, {})] if event else []
+        problem = await self.journal.write_down(*decided, ended)
+        if event:
+            self._store.record_decision(event)
+        return problem
+
+    def count_use(self, grant: Grant) -> None:
+        """Count that a lasting grant let a call run; nobody waits for it."""
+        if grant.persist is not Persist.SESSION:
+            self._store.record_use(grant.grant_id)
 
     def _once(self, problem: str | None) -> str | None:
         new = problem if problem != self._told else None
@@ -192,6 +176,7 @@ def _parsed(lasting: LastingGrant) -> Grant | None:
         prefix = shell.parse_grant(lasting.scope.prefix)
         if isinstance(prefix, shell.GrantRefused):
             return None
+    launch, schema = lasting.launch_digest, lasting.schema_digest
     return Grant(
         grant_id=lasting.grant_id,
         tool=lasting.tool,
@@ -202,4 +187,6 @@ def _parsed(lasting: LastingGrant) -> Grant | None:
         persist=lasting.persist,
         agent=lasting.agent,
         uses=lasting.uses,
+        agent_digest=lasting.agent_digest,
+        pin=(launch, schema) if launch and schema else None,
     )

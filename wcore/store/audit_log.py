@@ -1,4 +1,4 @@
-"""Best effort: decisions go to the audit by a thread of their own and never hold a call up.
+"""Best effort: decisions, and uses of grants, are written by a thread that holds no call up.
 
 It has its own connection, so that an audit which is slow, full or locked delays neither the
 journal nor the decision. What cannot be written is logged and gone.
@@ -7,11 +7,12 @@ journal nor the decision. What cannot be written is logged and gone.
 import logging
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from wcore.store import audit
+from wcore.store import audit, grants
 from wcore.store.audit import Entry
 from wcore.store.database import Database
 from wcore.store.values import ToolApprovalDecisionEvent
@@ -27,25 +28,35 @@ class AuditLog:
 
     def __init__(self, connect: Callable[[], Database]) -> None:
         self._connect = connect
-        self._queue: queue.Queue[Entry | None] = queue.Queue(QUEUE_MAX)
+        self._queue: queue.Queue[Entry | str | None] = queue.Queue(QUEUE_MAX)
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
     def record_decision(self, event: ToolApprovalDecisionEvent) -> None:
         """Note one decision. Returns at once and never raises."""
         try:
-            if self._closing.is_set():
-                log.error("audit.closed")
-                return
-            self._queue.put_nowait(Entry.of(event))
-            if self._thread is None:
-                # A daemon: a stuck database must not keep the engine from ending.
-                self._thread = threading.Thread(
-                    target=self._write_until_closed, name="wcore-audit", daemon=True
-                )
-                self._thread.start()
+            self._enqueue(Entry.of(event))
         except Exception:
             log.exception("audit.dropped")
+
+    def record_use(self, grant_id: str) -> None:
+        """Note one use of a lasting grant. Returns at once and never raises."""
+        try:
+            self._enqueue(grant_id)
+        except Exception:
+            log.exception("use.dropped")
+
+    def _enqueue(self, item: Entry | str) -> None:
+        if self._closing.is_set():
+            log.error("audit.closed")
+            return
+        self._queue.put_nowait(item)
+        if self._thread is None:
+            # A daemon: a stuck database must not keep the engine from ending.
+            self._thread = threading.Thread(
+                target=self._write_until_closed, name="wcore-audit", daemon=True
+            )
+            self._thread.start()
 
     def close(self, timeout_s: float) -> bool:
         """Write what is queued, waiting at most `timeout_s`; false: rows are left over."""
@@ -65,17 +76,17 @@ class AuditLog:
         while batch := self._next_batch():
             try:
                 database = database or self._connect()
-                audit.append(database, batch)
+                _write(database, batch)
             except Exception:
                 log.exception("audit.write_failed", extra={"rows": len(batch)})
         if database is not None:
             database.close()
 
-    def _next_batch(self) -> list[Entry]:
+    def _next_batch(self) -> list[Entry | str]:
         """Wait for entries; none are left when the log is being closed and all is written."""
         if self._closing.is_set() and self._queue.empty():
             return []
-        batch: list[Entry] = []
+        batch: list[Entry | str] = []
         entry = self._queue.get()
         while entry is not None:
             batch.append(entry)
@@ -83,3 +94,11 @@ class AuditLog:
                 break
             entry = self._queue.get()  # we are the only reader: it cannot have become empty
         return batch
+
+
+def _write(database: Database, batch: list[Entry | str]) -> None:
+    entries = [item for item in batch if isinstance(item, Entry)]
+    if entries:
+        audit.append(database, entries)
+    for grant_id, uses in Counter(item for item in batch if isinstance(item, str)).items():
+        grants.count_use(database, grant_id, uses)

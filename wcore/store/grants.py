@@ -102,11 +102,12 @@ def revoke(database: Database, key: GrantKey, grant_id: str) -> bool:
     return gone > 0
 
 
-def count_use(database: Database, grant_id: str) -> None:
-    """Note that a grant let a call run. Not worth waiting for the disk."""
+def count_use(database: Database, grant_id: str, uses: int = 1) -> None:
+    """Note that a grant let calls run. Not worth waiting for the disk."""
     with database.writing(durable=False):
         database.change(
-            "UPDATE grants SET uses = uses + 1 WHERE grant_id = :grant_id",
+            "UPDATE grants SET uses = uses + :uses WHERE grant_id = :grant_id",
+            uses=uses,
             grant_id=storable(grant_id, NAME_CHARS_MAX),
         )
 

@@ -14,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
-from wcore.store.database import Database, open_database
+from wcore.store.database import Database, open_database, opened
 from wcore.store.errors import StoreError
 from wcore.store.leases import RENEW_S
 from wcore.store.location import Location
@@ -126,8 +126,9 @@ class Store:
     async def revoke_grant(self, key: GrantKey, grant_id: str) -> bool:
         return await self.run(lambda db: grants.revoke(db, key, grant_id))
 
-    async def count_use(self, grant_id: str) -> None:
-        await self.run(lambda db: grants.count_use(db, grant_id))
+    def record_use(self, grant_id: str) -> None:
+        """Queue that a grant let a call run. Returns at once and never raises."""
+        self._audit.record_use(grant_id)
 
     # --- audit --------------------------------------------------------------------------------
 
@@ -175,10 +176,19 @@ class Store:
         return await self.run(lambda db: sessions.list_sessions(db, user_id))
 
     async def purge_older(self, user_id: UUID, days: float) -> Purged:
-        """Delete what the retention setting does not keep."""
-        return await self.run(
-            lambda db: sessions.purge(db, user_id, sessions.older_than(db, user_id, days))
-        )
+        """Delete what was not used for `days`, beside everything else that goes on.
+
+        Cancelling does not wait for the session that is being deleted.
+
+        Raises:
+            StoreError: it could not be done, or not wholly.
+        """
+
+        def purge() -> Purged:
+            with opened(self.location) as database:  # its own: the journal must not wait for it
+                return sessions.purge_older(database, user_id, days)
+
+        return await to_thread.run_sync(purge, abandon_on_cancel=True)
 
     # --- the worker ---------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Conversations on disk: begin, resume, list, purge. Called in the store's thread."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -31,7 +32,8 @@ _OF_USER: Final = f"""
     SELECT {_COLUMNS} FROM sessions s WHERE user_id = :user ORDER BY last_at DESC, session_id
 """
 _LATEST: Final = """
-    SELECT session_id FROM sessions WHERE user_id = :user AND workspace = :workspace
+    SELECT session_id FROM sessions s WHERE user_id = :user AND workspace = :workspace
+        AND EXISTS (SELECT 1 FROM journal WHERE journal.session_key = s.session_key)
     ORDER BY last_at DESC, session_id LIMIT 1
 """
 _INSERT: Final = """
@@ -47,6 +49,10 @@ _TAKE: Final = """
 """
 _RENEW: Final = """
     UPDATE sessions SET lease_until = :until WHERE session_key = :key AND lease_owner = :owner
+"""
+_FORGET_EMPTY: Final = """
+    DELETE FROM sessions WHERE session_key = :key AND lease_owner = :owner
+        AND NOT EXISTS (SELECT 1 FROM journal WHERE journal.session_key = sessions.session_key)
 """
 _RELEASE: Final = """
     UPDATE sessions SET lease_owner = NULL, last_at = :now
@@ -78,13 +84,17 @@ class Purged:
 def begin(database: Database, user_id: UUID, session_id: str, workspace: str) -> Lease:
     """Enter a new session and take its lease.
 
+    One that an engine entered and left behind without a single record counts for nothing.
+
     Raises:
         SessionExistsError: there is one of that id already; it is not touched.
     """
     lease = Lease(session_id, str(session_key(user_id, session_id)), Holder.here())
     with database.writing(Lock.SESSIONS):
-        if database.query(_ONE, key=lease.key):
+        known = [_session(row) for row in database.query(_ONE, key=lease.key)]
+        if known and (known[0].records or known[0].holder is not None):
             raise SessionExistsError(session_id)
+        database.change("DELETE FROM sessions WHERE session_key = :key", key=lease.key)
         database.change(
             _INSERT,
             key=lease.key,
@@ -132,8 +142,9 @@ def renew(database: Database, lease: Lease) -> None:
 
 
 def release(database: Database, lease: Lease) -> None:
-    """Give the session free, if it is still ours."""
+    """Give the session free, if it is still ours; one without any record is forgotten."""
     with database.writing(durable=False):
+        database.change(_FORGET_EMPTY, key=lease.key, owner=lease.holder.owner)
         database.change(_RELEASE, key=lease.key, owner=lease.holder.owner, now=now())
 
 
@@ -172,8 +183,28 @@ def older_than(database: Database, user_id: UUID, days: float) -> list[str]:
     return [row.session_id for row in list_sessions(database, user_id) if row.last_at < limit]
 
 
-def purge(database: Database, user_id: UUID, session_ids: Sequence[str]) -> Purged:
-    """Delete sessions with their journals for good; those in use stay.
+def purge_older(database: Database, user_id: UUID, days: float) -> Purged:
+    """Delete what was not used for `days`, one session a transaction: nobody waits for long."""
+    limit = seconds_from_now(-days * DAY_S)
+    done = Purged((), ())
+    for session_id in older_than(database, user_id, days):
+        with suppress(SessionMissingError):  # another engine was quicker
+            one = purge(database, user_id, [session_id], unused_since=limit)
+            done = Purged(
+                (*done.purged, *one.purged),
+                (*done.in_use, *one.in_use),
+                remains=done.remains or one.remains,
+            )
+    return done
+
+
+def purge(
+    database: Database,
+    user_id: UUID,
+    session_ids: Sequence[str],
+    unused_since: str | None = None,
+) -> Purged:
+    """Delete sessions with their journals for good; those in use, now or since then, stay.
 
     Raises:
         SessionMissingError: there is none of one of these ids; nothing is deleted.
@@ -183,7 +214,8 @@ def purge(database: Database, user_id: UUID, session_ids: Sequence[str]) -> Purg
     with database.writing(Lock.SESSIONS):
         rows = [find(database, user_id, session_id) for session_id in dict.fromkeys(session_ids)]
         for row in rows:
-            if row.holder is not None:
+            used_since = unused_since is not None and row.last_at >= unused_since
+            if row.holder is not None or used_since:
                 in_use.append(row.session_id)
                 continue
             key = str(session_key(user_id, row.session_id))

@@ -200,6 +200,7 @@ class SessionRow:
 class Kind(StrEnum):
     """What a journal record is about."""
 
+    OPENED = "opened"  # an engine has the session now: how it was started
     TURN_STARTED = "turn_started"
     REPLIED = "replied"
     PREPARED = "prepared"
@@ -211,7 +212,8 @@ class Kind(StrEnum):
     COMMANDED = "commanded"  # a command of the host
     MINTED = "minted"  # an id that the engine made up
     CLOCK = "clock"
-    CHUNK = "chunk"  # where one piece of model output ended and the next began
+    CHUNK = "chunk"  # where one piece of model output ended; a piece of a tool's output
+    SAID = "said"  # events, by their digests
 
 
 #: On the disk itself before the append returns; see `protocol-spec/store.md`.

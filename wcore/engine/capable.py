@@ -1,0 +1,29 @@
+"""What this engine can do, as `ready` and `config_changed` announce it."""
+
+from wcore.engine.costs import has_prices
+from wcore.protocol import events
+from wcore.session import Session
+from wcore.tools.mcp import is_installed
+
+
+def capabilities(session: Session) -> events.Capabilities:
+    """Return what `ready` and `config_changed` announce."""
+    return events.Capabilities(
+        thinking=session.model.thinks,
+        effort=bool(session.model.effort_levels),
+        effort_levels=session.model.effort_levels,
+        modes=session.modes,
+        current_mode=session.approvals.mode,
+        mcp=is_installed(),
+        hitl_suspend=session.settings.hitl_suspend or None,
+        streaming_tools=True,
+        sub_agent_traces=True,
+        cost_attribution=has_prices(session) or None,
+        call_announced=True,
+        call_settled=True,
+        edit_args=True,
+        persist=True,
+        introspection=True,
+        prompts=session.settings.prompts or None,
+        current_model=session.model.name,
+    )

@@ -1,0 +1,47 @@
+"""What the turns of this process cost, told after each where there are prices."""
+
+from typing import Final
+
+from wcore.models import prices
+from wcore.protocol import events, parts
+from wcore.session import Session
+from wcore.turn import Turn
+
+TURNS_TOLD_MAX: Final = 100  # the newest; a host that wants more keeps them
+
+
+class Costs:
+    """The costs of one session since its engine started."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._turns: list[parts.TurnCost] = []
+        self._total_usd = 0.0
+        self._count = 0
+
+    def tell(self, turn: Turn) -> None:
+        """Count a turn and tell the host, before the turn's end."""
+        model = self._session.model
+        self._count += 1
+        if not has_prices(self._session):
+            return
+        self._total_usd += turn.tally.cost_usd
+        cost = parts.TurnCost(
+            turn=self._count,
+            model=model.name,
+            provider=model.priced_by,
+            cost_usd=turn.tally.cost_usd,
+            priced=turn.tally.is_priced,
+        )
+        self._turns = [*self._turns, cost][-TURNS_TOLD_MAX:]
+        told = events.SessionCost(
+            session_id=self._session.settings.session_id,
+            total_cost_usd=self._total_usd,
+            per_turn=tuple(self._turns),
+        )
+        self._session.put(told)
+
+
+def has_prices(session: Session) -> bool:
+    """Whether costs are told."""
+    return bool(session.model.priced_by) and prices.is_installed()

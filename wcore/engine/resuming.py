@@ -1,0 +1,70 @@
+"""What becomes of a turn that an earlier engine did not end: it goes on, or it is given up."""
+
+from wcore.errors import Code, WcoreError
+from wcore.keeping import records
+from wcore.keeping.restoring import OpenCall, OpenTurn
+from wcore.protocol import events
+from wcore.session import Session
+from wcore.store import Kind, Record
+from wcore.vocabulary import By, ToolMessage, ToolOutput
+
+COMMAND = "resume_turn"
+GIVEN_UP = "Tool denied: the engine ended before this call was decided, and the turn was cancelled"
+
+
+def interrupted(session: Session) -> events.InterruptedTurn | None:
+    """Return what `ready` says of an interrupted turn."""
+    left = session.interrupted
+    if left is None:
+        return None
+    return events.InterruptedTurn(msg_id=left.msg_id, pending=left.pending, unknown=left.unknown)
+
+
+async def give_up(session: Session, left: OpenTurn) -> tuple[str, ...]:
+    """End every open call with an error for the model, and the turn; return the calls.
+
+    Raises:
+        WcoreError: it could not be written down; the turn still waits, with what is left of it.
+    """
+    given_up = (*left.pending, *left.unknown)
+    for call in list(left.calls.values()):
+        left.results[call.call_id] = await _end(session, call)
+        del left.calls[call.call_id]
+    ended = Record(Kind.TURN_ENDED, {"msg_id": left.msg_id, "finish": "stop"})
+    await session.journal.write(ended)
+    for call_id in left.order:
+        session.remember(left.msg_id, left.results[call_id])
+    for message in left.messages:
+        session.remember(left.msg_id, message)
+    session.interrupted = None
+    return given_up
+
+
+async def _end(session: Session, call: OpenCall) -> ToolMessage:
+    keeper, tool = session.keeper, call.call.name
+    output = ToolOutput.failed(records.UNKNOWN if call.is_started else GIVEN_UP)
+    ended = records.ended(call.call_id, tool, output)
+    if call.is_started:
+        await session.journal.write(ended)
+    else:
+        decision = keeper.decisions.denied(call.call_id, tool, By.STOP, None)
+        await keeper.publish(decision, {}, ended)
+    return ToolMessage(call.call_id, tool, output)
+
+
+def done(request_id: str | None, cancelled: tuple[str, ...] | None) -> events.CommandResult:
+    """Return the answer to a command that was obeyed."""
+    return events.CommandResult(
+        request_id=request_id, command=COMMAND, ok=True, cancelled=cancelled
+    )
+
+
+def refused(request_id: str | None, code: Code, why: str) -> events.CommandResult:
+    """Return the answer to a command that changed nothing."""
+    problem = events.CommandProblem(code=code, message=why)
+    return events.CommandResult(request_id=request_id, command=COMMAND, ok=False, error=problem)
+
+
+def failed(request_id: str | None, error: WcoreError) -> events.CommandResult:
+    """Return the answer to a command that could not be obeyed."""
+    return refused(request_id, error.code, str(error))

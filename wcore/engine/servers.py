@@ -1,0 +1,280 @@
+"""MCP servers of a session: who may have one started, when, and what its tools are called.
+
+Only the host's `add_mcp_server`, the administrator's and the user's policy file, and a trusted
+project may start one: starting a server runs a program, and nothing runs before a yes.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from wcore.errors import Code, HostGoneError, ProviderError, ToolError
+from wcore.models import Finished, Request, Text
+from wcore.policy.rules import Level
+from wcore.policy.servers import ServerTable
+from wcore.protocol import commands as said
+from wcore.protocol import events
+from wcore.session import Session
+from wcore.tools import Place, Tool
+from wcore.tools.mcp.around import Around, path_outside
+from wcore.tools.mcp.definition import Definition, DefinitionError, define
+from wcore.tools.mcp.names import sampling_name
+from wcore.tools.mcp.server import Server, ServerError
+from wcore.tools.mcp.tool import McpTool
+from wcore.vocabulary import AssistantMessage, Message, Persist, UserMessage
+
+SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
+SETTLE_S_MAX: Final = 28.0  # a turn waits as long as a server may take to connect, and a little
+REPLY_TOKENS_MAX: Final = 8192  # of a reply that a server may ask our model for
+
+QUIET_S: Final = 1.0  # most servers are there by then, and nobody needs to hear of it
+
+UNTRUSTED: Final = "folder not trusted"
+UNNAMED: Final = "no policy file that counts names it any more"
+TOO_LATE: Final = "servers are added before the first message only"
+
+
+class Servers:
+    """All servers of the session, by name. `tasks` outlive every one of them."""
+
+    def __init__(self, session: Session, place: Place, tasks: TaskGroup) -> None:
+        self._session = session
+        self._place = place
+        self._tasks = tasks
+        self._builtin = dict(session.tools)
+        self._servers: dict[str, Server] = {}
+        self._connecting: dict[str, anyio.Event] = {}
+        self._tried: dict[str, Definition] = {}  # of policy files, whatever has become of them
+        self._told: set[tuple[str, str]] = set()
+        self._around = Around(
+            workspace=place.workspace,
+            home=place.home,
+            environ=place.environ,
+            tasks=tasks,
+            strip=session.secrets.strip,
+            complete=self._complete,
+        )
+
+    # --- the host's commands ------------------------------------------------------------------
+
+    async def add(self, command: said.AddMcpServer, *, too_late: bool) -> None:
+        """Start connecting a server for the host; refusals and failures say why."""
+        if too_late:
+            await self._refuse(command.name, Code.REFUSED, TOO_LATE)
+            return
+        try:
+            definition = define(
+                command.name,
+                command.transport,
+                command=command.command,
+                args=tuple(command.args or ()),
+                env=command.env,
+                url=command.url,
+                headers=command.headers,
+                cwd=self._place.workspace,
+            )
+            self._admit(definition)
+        except DefinitionError as error:
+            await self._refuse(command.name, error.code, str(error))
+            return
+        self._start(definition, asked=True)
+
+    async def remove(
+        self, command: said.RemoveMcpServer, *, during_turn: bool
+    ) -> events.CommandResult:
+        """End a server and take its tools away; return the answer to the command."""
+        server = self._servers.get(command.name)
+        problem: events.CommandProblem | None = None
+        if during_turn:
+            text = "a turn is running: wait for its stream_end"
+            problem = events.CommandProblem(code=Code.BUSY, message=text)
+        elif server is None:
+            text = f"there is no server {command.name!r}"
+            problem = events.CommandProblem(code=Code.REFUSED, message=text)
+        else:
+            await self._drop(server)
+        return events.CommandResult(
+            request_id=command.request_id, command=command.type, ok=problem is None, error=problem
+        )
+
+    async def _refuse(self, name: str, code: Code, reason: str) -> None:
+        await self._session.complain(code, f"MCP server {name}: {reason}")
+        await self._failed(name, reason)
+
+    async def _failed(self, name: str, reason: str) -> None:
+        text = self._session.secrets.strip(reason)
+        await self._session.emit(events.McpFailed(name=name, reason=text))
+
+    # --- the policy files ---------------------------------------------------------------------
+
+    async def follow_policies(self) -> None:
+        """Start what the policy files name now; end what they name or allow no more."""
+        wanted = dict([each async for each in self._wanted()])
+        for server in list(self._servers.values()):
+            name = server.definition.name
+            if name in self._tried and wanted.get(name) != server.definition:
+                del self._tried[name]
+                await self._drop(server)
+                await self._failed(name, UNNAMED)
+        for name, definition in wanted.items():
+            if self._tried.get(name) != definition and name not in self._servers:
+                self._tried[name] = definition
+                try:
+                    self._admit(definition)
+                except DefinitionError as error:
+                    await self._failed(name, str(error))
+                else:
+                    self._start(definition, asked=False)
+
+    async def _wanted(self) -> AsyncIterator[tuple[str, Definition]]:
+        """Yield the servers that may be started; say once why another may not."""
+        policies, named = self._session.ruling.policies, set[str]()
+        for level, file in policies.files.items():
+            for table in file.mcp:
+                reason = ""
+                if table.name in named:
+                    reason = f"{table.source}: another policy file has a server of that name"
+                elif level is Level.PROJECT and not policies.trusted:
+                    reason = UNTRUSTED
+                else:
+                    named.add(table.name)
+                    try:
+                        yield table.name, self._defined(level, table)
+                    except DefinitionError as error:
+                        reason = f"{table.source}: {error}"
+                if reason and (table.name, reason) not in self._told:
+                    self._told.add((table.name, reason))
+                    await self._failed(table.name, reason)
+
+    def _defined(self, level: Level, table: ServerTable) -> Definition:
+        """Return a server of a file. Only a trusted project's is started among its own files.
+
+        Elsewhere `npx` and `python -m` would run what a cloned repository has put there.
+        """
+        place, ours = self._place, level is Level.PROJECT
+        return define(
+            table.name,
+            table.transport,
+            command=table.command,
+            args=table.args,
+            env=table.env,
+            url=table.url,
+            headers=table.headers,
+            cwd=place.workspace if ours else place.home,
+            on_path=() if ours else path_outside(place.environ, place.workspace),
+        )
+
+    # --- before a turn ------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Bring the servers in line with the policy files, and wait until all are ready or failed.
+
+        Waits `SETTLE_S_MAX` at most; cancelling it leaves them connecting.
+        """
+        await self.follow_policies()
+        if not self._connecting:
+            return
+        names = ", ".join(self._connecting)
+        with anyio.move_on_after(SETTLE_S_MAX):
+            with anyio.move_on_after(QUIET_S):
+                await self._settled()
+            if self._connecting:
+                await self._session.info(f"waiting for MCP servers: {names}")
+                await self._settled()
+
+    async def _settled(self) -> None:
+        while self._connecting:
+            await next(iter(self._connecting.values())).wait()
+
+    # --- one server ---------------------------------------------------------------------------
+
+    def _admit(self, definition: Definition) -> None:
+        """Refuse a server whose tools could be taken for another's."""
+        for server in self._servers.values():
+            if server.definition.safe_name.lower() == definition.safe_name.lower():
+                raise DefinitionError(
+                    f"there is a server {server.definition.name!r} already; remove it first"
+                )
+        if len(self._servers) >= SERVERS_MAX:
+            raise DefinitionError(f"there are {SERVERS_MAX} servers already")
+
+    def _start(self, definition: Definition, *, asked: bool) -> None:
+        for secret in definition.secrets():
+            self._session.secrets.add(secret)
+        server = Server(definition, self._around, self._offer)
+        self._servers[definition.name] = server
+        self._connecting[definition.name] = anyio.Event()
+        self._tasks.start_soon(self._connect, server, asked)
+
+    async def _connect(self, server: Server, asked: bool) -> None:  # noqa: FBT001 - for start_soon
+        name = server.definition.name
+        try:
+            await server.connect()
+            await self._session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
+        except ServerError as error:
+            self._servers.pop(name, None)
+            self._offer()
+            if asked:
+                await self._refuse(name, error.code, str(error))
+            else:
+                await self._failed(name, str(error))
+        finally:
+            self._connecting.pop(name).set()
+
+    async def _drop(self, server: Server) -> None:
+        self._servers.pop(server.definition.name, None)
+        self._offer()
+        await server.close()
+
+    def _offer(self) -> None:
+        """Let the session have the tools of all servers as they are now, and the built-in ones."""
+        session, before = self._session, dict(self._session.tools)
+        tools: dict[str, Tool] = dict(self._builtin)
+        for server in self._servers.values():
+            tools |= {name: McpTool(server, o) for name, o in server.offers.tools.items()}
+        safe = (server.definition.safe_name for server in self._servers.values())
+        session.inner_tools.clear()
+        session.inner_tools.update(map(sampling_name, safe))
+        session.tools.clear()
+        session.tools.update(tools)
+        for grant in [grant for grant in session.grants if grant.pin]:
+            old, new = before.get(grant.tool), tools.get(grant.tool)
+            if isinstance(old, McpTool) and isinstance(new, McpTool) and old.offer != new.offer:
+                if grant.persist is Persist.SESSION:  # a lasting one does not match any more
+                    session.grants.revoke(grant.grant_id)
+                text = f"{grant.tool} is not the tool that was granted any more: it asks again"
+                with suppress(HostGoneError):
+                    session.put(events.Info(message=text))
+
+    # --- what servers may ask our model -------------------------------------------------------
+
+    async def _complete(
+        self, system: str, messages: Sequence[tuple[str, str]], max_tokens: int
+    ) -> str:
+        """Return the model's reply to a server's own prompt; nothing of ours is in it.
+
+        Raises:
+            ToolError: there is none.
+        """
+        session = self._session
+        said_before: list[Message] = [
+            AssistantMessage(text) if role == "assistant" else UserMessage(text)
+            for role, text in messages
+        ]
+        tokens = max(1, min(max_tokens, REPLY_TOKENS_MAX))
+        reply: list[str] = []
+        try:
+            async with aclosing(
+                session.model.stream(Request(system, said_before, [], tokens))
+            ) as deltas:
+                async for delta in deltas:
+                    if isinstance(delta, Text):
+                        reply.append(delta.text)
+                    elif isinstance(delta, Finished):
+                        session.usage += delta.usage
+        except ProviderError as error:
+            raise ToolError(str(error)) from error
+        return "".join(reply)

@@ -1,0 +1,30 @@
+"""What was said in a conversation, in order."""
+
+from dataclasses import dataclass
+
+from wcore.vocabulary import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One entry of the history; `seq` grows by one."""
+
+    seq: int
+    msg_id: str
+    message: Message
+
+
+class History:
+    """The entries, and their messages as a model takes them.
+
+    The messages are one list for all requests, so that a request costs only what is new.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Remembered] = []
+        self.messages: list[Message] = []
+
+    def add(self, msg_id: str, message: Message) -> None:
+        """Append what was said in the turn of `msg_id`; empty between turns."""
+        self.entries.append(Remembered(len(self.entries), msg_id, message))
+        self.messages.append(message)
