@@ -96,6 +96,11 @@ class Model(Protocol):
         ...
 
     @property
+    def priced_by(self) -> str:
+        """The provider whose price list holds, empty where none does."""
+        ...
+
+    @property
     def thinks(self) -> bool:
         """Whether thinking can be asked for."""
         ...

@@ -20,6 +20,8 @@ from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, Tool
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
 _FINISHES: Final = {"length": Finish.LENGTH, "max_tokens": Finish.LENGTH}
 _THINKING: Final = ("reasoning_content", "reasoning")  # one field, two names
+_EXTRA: Final = "extra_content"  # of a call: Gemini refuses calls that come back without theirs
+SEAL: Final = "chat"  # marks what of a reply only this dialect can send back
 
 
 class Chat:
@@ -61,10 +63,13 @@ class Chat:
         if self._provider.thinking_back and message.calls:
             encoded[self._provider.thinking_back] = message.thinking
         if message.calls:
-            encoded["tool_calls"] = [self._call(call_id, call) for call_id, call in message.calls]
+            encoded["tool_calls"] = [
+                self._call(call_id, call) | extra
+                for (call_id, call), extra in zip(message.calls, _extras(message), strict=True)
+            ]
         return Piece("assistant", dump(encoded))
 
-    def _call(self, call_id: str, call: ModelCall) -> Json:
+    def _call(self, call_id: str, call: ModelCall) -> dict[str, Json]:
         function = {"name": tool_name(call.name), "arguments": dump(call.args or {}).decode()}
         return {"id": self._id(call_id), "type": "function", "function": function}
 
@@ -136,8 +141,11 @@ class _Call:
         self.id = call_id
         self.name = ""
         self.raw: list[str] = []
+        self.extra: Json = None
 
-    def take(self, function: Mapping[str, Any]) -> None:
+    def take(self, part: Mapping[str, Any]) -> None:
+        function: Mapping[str, Any] = part.get("function") or {}
+        self.extra = part.get(_EXTRA) or self.extra
         self.name = self.name or function.get("name") or ""
         arguments = function.get("arguments")
         if arguments:
@@ -180,7 +188,7 @@ class ChatReader:
         if content := delta.get("content"):
             found += [Text(content)] if isinstance(content, str) else _parts(content)
         for part in delta.get("tool_calls") or ():
-            self._slot(part).take(part.get("function") or {})
+            self._slot(part).take(part)
 
     def _slot(self, part: Mapping[str, Any]) -> _Call:
         """Return the call that `part` belongs to; some servers leave the index out or at 0."""
@@ -201,7 +209,17 @@ class ChatReader:
         if self._finish == "content_filter":
             found.append(Notice(f"{self._provider}: a content filter ended the reply"))
         reason = _FINISHES.get(self._finish or "", Finish.TOOLS if self._calls else Finish.STOP)
-        return [*found, Finished(reason, self._usage)]
+        extras: list[Json] = [call.extra for call in self._calls]
+        sealed: Json = {SEAL: extras} if any(extras) else None
+        return [*found, Finished(reason, self._usage, sealed)]
+
+
+def _extras(message: AssistantMessage) -> list[dict[str, Json]]:
+    """Return what each call of the reply must be sent back with."""
+    found = message.sealed.get(SEAL) if isinstance(message.sealed, Mapping) else None
+    if not isinstance(found, list) or len(found) != len(message.calls):
+        return [{} for _ in message.calls]
+    return [{} if extra is None else {_EXTRA: extra} for extra in found]
 
 
 def _with_pictures(pieces: Sequence[Piece]) -> list[bytes]:

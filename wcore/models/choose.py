@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Final
 
 from wcore.errors import ConfigError
@@ -56,9 +57,9 @@ def rename(model: Model, name: str) -> Model:
     """
     if name in ("", "offline") or name.startswith("script:"):
         return choose_model(None, name)
-    from wcore.models.native import NativeModel  # noqa: PLC0415
+    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
 
-    if isinstance(model, NativeModel):
+    if isinstance(model, ConversingModel):
         return model.renamed(name)
     raise ConfigError(
         f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
@@ -66,11 +67,26 @@ def rename(model: Model, name: str) -> Model:
     )
 
 
+def beside(model: Model, name: str | None) -> Model:
+    """Return a model for a conversation beside this one: `name`, or the same one.
+
+    Raises:
+        ConfigError: there is no model of that name.
+    """
+    if name is not None:
+        return rename(model, name)
+    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+
+    return model.renamed(model.name) if isinstance(model, ConversingModel) else model
+
+
 def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model:
     # Loaded on first need, as all that only real models use.
+    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
     from wcore.models.endpoint import endpoint  # noqa: PLC0415
+    from wcore.models.foreign import FOREIGN  # noqa: PLC0415
     from wcore.models.http import STALL_S, Http  # noqa: PLC0415
-    from wcore.models.native import NativeModel  # noqa: PLC0415
+    from wcore.models.native import NativeWay  # noqa: PLC0415
     from wcore.models.providers import PROVIDERS  # noqa: PLC0415
 
     if vendor is None:
@@ -83,19 +99,41 @@ def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model
             )
         vendor = fitting[0]
     provider = PROVIDERS.get(vendor)
+    if provider is None and vendor in FOREIGN:
+        return _foreign(vendor, name, around)
     if provider is None:
+        known = ", ".join([*PROVIDERS, *FOREIGN])
         raise ConfigError(
-            f"there is no provider `{vendor}`. There are {', '.join(PROVIDERS)}; a server that "
+            f"there is no provider `{vendor}`. There are {known}; a server that "
             "speaks Chat Completions is `--provider openai` with `--base-url`. Without a provider "
             f"there is {_OWN}."
         )
-    if not name or not name.strip():
-        raise ConfigError(f"provider `{vendor}` needs a model: add `--model NAME`")
+    name = _named(vendor, name)
     key = next((around.keys[n] for n in provider.key_names if around.keys.get(n)), None)
     url = around.base_url or _first(provider.url_names, around.environ) or provider.base_url
     place = endpoint(vendor, url, key, provider.key_names)
     http = Http(place, stall_s=around.stall_s or STALL_S)
-    return NativeModel(provider, name, http, around.folder)
+    return ConversingModel(NativeWay(provider, http), name, around.folder)
+
+
+def _foreign(vendor: str, name: str | None, around: Surroundings) -> Model:
+    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+    from wcore.models.foreign import FOREIGN, Access, ForeignWay  # noqa: PLC0415
+    from wcore.models.http import STALL_S  # noqa: PLC0415
+
+    name = _named(vendor, name)
+    if find_spec("pydantic_ai") is None:
+        raise ConfigError(f"provider `{vendor}` needs an extra: pip install 'wcore[models]'")
+    region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), around.environ)
+    access = Access(around.keys, around.base_url, region)
+    way = ForeignWay(FOREIGN[vendor], name, access, around.stall_s or STALL_S)
+    return ConversingModel(way, name, around.folder)
+
+
+def _named(vendor: str, name: str | None) -> str:
+    if not name or not name.strip():
+        raise ConfigError(f"provider `{vendor}` needs a model: add `--model NAME`")
+    return name
 
 
 def _first(names: tuple[str, ...], environ: Mapping[str, str]) -> str | None:

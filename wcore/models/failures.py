@@ -5,7 +5,7 @@ they may quote the key.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, cast
@@ -74,6 +74,14 @@ class PassingError(ProviderError):
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+def no_key(provider: str, names: Sequence[str]) -> AuthRequiredError:
+    """Return the error that says how to give the engine a key."""
+    return AuthRequiredError(
+        f"{provider} needs a key: start the engine with {' or '.join(names) or 'a key'} in its "
+        "environment (any text, where the server asks for none)"
+    )
 
 
 def of_response(

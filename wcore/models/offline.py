@@ -46,6 +46,7 @@ class OfflineModel:
     """The model named `offline`."""
 
     name = "offline"
+    priced_by = ""
     thinks = False
     effort_levels = ()
 

@@ -5,11 +5,12 @@ have results.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
+from wcore.models import summing
 from wcore.models.attached import Attached, Image
-from wcore.models.dialect import Dialect, Piece
+from wcore.models.dialect import Encoding, Piece
 from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, Kind, fit
 from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, ToolOutput, UserMessage
 
@@ -19,10 +20,20 @@ CORRECTION_MIN: Final = 0.4  # of our estimate; a reported number beyond is not 
 CORRECTION_MAX: Final = 4.0  # one byte a token
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What of the history goes out. `gone` are the pieces that did before and now do not."""
+
+    pieces: Sequence[Piece]
+    is_cut: bool = False
+    gone: Sequence[Piece] = ()
+    gone_tokens: float = 0.0
+
+
 class Transcript:
     """The messages of one conversation, encoded, and what of them still goes out."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Encoding) -> None:
         self._dialect = dialect
         self._messages: list[Message] = []
         self._attached: dict[int, Attached] = {}
@@ -33,6 +44,8 @@ class Transcript:
         self._entries: list[Entry] = []
         self._tokens = 0  # of the entries that go out
         self._cut = Cut()
+        self._summary = ""
+        self._first: Message | None = None  # carries the summary of what came before it
         self._correction = 1.0
         self._shows_images = dialect.takes_images
 
@@ -98,10 +111,13 @@ class Transcript:
         if message.context:
             return self._dialect.user(f"<context>\n{message.text}\n</context>", ())
         attached = self._attached.get(id(message))
-        if attached is None:
-            return self._dialect.user(message.text, ())
-        text = f"{message.text}\n\n{attached.note}".strip()
-        return self._dialect.user(text, attached.images if self._shows_images else ())
+        text, images = message.text, ()
+        if attached is not None:
+            text = f"{text}\n\n{attached.note}".strip()
+            images = attached.images if self._shows_images else ()
+        if message is self._first and self._summary:
+            text = summing.framed(self._summary, text)
+        return self._dialect.user(text, images)
 
     def _result(self, call_id: str, output: ToolOutput) -> Piece:
         if output.output_type != "image" or output.status is not Status.SUCCESS:
@@ -118,23 +134,36 @@ class Transcript:
         """Return the system prompt with the context that came before the first message."""
         return "\n\n".join(text for text in (prompt, *self._context) if text)
 
-    def fitted(self, window_tokens: float, frame_tokens: float) -> tuple[Sequence[Piece], bool]:
-        """Return what to send, and whether more was cut off than last time.
-
-        `frame_tokens` estimates what goes around the history.
-        """
+    def fitted(self, window_tokens: float, frame_tokens: float) -> Fitted:
+        """Return what to send; `frame_tokens` estimates what goes around the history."""
         self._close_calls()
         room_tokens = window_tokens / self._correction - frame_tokens
         cut = (
             self._cut if self._tokens <= room_tokens else fit(self._entries, room_tokens, self._cut)
         )
-        grown = cut != self._cut
-        for at in range(self._cut.shortened, cut.shortened):
+        before = self._cut
+        for at in range(before.shortened, cut.shortened):
             self._shorten(at)
         self._cut = cut
-        if grown:
+        if cut != before:
             self._tokens = sum(entry.tokens for entry in self._entries[cut.dropped :])
-        return self._pieces[cut.dropped :], grown
+        left = slice(before.dropped, cut.dropped)
+        gone_tokens = self._correction * sum(entry.tokens for entry in self._entries[left])
+        is_cut = cut != before
+        return Fitted(self._pieces[cut.dropped :], is_cut, self._pieces[left], gone_tokens)
+
+    def sum_up(self, summary: str) -> Sequence[Piece]:
+        """Put a summary of what was cut off before the first message that goes out.
+
+        It is part of what the next summary is made from. Returns what to send now.
+        """
+        at = self._cut.dropped
+        self._summary, self._first = summary, self._sources[at]
+        self._tokens -= self._entries[at].tokens
+        self._pieces[at] = self._piece(self._sources[at])
+        self._entries[at] = replace(self._entries[at], tokens=_tokens(self._pieces[at]))
+        self._tokens += self._entries[at].tokens
+        return self._pieces[at:]
 
     def can_cut(self, window_tokens: float, frame_tokens: float) -> bool:
         """Whether anything can still be cut off to fit."""

@@ -1,10 +1,10 @@
 """What of a long conversation still goes to the model. Pure.
 
 The strategy: first the oldest tool outputs are replaced by a short marker, then the oldest whole
-turns are left out. A call is never parted from its result, the newest results and the newest
-turn always stay. Nothing is summarised: that would take a second model call, and its words would
-stand where the user's were. A cut only grows, and takes more than it must, so that the text
-before it stays the same for many requests and the provider's prompt cache keeps its worth.
+turns are left out, and a summary stands in for them (`summing.py`). A call is never parted from
+its result, the newest results and the newest turn always stay. A cut only grows, and takes more
+than it must, so that the text before it stays the same for many requests and the provider's
+prompt cache keeps its worth.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,220 @@
+"""A model in a conversation: keeps the encoded history within the window, asks, tries again.
+
+How it is asked is the business of a `Way`: over HTTP in one of our dialects, or by a library.
+One instance serves one conversation; `renamed` makes another one over the same connections.
+"""
+
+import logging
+import random
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from itertools import count
+from typing import Final, Protocol, Self
+
+import anyio
+from anyio import to_thread
+
+from wcore.errors import ProviderError
+from wcore.models import (
+    Delta,
+    Finished,
+    Notice,
+    Request,
+    Tuning,
+    failures,
+    prices,
+    retrying,
+    summing,
+)
+from wcore.models.attached import attach
+from wcore.models.dialect import Encoding, Frame, Piece
+from wcore.models.providers import window_tokens
+from wcore.models.transcript import Fitted, Transcript
+from wcore.models.window import BYTES_PER_TOKEN
+from wcore.vocabulary import Message, Usage, UserMessage
+
+OVERFLOW_SHARE: Final = 0.8  # of what the provider found too long, for the next attempt
+CUT: Final = "the conversation outgrew the model's window: "
+SUMMING_UP: Final = "its oldest turns are summed up by the model and stay out"
+LEFT_OUT: Final = "its oldest parts stay out"
+
+log = logging.getLogger("wcore.models")
+
+
+class Way(Protocol):
+    """How a model is asked. One way serves one conversation."""
+
+    @property
+    def encoding(self) -> Encoding: ...
+
+    @property
+    def priced_by(self) -> str: ...
+
+    def fresh(self) -> Self:
+        """Return the way for another conversation, over the same connections."""
+        ...
+
+    def warm(self) -> None:
+        """Do what the first request would wait for. Blocks, never fails, may be called twice."""
+        ...
+
+    def require_key(self) -> None:
+        """Check that there is a key.
+
+        Raises:
+            ProviderError: there is none; says which variable to set.
+        """
+        ...
+
+    def answer(
+        self, frame: Frame, pieces: Sequence[Piece]
+    ) -> AsyncGenerator[Sequence[Delta], None]:
+        """Send one request; yield what each piece of the answer says, `Finished` last.
+
+        Raises:
+            ProviderError: no reply, or not a whole one.
+        """
+        ...
+
+
+class ConversingModel:
+    """One model of one provider. `folder` is where relative paths of attached files begin."""
+
+    def __init__(self, way: Way, name: str, folder: str) -> None:
+        self.name = name
+        self.way = way
+        self._folder = folder
+        self._encoding = way.encoding
+        self._transcript = Transcript(way.encoding)
+        self._window_tokens: float = window_tokens(name)
+        self._frame_tokens = 0.0  # of the last request
+        self._spent = Usage()  # on summaries, not yet reported
+
+    @property
+    def priced_by(self) -> str:
+        """The provider whose price list holds; empty at another address than its own."""
+        return self.way.priced_by
+
+    @property
+    def thinks(self) -> bool:
+        """Whether thinking can be asked for."""
+        return self._encoding.thinks(self.name)
+
+    @property
+    def effort_levels(self) -> tuple[str, ...]:
+        """What effort may be asked for."""
+        return self._encoding.effort_levels(self.name)
+
+    def warm(self) -> None:
+        """Load what the first request needs, and what tells its price."""
+        self.way.warm()
+        if self.priced_by:
+            prices.load()
+
+    def renamed(self, name: str) -> "ConversingModel":
+        """Return another model of the same provider, or the same one for another conversation."""
+        return ConversingModel(self.way.fresh(), name, self._folder)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """Yield one reply; a failure before its first words may be mended and tried again.
+
+        Raises:
+            ProviderError: no reply, or not a whole one.
+        """
+        self.way.require_key()
+        await self._take(request.messages)
+        for attempt in count(1):
+            spoken = False
+            try:
+                async with aclosing(self._attempt(request)) as batches:
+                    async for deltas in batches:
+                        for delta in deltas:
+                            spoken = spoken or not isinstance(delta, Notice)
+                            yield delta
+                return
+            except ProviderError as error:
+                remedy = None if spoken else self._remedy(error, attempt)
+                if remedy is None:
+                    raise
+            notice, wait_s = remedy
+            yield Notice(notice)
+            await anyio.sleep(wait_s)
+
+    async def _take(self, messages: Sequence[Message]) -> None:
+        for message in self._transcript.new(messages):
+            files = message.files if isinstance(message, UserMessage) else ()
+            found = await to_thread.run_sync(attach, files, self._folder) if files else None
+            self._transcript.take(message, found)
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Sequence[Delta], None]:
+        """Send the request once; yield what each piece of the answer says."""
+        frame, fitted = self._fitted(request)
+        pieces = fitted.pieces
+        needed = self._frame_tokens + fitted.gone_tokens + summing.SUMMARY_TOKENS
+        sums_up = bool(fitted.gone) and needed <= self._window_tokens
+        if fitted.is_cut:
+            yield (Notice(CUT + (SUMMING_UP if sums_up else LEFT_OUT)),)
+        if sums_up:
+            summary = await self._summary(frame, fitted.gone)
+            pieces = self._transcript.sum_up(summary) if summary else pieces
+        async with aclosing(self.way.answer(frame, pieces)) as batches:
+            async for deltas in batches:
+                yield [self._counted(delta) for delta in deltas]
+
+    async def _summary(self, frame: Frame, gone: Sequence[Piece]) -> str:
+        """Return the model's own summary of `gone`; empty if it gives none in time."""
+        request = replace(frame, max_tokens=summing.SUMMARY_TOKENS, tuning=Tuning())
+        asked = [*gone, self._encoding.user(summing.INSTRUCTION, ())]
+        said: list[Delta] = []
+        with anyio.move_on_after(summing.SUMMARY_S_MAX) as late:
+            try:
+                async with aclosing(self.way.answer(request, asked)) as batches:
+                    async for deltas in batches:
+                        said += deltas
+            except ProviderError:
+                log.info("summary.failed")
+                return ""
+        self._spent = sum((d.usage for d in said if isinstance(d, Finished)), self._spent)
+        return "" if late.cancelled_caught else summing.text_of(said)
+
+    def _fitted(self, request: Request) -> tuple[Frame, Fitted]:
+        system = self._transcript.system(request.system)
+        frame = Frame(self.name, system, request.tools, request.max_tokens, request.tuning)
+        self._frame_tokens = self._encoding.frame_bytes(frame) / BYTES_PER_TOKEN
+        reserve = min(self._encoding.reply_tokens(frame), self._window_tokens / 2)
+        room_tokens = self._window_tokens - reserve
+        return frame, self._transcript.fitted(room_tokens, self._frame_tokens)
+
+    def _counted(self, delta: Delta) -> Delta:
+        """Learn from what the provider counted; what a summary cost belongs to the reply."""
+        if not isinstance(delta, Finished):
+            return delta
+        self._transcript.learn(_input_tokens(delta.usage), self._frame_tokens)
+        spent, self._spent = self._spent, Usage()
+        return replace(delta, usage=delta.usage + spent)
+
+    def _remedy(self, error: ProviderError, attempt: int) -> tuple[str, float] | None:
+        """Return what to tell the host and the seconds to wait before another attempt, if any."""
+        if attempt >= retrying.ATTEMPTS_MAX:
+            return None
+        match error:
+            case failures.PassingError():
+                wait_s = retrying.delay_s(error, attempt, random.random())
+                text = f"{error}; trying again (attempt {attempt + 1} of {retrying.ATTEMPTS_MAX})"
+                return None if wait_s is None else (text, wait_s)
+            case failures.ContextOverflowError():
+                sent_tokens = self._transcript.tokens(self._frame_tokens)
+                self._window_tokens = min(self._window_tokens, sent_tokens) * OVERFLOW_SHARE
+                can_cut = self._transcript.can_cut(self._window_tokens, self._frame_tokens)
+                return (
+                    ("the conversation is too long; trying a shorter one", 0) if can_cut else None
+                )
+            case failures.ImagesRefusedError() if self._transcript.hide_images():
+                return "this model cannot see images; going on without them", 0
+            case _:
+                return None
+
+
+def _input_tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens

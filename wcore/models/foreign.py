@@ -1,0 +1,261 @@
+"""The way to a model through pydantic-ai, for providers that speak neither of our dialects.
+
+Costs more than a dialect of our own: the library imports for about a second, in the background,
+and walks the whole history for each request. It never runs a tool: it is given descriptions only.
+"""
+
+import logging
+import warnings
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import anyio
+
+from wcore.errors import ProviderError
+from wcore.models import CallReady, Delta, Finish, Finished, Text, Thinking, failures
+from wcore.models.arguments import is_finite, read_call
+from wcore.models.coding import dump, parse
+from wcore.models.dialect import Frame, Piece
+from wcore.models.foreign_encoding import SEAL, ForeignEncoding, messages
+from wcore.vocabulary import Json, ModelCall, Usage
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent, ToolCallPart
+    from pydantic_ai.models import Model, StreamedResponse
+    from pydantic_ai.settings import ModelSettings
+
+log = logging.getLogger("wcore.models")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What is needed to get in. `region` is for providers that have some."""
+
+    keys: Mapping[str, str]
+    base_url: str | None
+    region: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A provider that pydantic-ai talks to. `make` imports it and makes a model of a name."""
+
+    name: str
+    priced_by: str
+    key_names: tuple[str, ...]
+    make: "Callable[[str, Access], Model]"
+
+
+def _openai_responses(name: str, access: Access) -> "Model":
+    from pydantic_ai.models.openai import OpenAIResponsesModel  # noqa: PLC0415 - a second
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+    key = access.keys.get("OPENAI_API_KEY", "")
+    return OpenAIResponsesModel(
+        name, provider=OpenAIProvider(base_url=access.base_url, api_key=key)
+    )
+
+
+def _google(name: str, access: Access) -> "Model":
+    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415 - a second
+    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
+
+    key = access.keys.get("GOOGLE_API_KEY") or access.keys.get("GEMINI_API_KEY")
+    return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=access.base_url))
+
+
+def _bedrock(name: str, access: Access) -> "Model":
+    from pydantic_ai.models.bedrock import BedrockConverseModel  # noqa: PLC0415 - a second
+    from pydantic_ai.providers.bedrock import BedrockProvider  # noqa: PLC0415
+
+    keys = access.keys
+    region = access.region or "us-east-1"
+    if "AWS_BEARER_TOKEN_BEDROCK" in keys:
+        provider = BedrockProvider(
+            api_key=keys["AWS_BEARER_TOKEN_BEDROCK"], region_name=region, base_url=access.base_url
+        )
+    else:
+        provider = BedrockProvider(
+            region_name=region,
+            base_url=access.base_url,
+            aws_access_key_id=keys.get("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=keys.get("AWS_SECRET_ACCESS_KEY"),
+            aws_session_token=keys.get("AWS_SESSION_TOKEN"),
+        )
+    return BedrockConverseModel(name, provider=provider)
+
+
+FOREIGN: Final[Mapping[str, Foreign]] = {
+    foreign.name: foreign
+    for foreign in (
+        Foreign("openai-responses", "openai", ("OPENAI_API_KEY",), _openai_responses),
+        Foreign("google", "google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),
+        Foreign("bedrock", "aws", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"), _bedrock),
+    )
+}
+
+
+class ForeignWay:
+    """Asks through the library; see `conversing.Way`."""
+
+    def __init__(self, provider: Foreign, model: str, access: Access, stall_s: float) -> None:
+        self.provider = provider
+        self.encoding = ForeignEncoding()
+        self._name = model
+        self._access = access
+        self._stall_s = stall_s
+        self._model: Model | None = None
+
+    def fresh(self) -> "ForeignWay":
+        return ForeignWay(self.provider, self._name, self._access, self._stall_s)
+
+    @property
+    def priced_by(self) -> str:
+        return "" if self._access.base_url else self.provider.priced_by
+
+    def warm(self) -> None:
+        """Import the library and make its client."""
+        try:
+            self._opened(self._name)
+        except Exception:
+            log.exception("client.failed")
+
+    def require_key(self) -> None:
+        """Check that one of the keys is there."""
+        if not any(name in self._access.keys for name in self.provider.key_names):
+            raise failures.no_key(self.provider.name, self.provider.key_names)
+
+    async def answer(
+        self, frame: Frame, pieces: Sequence[Piece]
+    ) -> AsyncGenerator[Sequence[Delta], None]:
+        """Send one request; yield what each event says."""
+        from pydantic_ai.direct import model_request_stream  # noqa: PLC0415 - warm by now
+        from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415
+
+        try:
+            history = ModelMessagesTypeAdapter.validate_json(messages(frame.system, pieces))
+            request = model_request_stream(
+                self._opened(frame.model),
+                history,
+                model_settings=_settings(frame),
+                model_request_parameters=_parameters(frame),
+                instrument=False,
+            )
+            async with request as stream:
+                while event := await self._next(stream):
+                    if found := _said(event):
+                        yield found
+                yield _ended(stream.get())
+        except ProviderError:
+            raise
+        except Exception as error:  # a library of libraries: each raises its own
+            raise _translated(self.provider.name, error) from error
+
+    async def _next(self, stream: "StreamedResponse") -> "ModelResponseStreamEvent | None":
+        with anyio.move_on_after(self._stall_s):
+            return await anext(aiter(stream), None)
+        text = (
+            f"{self.provider.name} sent nothing for {self._stall_s:g} s; the request was given up"
+        )
+        raise failures.StalledError(text)
+
+    def _opened(self, name: str) -> "Model":
+        if self._model is None or self._model.model_name != name:
+            from pydantic_ai.exceptions import UnsupportedSettingWarning  # noqa: PLC0415
+
+            warnings.filterwarnings("ignore", category=UnsupportedSettingWarning)
+            self._model = self.provider.make(name, self._access)
+        return self._model
+
+
+def _parameters(frame: Frame) -> Any:
+    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
+    from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415
+
+    tools = [
+        ToolDefinition(
+            name=t.name, description=t.description, parameters_json_schema=dict(t.schema)
+        )
+        for t in frame.tools
+    ]
+    return ModelRequestParameters(function_tools=tools)
+
+
+def _settings(frame: Frame) -> "ModelSettings":
+    found: dict[str, Any] = {"max_retries": 0}  # we try again ourselves, and say so
+    if frame.max_tokens is not None:
+        found["max_tokens"] = frame.max_tokens
+    if frame.tuning.thinking is not None or frame.tuning.effort:
+        found["thinking"] = frame.tuning.thinking is not False and (frame.tuning.effort or True)
+    return cast("ModelSettings", found)
+
+
+def _said(event: "ModelResponseStreamEvent") -> list[Delta]:
+    """Return what an event of the library says to us; calls come whole, at the end."""
+    from pydantic_ai import messages as theirs  # noqa: PLC0415
+
+    match event:
+        case theirs.PartStartEvent(part=theirs.TextPart(content=text)) if text:
+            return [Text(text)]
+        case theirs.PartDeltaEvent(delta=theirs.TextPartDelta(content_delta=text)) if text:
+            return [Text(text)]
+        case theirs.PartStartEvent(part=theirs.ThinkingPart(content=text)) if text:
+            return [Thinking(text)]
+        case theirs.PartDeltaEvent(delta=theirs.ThinkingPartDelta(content_delta=text)) if text:
+            return [Thinking(text)]
+        case _:
+            return []
+
+
+def _ended(response: "ModelResponse") -> list[Delta]:
+    from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart  # noqa: PLC0415
+
+    if response.state != "complete":
+        raise failures.PassingError("the reply broke off")
+    calls: list[Delta] = [
+        CallReady(_call(part)) for part in response.parts if isinstance(part, ToolCallPart)
+    ]
+    whole: Any = parse(ModelMessagesTypeAdapter.dump_json([response]))[0]
+    sealed: Json = {SEAL: whole}
+    if response.finish_reason == "length":
+        reason = Finish.LENGTH
+    else:
+        reason = Finish.TOOLS if calls else Finish.STOP
+    used = response.usage
+    cached = used.cache_read_tokens + used.cache_write_tokens
+    usage = Usage(
+        input_tokens=max(0, used.input_tokens - cached),
+        output_tokens=used.output_tokens,
+        cache_read_tokens=used.cache_read_tokens,
+        cache_write_tokens=used.cache_write_tokens,
+    )
+    return [*calls, Finished(reason, usage, sealed)]
+
+
+def _call(part: "ToolCallPart") -> ModelCall:
+    if isinstance(part.args, dict):
+        if is_finite(part.args):
+            return ModelCall(part.tool_call_id, part.tool_name, part.args)
+        return ModelCall(part.tool_call_id, part.tool_name, None, "a number is out of range")
+    return read_call(part.tool_call_id, part.tool_name, part.args or "")
+
+
+def _translated(provider: str, error: Exception) -> ProviderError:
+    """Return the library's error as one of ours."""
+    from pydantic_ai import exceptions as theirs  # noqa: PLC0415
+
+    match error:
+        case theirs.ModelHTTPError(status_code=status, body=body):
+            headers = dict(getattr(error, "headers", None) or {})
+            return failures.of_response(provider, status, headers, dump({"error": body}))
+        case theirs.ModelAPIError():
+            return failures.PassingError(f"no connection to {provider}: {_first_line(error)}")
+        case ImportError():
+            return failures.RefusedError(f"{provider}: {_first_line(error)}")
+        case _:
+            return failures.RefusedError(f"{provider} failed: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][: failures.QUOTE_CHARS_MAX]

@@ -1,0 +1,99 @@
+"""The history as pydantic-ai takes it: JSON of its messages, encoded once like any other. Pure.
+
+The library is not imported here: its JSON form is stable, and is read back by the library itself
+just before a request.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from wcore.models.attached import Image
+from wcore.models.coding import dump, tool_name
+from wcore.models.dialect import Frame, Piece
+from wcore.vocabulary import AssistantMessage, Json, Status, ToolOutput
+
+REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
+EFFORT_LEVELS: Final = ("low", "medium", "high")
+SEAL: Final = "pydantic_ai"  # marks a reply in the library's own form
+
+
+class ForeignEncoding:
+    """Writes messages. The bodies of a row of requests are parts of one message."""
+
+    takes_images = True
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, str]] = {}  # our id: the tool and the id it goes by
+
+    def thinks(self, model: str) -> bool:
+        """Every model may be asked; the library passes over what a model does not have."""
+        return bool(model)
+
+    def effort_levels(self, model: str) -> tuple[str, ...]:
+        return EFFORT_LEVELS if model else ()
+
+    def user(self, text: str, images: Sequence[Image]) -> Piece:
+        content: Json = [text, *map(_image, images)] if images else text
+        return Piece("user", dump(_prompt(content)), images=len(images))
+
+    def assistant(self, message: AssistantMessage) -> Piece:
+        sealed = message.sealed.get(SEAL) if isinstance(message.sealed, Mapping) else None
+        by_its_id = isinstance(sealed, Mapping)
+        for call_id, call in message.calls:
+            name_there = (call.model_id or call_id) if by_its_id else call_id
+            self._calls[call_id] = tool_name(call.name), name_there
+        if isinstance(sealed, Mapping):
+            return Piece("assistant", dump(sealed))
+        parts: list[Json] = [{"part_kind": "text", "content": message.text}] if message.text else []
+        parts += [
+            {"part_kind": "tool-call", "tool_name": tool_name(call.name), "args": call.args or {},
+             "tool_call_id": call_id}
+            for call_id, call in message.calls
+        ]  # fmt: skip
+        return Piece("assistant", dump({"kind": "response", "parts": parts}) if parts else b"")
+
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece:
+        tool, its_id = self._calls.get(call_id, ("", call_id))
+        part: dict[str, Json] = {
+            "part_kind": "tool-return",
+            "tool_name": tool,
+            "tool_call_id": its_id,
+            "content": output.output if image is None else "(the image follows)",
+            "outcome": "failed" if output.status is Status.ERROR else "success",
+        }
+        after = dump(_prompt([f"The image of call {its_id}:", _image(image)])) if image else b""
+        return Piece("user", dump(part), after, images=int(image is not None))
+
+    def reply_tokens(self, frame: Frame) -> int:
+        return frame.max_tokens or REPLY_TOKENS
+
+    def frame_bytes(self, frame: Frame) -> int:
+        return len(frame.system) + sum(len(dump(tool.schema)) for tool in frame.tools)
+
+
+def messages(system: str, pieces: Sequence[Piece]) -> bytes:
+    """Return the whole history as a JSON array of the library's messages."""
+    found: list[bytes] = []
+    row = [dump({"part_kind": "system-prompt", "content": system})] if system else []
+    later: list[bytes] = []
+    for piece in pieces:
+        if piece.role == "user":
+            row.append(piece.body)
+            later += [piece.after] if piece.after else []
+            continue
+        found += _request(row + later)
+        row, later = [], []
+        found.append(piece.body)
+    return b"[%s]" % b",".join([*found, *_request(row + later)])
+
+
+def _request(parts: Sequence[bytes]) -> list[bytes]:
+    return [b'{"kind":"request","parts":[%s]}' % b",".join(parts)] if parts else []
+
+
+def _prompt(content: Json) -> dict[str, Json]:
+    return {"part_kind": "user-prompt", "content": content}
+
+
+def _image(image: Image) -> Json:
+    return {"kind": "binary", "data": image.data, "media_type": image.media_type}
