@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 Args: TypeAlias = Mapping[str, Json]
+Pin: TypeAlias = tuple[str, str]  # digests of how an MCP server is launched and of a tool's schema
 
 ID_CHARS_MAX: Final = 128  # call ids and digests end up in file names and card keys of hosts
 PREVIEW_BYTES_MAX: Final = 64 * 1024  # a card longer than this is not read by anybody
@@ -202,6 +203,7 @@ class Prepared:
     command: str | None = None  # shell text, for tools that run one
     preview: Preview | None = None
     plan: object = None
+    pin: Pin | None = None
 
 
 class Status(StrEnum):

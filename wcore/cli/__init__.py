@@ -22,6 +22,7 @@ EXIT_INTERRUPTED: Final = 130  # Ctrl-C before the engine could say goodbye itse
 #: Each module has `run(argv, environ) -> exit code` and is loaded when it is named.
 SUBCOMMANDS: Final = {
     "audit": "wcore.cli.audit",
+    "conformance": "wcore.cli.conformance",
     "policy": "wcore.cli.policy",
     "sessions": "wcore.cli.sessions",
     "trust": "wcore.cli.trust",

@@ -37,10 +37,20 @@ def facts_of(tool: str, args: Args, places: Places) -> Facts:
     return gather(prepared, analysis, places)
 
 
+def category_of(tool: str, places: Places) -> Category:
+    """Return the category that the engine gives to `tool`."""
+    known = builtin_tools(_place(places)).get(tool)
+    return known.spec.category if known else _category(tool)
+
+
+def _place(places: Places) -> Place:
+    return Place(places.workspace, places.home, os.environ, lambda _: False)
+
+
 def _prepared(tool: str, args: Args, places: Places) -> Prepared:
-    place = Place(places.workspace, places.home, os.environ, lambda _: False)
+    place = _place(places)
     known = builtin_tools(place).get(tool)
-    category = known.spec.category if known else _category(tool)
+    category = category_of(tool, places)
     access = Access.READ if category is Category.INFO else Access.WRITE
     paths: frozenset[str] = frozenset()
     command: str | None = None

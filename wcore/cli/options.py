@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from wcore import __version__
-from wcore.errors import ConfigError, UsageError
+from wcore.errors import UsageError
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode
 
+KEEP_SESSIONS: Final = "WCORE_KEEP_SESSIONS"
+KEEP_DAYS: Final = 90  # a quarter: long enough to come back to something
 TTL_S_MAX: Final = 7 * 24 * 3600.0  # a card that waits longer is forgotten by everybody
 
 DESCRIPTION: Final = """\
@@ -29,7 +31,8 @@ models:
   --model script:FILE            replay model replies from FILE
   --provider anthropic --model NAME
                                  key in ANTHROPIC_API_KEY; openai, mistral, groq, openrouter,
-                                 deepseek, gemini, xai and others alike
+                                 deepseek, gemini, xai and others alike; google, bedrock and
+                                 openai-responses need the extra wcore[models]
   --provider ollama --model NAME no key; likewise vllm, lmstudio and llamacpp
   --provider openai --base-url URL --model NAME
                                  any server that speaks Chat Completions; loopback needs no key
@@ -40,6 +43,7 @@ other commands (each has its own --help):
   wcore audit list | verify      what was decided, and whether the record is whole
   wcore sessions list | show     stored conversations
   wcore trust DIR                let a folder's own policy file loosen rules
+  wcore conformance -- COMMAND   judge an engine by the cases of the specification
 
 exit codes:
   0 stdin was closed   1 could not start   2 wrong usage   128+n ended by signal n
@@ -56,7 +60,8 @@ class Options:
     stall_timeout_s: float | None
     mode: Mode
     max_mode: Mode
-    session_id: str
+    session_id: str | None
+    resume: str | None
     cwd: str
     prompts: bool
     hitl_suspend: bool
@@ -68,6 +73,7 @@ class Options:
     system_prompt: str | None
     store: str | None
     user_id: str | None
+    keep_sessions_days: float
     verbose: bool
 
 
@@ -86,8 +92,6 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
     mode = Mode.FORCE if given.force else given.mode or Mode.DEFAULT
     if mode.rank > max_mode.rank:
         raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
-    if given.resume is not None:
-        raise UnstoredSessionError(f"no session {given.resume!r}: this version stores no sessions")
     cwd = os.path.abspath(given.cwd or os.curdir)
     if not os.path.isdir(cwd):
         raise UsageError(f"--cwd {given.cwd}: there is no such folder")
@@ -98,7 +102,8 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         stall_timeout_s=given.stall_timeout,
         mode=mode,
         max_mode=max_mode,
-        session_id=given.session_id or str(uuid.uuid4()),
+        session_id=given.session_id,
+        resume=given.resume,
         cwd=cwd,
         prompts=given.prompts != "none",
         hitl_suspend=not given.no_hitl_suspend,
@@ -110,12 +115,9 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         system_prompt=given.system_prompt,
         store=given.store,
         user_id=given.user_id,
+        keep_sessions_days=_kept_days(given.keep_sessions, environ),
         verbose=given.verbose or "WCORE_DEBUG" in environ,
     )
-
-
-class UnstoredSessionError(ConfigError):
-    """`--resume` of a session that is not stored; a host then starts it with `--session-id`."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -172,12 +174,29 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
 def _add_session_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("session").add_argument
     add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
-    add("--session-id", type=_identifier, metavar="ID", help="name this session")
-    add("--resume", type=_identifier, metavar="ID", help="continue a stored session")
+    add("--session-id", type=_identifier, metavar="ID", help="name this session, which must be new")
+    add("--resume", type=_identifier, metavar="ID", help="continue a stored session, or: latest")
     add("--store", metavar="PLACE", help="a file, or postgresql://…; default: the state folder")
+    keep = f"forget sessions not used for DAYS days; 0: never (${KEEP_SESSIONS}, else {KEEP_DAYS})"
+    add("--keep-sessions", metavar="DAYS", help=keep)
     add("--user-id", type=_uuid, metavar="UUID", help="whose grants; default: this login")
     add("--json-stream", action="store_true", help="JSON lines on stdin and stdout (always on)")
     add("--verbose", action="store_true", help="more in the log on stderr")
+
+
+def _kept_days(given: str | None, environ: Mapping[str, str]) -> float:
+    """Return how many days sessions are kept.
+
+    No policy file can say it: with one, a project that was just cloned could delete them.
+
+    Raises:
+        UsageError: it is no number of days.
+    """
+    name = KEEP_SESSIONS if given is None else "--keep-sessions"
+    text = environ.get(KEEP_SESSIONS) or str(KEEP_DAYS) if given is None else given
+    if not text.isascii() or not text.isdigit() or len(text) > 6:
+        raise UsageError(f"{name}: {text[:40]!r} is not a whole number of days")
+    return float(text)
 
 
 def _mode(text: str) -> Mode:

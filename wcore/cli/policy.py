@@ -3,15 +3,26 @@
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.cli import policy_check, policy_explain, policy_lint, policy_test
+from wcore.cli import (
+    policy_check,
+    policy_explain,
+    policy_import,
+    policy_lint,
+    policy_rules,
+    policy_simulate,
+    policy_test,
+)
 from wcore.cli.subcommand import Parser
 from wcore.errors import UsageError
 
 COMMANDS: Final = {
     "explain": (policy_explain, "what would happen to a call, and why"),
     "check": (policy_check, "whether the policy files are in order"),
+    "rules": (policy_rules, "show every rule, in order, with its place"),
     "test": (policy_test, "run the tests inside the policy files"),
     "lint": (policy_lint, "find rules that never decide or allow too much"),
+    "simulate": (policy_simulate, "what another policy would have changed in recorded sessions"),
+    "import": (policy_import, "make a policy of another engine's rules"),
 }
 
 

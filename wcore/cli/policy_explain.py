@@ -14,7 +14,8 @@ from wcore.cli.subcommand import Parser, has_colours, write, write_json
 from wcore.errors import UsageError
 from wcore.policies import PolicyFiles
 from wcore.policy import decide, shell
-from wcore.policy.grants import Grant, GrantBook
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
+from wcore.policy.suggesting import suggest
 from wcore.visible import visible_line
 from wcore.vocabulary import (
     MODE_ALIASES,
@@ -70,6 +71,7 @@ def fill(parser: Parser) -> None:
     add("--tool", metavar="NAME", default=hypothetical.SHELL_TOOL, help="default: Bash")
     add("--args", metavar="JSON", help="arguments of the call, as the model would send them")
     add("--mode", metavar="MODE", default="default", help="default: default")
+    add("--agent", metavar="NAME", default=MAIN_AGENT, help="for rules about agents; default: main")
     add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
     add("--json", action="store_true", help="one JSON object on one line")
 
@@ -91,10 +93,11 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     places = environment.places(cwd, environ)
     facts = hypothetical.facts_of(given.tool, args, places)
     policies = PolicyFiles.of(places).load().policies
-    standing = decide.Standing(mode, grants, frozenset({given.tool}), policies)
+    standing = decide.Standing(mode, grants, frozenset({given.tool}), policies, agent=given.agent)
     number, decision = decide.decide_by_row(facts, standing)
     asks = decision.verdict is Verdict.ASK
-    suggestions = shell.suggest(facts.analysis) if facts.analysis and asks else []
+    scopes = suggest(facts, standing, places) if asks else []
+    suggestions = [scope.prefix for scope in scopes if isinstance(scope, AlwaysPrefix)]
     command = args.get("command") if given.tool == hypothetical.SHELL_TOOL else None
     told = {"verdict": decision.verdict, "number": number, **_reasons(decision.why)}
     if command is not None:

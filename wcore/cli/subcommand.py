@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 from wcore.errors import UsageError
@@ -23,6 +24,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
+
+
+def split_command(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return our words and, from behind `--`, those of a command to run."""
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
 
 
 def write(text: str) -> None:

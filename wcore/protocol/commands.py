@@ -189,7 +189,7 @@ class GetHistory(Introspection):
 
 class ListPermissions(Introspection):
     type: Literal["list_permissions"] = "list_permissions"
-    agent: str | None = None
+    agent: Id | None = None
 
 
 class AgentTool(BaseModel):

@@ -216,6 +216,7 @@ class CommandResult(Event):
     trusted: bool | None = None
     files: tuple[TrustedFile, ...] | None = None
     digest: str | None = None
+    cancelled: tuple[str, ...] | None = None
 
 
 # --- MCP, sub-agents, cost: announced by their capability flags ---------------------------------

@@ -4,11 +4,15 @@ This front door holds the interface only; `catalog.py` makes the built-in tools.
 sees the gate or the wire, and never prints.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from wcore.agents import Assignment
 from wcore.vocabulary import Args, Prepared, ToolOutput, ToolSpec
+
+#: Asks a model: system prompt, messages as (role, text), most tokens; the text of its reply.
+Completing = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +29,26 @@ class Place:
     hidden: Callable[[str], bool]
 
 
+async def _refuse(tool: "Tool", args: Args) -> None:
+    """Ask nobody: what a tool is run with outside of a turn."""
+
+
 @dataclass(frozen=True, slots=True)
 class Live:
     """What a running call may use besides its plan.
 
     `chunk` sends output to the host while the tool runs; it waits when the host does not read
     and must not be called after `run` has returned. `answer` is a person's answer, only ever
-    set for AskUserQuestion.
+    set for AskUserQuestion. `spawn` lets a sub-agent work; it is there for Spawn. `ask` puts a
+    further call, the tool's own and not the model's, before the gate and runs it if it may; it
+    returns when that call has ended. Cancelling withdraws it.
     """
 
     call_id: str
     chunk: Callable[[str], Awaitable[None]]
     answer: str | None = None
+    spawn: Callable[[Assignment], Awaitable[ToolOutput]] | None = None
+    ask: "Callable[[Tool, Args], Awaitable[None]]" = _refuse
 
 
 class Tool(Protocol):

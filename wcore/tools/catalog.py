@@ -1,5 +1,8 @@
 """The built-in tools, in the order in which the model is shown them."""
 
+from collections.abc import Callable, Mapping
+
+from wcore.agents import AgentDefinition
 from wcore.tools import Place, Tool
 from wcore.tools.ask import AskUserQuestion
 from wcore.tools.bash import Bash
@@ -10,11 +13,14 @@ from wcore.tools.grep import Grep
 from wcore.tools.ls import Ls
 from wcore.tools.multi_edit import MultiEdit
 from wcore.tools.read import Read
+from wcore.tools.spawn import Spawn
 from wcore.tools.write import Write
 
 
-def builtin_tools(place: Place) -> dict[str, Tool]:
-    """Make all tools for one place."""
+def builtin_tools(
+    place: Place, agents: Callable[[], Mapping[str, AgentDefinition]] = dict
+) -> dict[str, Tool]:
+    """Make all tools for one place. `agents` are those that Spawn can start, by name."""
     tools: tuple[Tool, ...] = (
         Read(place),
         Ls(place),
@@ -26,5 +32,6 @@ def builtin_tools(place: Place) -> dict[str, Tool]:
         Delete(place),
         Bash.at(place),
         AskUserQuestion(place),
+        Spawn(place, agents),
     )
     return {tool.spec.name: tool for tool in tools}

@@ -1,4 +1,4 @@
-"""The processes of one shell call: started together, and all dead when the call is over.
+"""The processes of one shell call or one server: started together, and all dead when it is over.
 
 Three things tell that a process belongs to the call: it is in the shell's session, it inherited
 the call's marker in its environment, or it still holds the call's output pipe. Its descendants
@@ -8,6 +8,7 @@ belong too. On Linux the engine adopts orphans, so that none is out of sight.
 import os
 import secrets
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -17,6 +18,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import anyio
+
+from wcore.tools.descendants import children, descendants
 
 if TYPE_CHECKING:
     import psutil
@@ -44,22 +47,37 @@ def adopt_orphans() -> bool:
 class CallTree:
     """One shell and everything that it started."""
 
-    def __init__(self, argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> None:
-        """Start `argv` in its own session, stdout and stderr on one pipe. Blocks until exec."""
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        environ: Mapping[str, str],
+        *,
+        talks: bool = False,
+        inherited_fd: int | None = None,
+    ) -> None:
+        """Start `argv` in its own session. Blocks until exec.
+
+        stdout and stderr are one pipe and there is no input; one that `talks` has three pipes.
+        """
         adopt_orphans()
         self._marker = secrets.token_hex(16)
         self._shell = subprocess.Popen(
             argv,
             cwd=cwd,
             env={**environ, MARKER: self._marker},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE if talks else subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=() if inherited_fd is None else (inherited_fd,),
+            bufsize=0,
         )
         assert self._shell.stdout is not None
         self.pipe = self._shell.stdout.fileno()
-        os.set_blocking(self.pipe, False)
+        self.stdin, self.stderr = self._shell.stdin, self._shell.stderr
+        for pipe in filter(None, (self._shell.stdout, self.stdin, self.stderr)):
+            os.set_blocking(pipe.fileno(), False)
         self._pipe_inode = os.fstat(self.pipe).st_ino
 
     async def exited(self) -> None:
@@ -94,9 +112,9 @@ class CallTree:
         self._reap_orphans()
 
     def reap(self) -> int:
-        """Close the pipe and return the shell's exit status as `subprocess` gives it."""
-        assert self._shell.stdout is not None
-        self._shell.stdout.close()
+        """Close the pipes and return the shell's exit status as `subprocess` gives it."""
+        for pipe in filter(None, (self._shell.stdout, self.stdin, self.stderr)):
+            pipe.close()
         try:
             return self._shell.wait(DEATH_S_MAX)
         except subprocess.TimeoutExpired:  # stuck in the kernel
@@ -107,7 +125,7 @@ class CallTree:
         import psutil  # noqa: PLC0415 - 25 ms, not before the first call
 
         adopted = adopt_orphans()
-        seen = psutil.Process().children(recursive=True) if adopted else psutil.process_iter()
+        seen = descendants() if adopted else psutil.process_iter()
         parents: dict[int, int] = {}
         living: dict[int, psutil.Process] = {}
         for process in seen:
@@ -131,12 +149,16 @@ class CallTree:
         return False
 
     def _holds_pipe(self, pid: int) -> bool:
-        """Look through the open files of a process (Linux)."""
+        """Look for our pipe among the files that a process can write to (Linux).
+
+        Another call's shell that was forked and has not begun yet holds the ends we read from.
+        """
         pipe = f"pipe:[{self._pipe_inode}]"
         with suppress(OSError):
             for descriptor in os.listdir(f"/proc/{pid}/fd"):
                 with suppress(OSError):
-                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") == pipe:
+                    path = f"/proc/{pid}/fd/{descriptor}"
+                    if os.readlink(path) == pipe and os.lstat(path).st_mode & stat.S_IWUSR:
                         return True
         return False
 
@@ -156,7 +178,7 @@ class CallTree:
         """
         import psutil  # noqa: PLC0415
 
-        for process in psutil.Process().children() if adopt_orphans() else ():
+        for process in children() if adopt_orphans() else ():
             with suppress(psutil.Error, OSError):
                 if process.pid == self._shell.pid or process.status() != psutil.STATUS_ZOMBIE:
                     continue

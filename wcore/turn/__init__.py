@@ -16,10 +16,24 @@ from anyio.lowlevel import checkpoint
 
 from wcore.approval import reasons
 from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
-from wcore.models import CallReady, Delta, Finish, Finished, Notice, Request, Text, Thinking
+from wcore.keeping import records
+from wcore.keeping.restoring import OpenTurn
+from wcore.models import (
+    CallReady,
+    Delta,
+    Finish,
+    Finished,
+    Notice,
+    Request,
+    Text,
+    Thinking,
+    prices,
+)
 from wcore.protocol import events
 from wcore.session import Session
+from wcore.store import Kind, Record
 from wcore.turn.batch import run_batch
+from wcore.turn.children import AT_ONCE_MAX
 from wcore.turn.opening import open_turn
 from wcore.vocabulary import AssistantMessage, By, Json, ModelCall, Usage, UserMessage
 
@@ -39,24 +53,57 @@ class Ending:
     reason: str
 
 
-class Turn:
-    """One answer to one message. `run` it once."""
+@dataclass(slots=True)
+class Tally:
+    """What is counted for a turn and all turns of sub-agents in it."""
 
-    def __init__(self, session: Session, msg_id: str) -> None:
+    writes: int = 0
+    denied_unasked: int = 0
+    spawns: int = 0
+    cost_usd: float = 0.0
+    is_priced: bool = True  # every reply so far had a price
+
+
+class Turn:
+    """One answer to one message. `run` it once.
+
+    With `left`, it first brings the calls to an end that an earlier engine left open.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        msg_id: str,
+        left: OpenTurn | None = None,
+        tally: Tally | None = None,
+    ) -> None:
         self.session = session
         self.msg_id = msg_id
+        self.left = left
         self.ending: Ending | None = None
-        self.writes = 0
-        self.denied_unasked = 0
+        self.problem: Exception | None = None
+        self.tally = tally or Tally()
+        self.children: set[Turn] = set()
+        self.places = anyio.Semaphore(AT_ONCE_MAX)
         self._scopes: set[anyio.CancelScope] = set()
 
     def end(self, by: By) -> None:
         """End the turn now: deny what waits, cancel what works. The first ending stands."""
         if self.ending is None:
             self.ending = Ending(by, reasons.OF[by])
+            for child in self.children:
+                child.end(by)
             self.session.approvals.resolve_all(self.ending.reason, by)
             for scope in self._scopes:
                 scope.cancel()
+
+    def below(self, session: Session) -> "Turn":
+        """Return the turn of a sub-agent; it ends with this one."""
+        child = Turn(session, self.msg_id, tally=self.tally)
+        self.children.add(child)
+        if self.ending is not None:
+            child.end(self.ending.by)
+        return child
 
     @contextmanager
     def interruptible(self) -> Generator[anyio.CancelScope, None, None]:
@@ -70,16 +117,32 @@ class Turn:
             finally:
                 self._scopes.discard(scope)
 
-    async def run(self, message: UserMessage) -> events.StreamEnd:
-        """Answer `message`; return the event that ends the turn, for the engine to send."""
+    def doubt(self, problem: Exception | None) -> None:
+        """Let the turn fail after the calls under way: something could not be written down."""
+        self.problem = self.problem or problem
+
+    async def run(self, message: UserMessage | None) -> events.StreamEnd:
+        """Answer `message`; return the event that ends the turn, for the engine to send.
+
+        Without a message the turn that was left goes on.
+        """
         session = self.session
-        session.remember(self.msg_id, message)
+        started = records.turn_started(self.msg_id, message, reopened=self.left is not None)
+        session.journal.note(Kind.TURN_STARTED, **started)
+        if message is not None and self.left is not None:
+            self.left.messages.append(message)
+        elif message is not None:
+            session.remember(self.msg_id, message)
         await session.emit(events.StreamStart(msg_id=self.msg_id))
         finish: FinishReason = "error"
         try:
             await session.keeper.open()
             await open_turn(session)
-            finish = await self._rounds()
+            if session.parent is None:
+                with self.interruptible():
+                    await session.before_turn()
+            await self._take_up()
+            finish = "stop" if self.ending else await self._rounds()
         except HostGoneError:
             raise
         except WcoreError as error:
@@ -89,12 +152,39 @@ class Turn:
             await session.complain(
                 Code.INTERNAL, "internal error, see the log; the session goes on", retryable=True
             )
+        if self.left is None:
+            await self._write_end(finish)
         return events.StreamEnd(
             msg_id=self.msg_id,
             finish_reason=finish,
             usage=_report(session.usage),
-            denied_unasked=None if session.settings.prompts else self.denied_unasked,
+            denied_unasked=None if session.settings.prompts else self.tally.denied_unasked,
         )
+
+    async def _write_end(self, finish: FinishReason) -> None:
+        ended = Record(Kind.TURN_ENDED, {"msg_id": self.msg_id, "finish": finish})
+        if await self.session.journal.write_down(ended):
+            log.error("turn.end_unwritten")  # the next turn cannot begin before it is written
+
+    async def _take_up(self) -> None:
+        """End the calls that an earlier engine left open, then hear the messages that waited.
+
+        What it left stays left until then: if rules or store cannot be had, nothing was lost.
+        """
+        left, self.left = self.left, None
+        if left is None:
+            return
+        calls = [(each.call_id, each.call) for each in left.calls.values()]
+        for call_id, _ in calls:
+            self.session.ledger.reopen(call_id)
+        for result in await run_batch(self, calls, left.calls):
+            left.results[result.call_id] = result
+        for call_id in left.order:
+            self.session.remember(self.msg_id, left.results[call_id])
+        for waiting in left.messages:
+            self.session.remember(self.msg_id, waiting)
+        if self.problem is not None:
+            raise self.problem
 
     async def _rounds(self) -> FinishReason:
         for _ in range(self.session.settings.max_rounds):
@@ -105,6 +195,8 @@ class Turn:
                 return "length" if finish is Finish.LENGTH else "stop"
             for result in await run_batch(self, calls):
                 self.session.remember(self.msg_id, result)
+            if self.problem is not None:
+                raise self.problem
             if self.ending is not None:
                 return "stop"
         return "max_turns"
@@ -120,18 +212,25 @@ class Turn:
                 reply.calls.clear()  # a reply that did not end asks for nothing
             calls = [(self.session.new_call_id(call.model_id), call) for call in reply.calls]
             text, thinking = "".join(reply.text), "".join(reply.thinking)
+            message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
             if text or thinking or calls:
-                message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
                 self.session.remember(self.msg_id, message)
+            self._note(reply, message)
         if reply.finish is None and self.ending is None:
             raise ProviderError("the model's reply broke off")
         return reply.finish, calls
+
+    def _note(self, reply: "_Reply", message: AssistantMessage) -> None:
+        """Note a reply and its pieces; written with the first call, or the end of the turn."""
+        self.session.journal.note(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
+        facts = records.replied(self.msg_id, message, reply.finish, reply.usage)
+        self.session.journal.note(Kind.REPLIED, **facts)
 
     async def _stream(self, reply: "_Reply") -> None:
         session = self.session
         request = Request(
             session.settings.system_prompt,
-            [entry.message for entry in session.history],
+            session.history.messages,
             [tool.spec for tool in session.offered.values()],
             session.settings.max_tokens,
             session.tuning,
@@ -149,20 +248,28 @@ class Turn:
         match delta:
             case Text(text):
                 reply.text.append(text)
+                reply.pieces.append(["text", len(text)])
                 for piece in _pieces(text):
                     await emit(events.TextDelta(text=piece, msg_id=self.msg_id))
             case Thinking(text, subject):
                 reply.thinking.append(text)
+                reply.pieces.append(["thinking", len(text), subject])
                 for piece in _pieces(text):
                     await emit(events.Thinking(text=piece, msg_id=self.msg_id, subject=subject))
             case CallReady(call):
                 reply.calls.append(call)
             case Notice(text):
+                reply.pieces.append(["notice", text])
                 await self.session.info(text, self.msg_id)
             case Finished(reason, usage, sealed):
                 reply.finish = reason
                 reply.sealed = sealed
+                reply.usage = usage
                 self.session.usage += usage
+                model = self.session.model
+                cost = prices.cost_usd(model.priced_by, model.name, usage)
+                self.tally.cost_usd += cost or 0.0
+                self.tally.is_priced = self.tally.is_priced and cost is not None
 
 
 class _Reply:
@@ -174,6 +281,8 @@ class _Reply:
         self.calls: list[ModelCall] = []
         self.finish: Finish | None = None
         self.sealed: Json = None
+        self.usage = Usage()
+        self.pieces: list[Json] = []
 
 
 def _pieces(text: str) -> list[str]:

@@ -8,10 +8,13 @@ The rules, in the order they apply:
 - results go back in the model's order, one a call, whatever happened.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from wcore.keeping.restoring import OpenCall
 from wcore.turn import effect, gate
 from wcore.turn.flight import Flight
 from wcore.turn.gate import Step
@@ -20,12 +23,19 @@ from wcore.vocabulary import Category, ModelCall, ToolMessage
 if TYPE_CHECKING:
     from wcore.turn import Turn
 
+NOTHING: Final[Mapping[str, OpenCall]] = MappingProxyType({})
 
-async def run_batch(turn: "Turn", calls: list[tuple[str, ModelCall]]) -> list[ToolMessage]:
-    """Gate and run `calls`; return one result for each, in their order."""
+
+async def run_batch(
+    turn: "Turn", calls: Sequence[tuple[str, ModelCall]], left: Mapping[str, OpenCall] = NOTHING
+) -> list[ToolMessage]:
+    """Gate and run `calls`; return one result for each, in their order.
+
+    `left` is what an earlier engine left of them.
+    """
     flights: list[Flight] = []
     for call_id, call in calls:
-        flights.append(Flight(turn, call_id, call, earlier=tuple(flights)))
+        flights.append(Flight(turn, call_id, call, tuple(flights), left.get(call_id)))
     async with anyio.create_task_group() as tasks:
         for flight in flights:
             step = Step.HELD if _writers_before(flight) else await _gate(flight)

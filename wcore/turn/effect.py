@@ -1,6 +1,7 @@
 """The effect of a cleared call: run it, keep the host informed, strip what must not be shown."""
 
 import logging
+from functools import partial
 from typing import Final
 
 import anyio
@@ -8,9 +9,13 @@ import anyio
 from wcore.approval.redaction import StreamStripper
 from wcore.approval.table import Move
 from wcore.errors import ToolError
+from wcore.keeping import records
 from wcore.protocol import events
+from wcore.store import Kind
 from wcore.tools import Live, Tool
-from wcore.turn.flight import Flight
+from wcore.turn import inner
+from wcore.turn.children import spawn
+from wcore.turn.flight import UNRECORDED, Flight
 from wcore.vocabulary import Access, Category, Prepared, ToolOutput
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
@@ -24,7 +29,7 @@ async def run(flight: Flight) -> None:
     assert flight.prepared is not None
     output = await _until_told_to_end(flight, flight.tool, flight.prepared)
     if output is None:
-        await flight.cancel()
+        await flight.stop()
     else:
         await flight.end(output)
 
@@ -49,11 +54,16 @@ def _may_write(flight: Flight) -> bool:
     limit = flight.session.settings.max_writes
     if flight.category is not Category.EDIT or limit is None:
         return True
-    flight.turn.writes += 1
-    return flight.turn.writes <= limit
+    flight.turn.tally.writes += 1
+    return flight.turn.tally.writes <= limit
 
 
 async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
+    try:
+        await flight.session.journal.write(records.started(flight.call_id))
+    except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
+        flight.turn.doubt(error)
+        return ToolOutput.failed(UNRECORDED)
     flight.session.ledger.move(flight.call_id, Move.RUN)
     heart = _Heart(flight)
     await heart.beat()
@@ -61,7 +71,14 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(heart.keep_beating)
         try:
-            output = await tool.run(prepared, Live(flight.call_id, heart.chunk, flight.answer))
+            live = Live(
+                flight.call_id,
+                heart.chunk,
+                flight.answer,
+                spawn=partial(spawn, flight),
+                ask=partial(inner.ask, flight, run),
+            )
+            output = await tool.run(prepared, live)
         except ToolError as error:
             output = ToolOutput.failed(str(error))
         except Exception:
@@ -102,6 +119,7 @@ class _Heart:
         self._heard.set()
         if safe:
             flight = self._flight
+            flight.session.journal.note(Kind.CHUNK, call_id=flight.call_id, text=safe)
             await flight.session.emit(
                 events.ToolChunk(
                     msg_id=flight.turn.msg_id,

@@ -6,6 +6,7 @@ Nothing is decided here (see `gate.py`) and nothing is done here (see `effect.py
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
@@ -13,8 +14,11 @@ import anyio
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
 from wcore.approval.table import Move
+from wcore.keeping import records
+from wcore.keeping.restoring import OpenCall
 from wcore.policy import shell
 from wcore.protocol import events, scopes
+from wcore.store import Kind, ToolApprovalDecisionEvent
 from wcore.tools import Tool
 from wcore.visible import visible_line
 from wcore.vocabulary import (
@@ -39,13 +43,41 @@ log = logging.getLogger("wcore.turn")
 
 _BUG: Final = Denied("internal error", By.POLICY)
 TOO_LARGE: Final = "the call is too large to be shown to the host"
+UNRECORDED: Final = "not run: the journal of the session cannot be written"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How a call ends without a result.
+
+    `reason` is for the host; the model is `told` it, or something else. `why` is for the
+    announcement, `decision` for the journal, `first` are events that belong before the end.
+    `move` is `None` when the ledger knows already.
+    """
+
+    reason: str
+    move: Move | None = Move.CANCEL
+    told: str | None = None
+    why: Why | None = None
+    decision: ToolApprovalDecisionEvent | None = None
+    first: tuple[events.Event, ...] = ()
 
 
 class Flight:
-    """One call of one reply. `earlier` are the calls before it, in the model's order."""
+    """One call of one reply. `earlier` are the calls before it, in the model's order.
+
+    `left` is what an earlier engine left of it. With `inner` it is not the
+    model's: a running tool makes it, and says which tool it is for.
+    """
 
     def __init__(
-        self, turn: "Turn", call_id: str, call: ModelCall, earlier: tuple["Flight", ...]
+        self,
+        turn: "Turn",
+        call_id: str,
+        call: ModelCall,
+        earlier: tuple["Flight", ...] = (),
+        left: OpenCall | None = None,
+        inner: Tool | None = None,
     ) -> None:
         self.turn = turn
         self.session = turn.session
@@ -53,7 +85,8 @@ class Flight:
         self.call = call
         self.earlier = earlier
         self.ended = anyio.Event()
-        self.tool: Tool | None = self.session.tools.get(call.name)
+        self.tool: Tool | None = inner or self.session.tools.get(call.name)
+        self.is_inner = inner is not None
         self.category = self.tool.spec.category if self.tool else Category.EXEC
         self.targets = self.tool.targets(call.args or {}) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
@@ -61,6 +94,8 @@ class Flight:
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False
+        self.outcome_unknown = left is not None and left.is_started
+        self.recalled = left.answer if left else None  # a person's yes, given to another engine
         self._announced = False
         self._output = ToolOutput.failed("internal error")
 
@@ -68,6 +103,22 @@ class Flight:
     def result(self) -> ToolMessage:
         """What the model is told; every call has one."""
         return ToolMessage(self.call_id, self.call.name, self._output)
+
+    @property
+    def args(self) -> Args | None:
+        """The arguments to prepare: as the person changed them, else as the model sent them."""
+        changed = self.recalled.args if self.recalled else None
+        return self.call.args if changed is None else changed
+
+    @property
+    def digest(self) -> str:
+        """What an approval of the prepared call is bound to."""
+        return self.prepared.digest if self.prepared else ""
+
+    def note_prepared(self, prepared: Prepared) -> None:
+        """Note for the journal what was prepared."""
+        facts = records.prepared(self.call_id, prepared, self.call.args)
+        self.session.journal.note(Kind.PREPARED, **facts)
 
     def delays(self, later: "Flight") -> bool:
         """Whether `later`, an exec or mcp call that needs no question, must wait for this one."""
@@ -95,6 +146,7 @@ class Flight:
             suggestions=tuple(scopes.to_wire(scope) for scope in suggestions) or None,
             digest=prepared.digest,
             expires_in_s=expires_in_s,
+            agent=self.session.agent or None,
         )
 
     def settled(
@@ -108,6 +160,7 @@ class Flight:
             by=by,
             args=edited.args if edited else None,
             digest=edited.digest if edited else None,
+            agent=self.session.agent or None,
         )
 
     def ask(self, request: events.ToolRequest) -> None:
@@ -135,29 +188,33 @@ class Flight:
             ),
             why=why,
             preview=prepared.preview if prepared and args_fit else None,
+            agent=self.session.agent or None,
         )
+
+    def fitting(self, why: Why | None) -> events.CallAnnounced | None:
+        """Return the announcement with the whole call, if that fits into a line."""
+        event = self.announcement(why)
+        return event if self.session.fits(event) else None
 
     async def announce(self, why: Why | None) -> None:
         """Announce a call that does not wait for the host."""
-        event = self.announcement(why)
-        if not self.session.fits(event):
-            event = self.announcement(why, args_fit=False)
+        await self.say(self.fitting(why) or self.announcement(why, args_fit=False))
+
+    async def say(self, event: events.CallAnnounced) -> None:
+        """Send the announcement."""
         self._announced = True
         await self.session.emit(event)
 
     # --- ended once ---------------------------------------------------------------------------
 
     async def end(self, output: ToolOutput) -> None:
-        """End with a result, good or bad, for host and model."""
+        """End with a result, good or bad: written down, then told to host and model."""
         self.session.ledger.move(self.call_id, Move.END)
         secrets = self.session.secrets
         output = ToolOutput(
             output.status, secrets.strip_cut(output.output), output.output_type, output.metadata
         )
-        told = f"[the user changed the arguments of this call]\n{output.output}"
-        self._output = ToolOutput(
-            output.status, told if self.edited else output.output, output.output_type
-        )
+        self._output = records.told(output, edited=self.edited)
         event = events.ToolResult(
             msg_id=self.turn.msg_id,
             call_id=self.call_id,
@@ -167,50 +224,59 @@ class Flight:
             output_type=output.output_type,
             metadata=output.metadata or None,
         )
+        ended = records.ended(self.call_id, self.call.name, output, edited=self.edited)
         try:
+            self.turn.doubt(await self.session.keeper.publish_end(None, ended))
+            if not self._announced:
+                await self.announce(None)
             await self.session.emit(event)
         finally:
             self.ended.set()
 
     async def fail(self, problem: str) -> None:
         """End a call that could not be prepared or shown: announced, then an error result."""
-        if not self._announced:
-            await self.announce(None)
         await self.end(ToolOutput.failed(problem))
 
-    async def cancel(
-        self,
-        reason: str | None = None,
-        *,
-        move: Move | None = Move.CANCEL,
-        told: str | None = None,
-    ) -> None:
-        """End without a result. `move` is `None` when the ledger knows already.
+    async def stop(self) -> None:
+        """End because the turn was told to end."""
+        ending = self.turn.ending
+        await self.cancel(Refusal(ending.reason if ending else reasons.STOP))
 
-        `told` is what the model gets instead of the reason.
-        """
-        if reason is None:
-            ending = self.turn.ending
-            reason = ending.reason if ending else reasons.STOP
-        if move is not None:
-            self.session.ledger.move(self.call_id, move)
-        if not self._announced:
-            await self.announce(None)
-        reason = self.session.secrets.strip(reason)
-        self._output = ToolOutput.failed(told or f"Tool denied: {reason}")
+    async def cancel(self, refusal: Refusal) -> None:
+        """End without a result: written down, then told."""
+        if refusal.move is not None:
+            self.session.ledger.move(self.call_id, refusal.move)
+        reason = self.session.secrets.strip(refusal.reason)
+        self._output = ToolOutput.failed(refusal.told or f"Tool denied: {reason}")
+        ended = records.ended(self.call_id, self.call.name, self._output, reason=reason)
         event = events.ToolCancelled(msg_id=self.turn.msg_id, call_id=self.call_id, reason=reason)
         try:
+            self.turn.doubt(await self.session.keeper.publish_end(refusal.decision, ended))
+            for each in refusal.first:
+                self.session.put(each)
+            if not self._announced:
+                await self.announce(refusal.why)
             await self.session.emit(event)
         finally:
             self.ended.set()
+
+    async def refuse_unrecorded(self, problem: Exception) -> None:
+        """End a call that could not be written down: it does not run, and the turn ends."""
+        self.turn.doubt(problem)
+        self.session.cards.pop(self.call_id, None)
+        if self.pending is not None:  # nobody was asked yet
+            self.session.approvals.resolve_host(self.call_id, Denied(UNRECORDED, By.POLICY))
+            await self.cancel(Refusal(UNRECORDED, move=None))
+        else:
+            await self.fail(UNRECORDED)
 
     async def break_off(self) -> None:
         """End after a bug of ours, as far as it can still be told. Call it in an `except`."""
         log.exception("call.broke")  # noqa: LOG004 - only ever called from an `except`
         if self.session.approvals.resolve_host(self.call_id, _BUG):
             self.session.cards.pop(self.call_id, None)
-            self.session.put(self.settled("denied", _BUG.by))
-            await self.cancel(_BUG.reason, move=None)
+            settled = (self.settled("denied", _BUG.by),)
+            await self.cancel(Refusal(_BUG.reason, move=None, first=settled))
         elif self.session.ledger.state(self.call_id) is not None:
             await self.fail(_BUG.reason)
         self.ended.set()

@@ -1,10 +1,12 @@
 """The gate: prepare, decide, announce, ask, and hear the answer. The effect comes after it.
 
-Everything between `judge` and the announcement happens without waiting, so a decision is never
-older than its announcement. A call is registered as waiting before the host is asked.
+Between `judge` and the announcement nothing waits but the writing of the journal, so a decision
+is never older than its announcement. A call is registered as waiting before the host is asked.
+What cannot be written down is neither asked nor run.
 """
 
 import logging
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -12,12 +14,13 @@ from wcore.approval import reasons
 from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending, move_of
 from wcore.approval.table import Move
 from wcore.errors import ToolError
+from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events
 from wcore.session import Card
-from wcore.turn.flight import TOO_LARGE, Flight, Outcome
-from wcore.vocabulary import Category, Decision, Prepared, Row, Verdict, Why
+from wcore.turn.flight import TOO_LARGE, UNRECORDED, Flight, Outcome, Refusal
+from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"
 REASON_SUSPENDED: Final = "awaiting host decision"
@@ -43,17 +46,23 @@ class Step(StrEnum):
 
 async def gate(flight: Flight) -> Step:
     """Prepare, decide and announce one call."""
+    if flight.outcome_unknown:
+        await flight.end(ToolOutput.failed(records.UNKNOWN))
+        return Step.ENDED
     if flight.turn.ending is not None:
-        await flight.cancel()
+        await flight.stop()
         return Step.ENDED
     prepared = await _prepare(flight)
     if prepared is None:
         return Step.ENDED
     flight.prepared = prepared
+    flight.note_prepared(prepared)
     facts, decision = flight.session.judge(prepared, flight.analysis)
     match decision.verdict:
         case Verdict.DENY:
             return await _refuse(flight, decision, reasons.RULE + decision.why.detail)
+        case _ if flight.recalled is not None:
+            return await _recall(flight, decision, prepared, flight.recalled)
         case Verdict.ALLOW:
             return await _allow(flight, decision)
         case Verdict.ASK:
@@ -61,97 +70,154 @@ async def gate(flight: Flight) -> Step:
 
 
 async def hear(flight: Flight, pending: Pending) -> bool:
-    """Wait for the answer to a question; false when it was no."""
+    """Wait for the answer to a question; false when it was no. Written down, then told."""
     result = await pending
     session = flight.session
     card = session.cards.pop(flight.call_id)
+    tool = card.prepared.tool
     edited = result.prepared if isinstance(result, Approved) else None
-    if pending.resume_token:
-        approved = isinstance(result, Approved)
-        session.put(events.ApprovalResumed(resume_token=pending.resume_token, approved=approved))
-        session.secrets.discard(pending.resume_token)
-    session.put(flight.settled(_OUTCOMES[move_of(result)], result.by, edited))
+    settled = flight.settled(_OUTCOMES[move_of(result)], result.by, edited)
+    token = pending.resume_token
+    echo = events.ApprovalResumed(resume_token=token or "", approved=isinstance(result, Approved))
+    closing = (echo, settled) if token else (settled,)
     if isinstance(result, Denied):
-        told = None if result.reason == reasons.USER else result.reason
-        session.keeper.denied(flight.call_id, card.prepared.tool, result.by, told)
-        await flight.cancel(result.reason, move=None)
-        return False
-    session.keeper.approved(flight.call_id, card.prepared.tool, always=result.always)
-    flight.prepared = edited or card.prepared
-    flight.edited = edited is not None
-    flight.answer = result.answer if card.prepared.tool == QUESTION_TOOL else None
-    return True
+        said = session.secrets.strip(result.reason)
+        words = None if said == reasons.USER else said
+        decision = session.keeper.decisions.denied(flight.call_id, tool, result.by, words)
+        refusal = Refusal(result.reason, move=None, decision=decision, first=closing)
+        await flight.cancel(refusal)
+    else:
+        flight.prepared = edited or card.prepared
+        flight.edited = edited is not None
+        flight.answer = result.answer if tool == QUESTION_TOOL else None
+        problem = await _publish_yes(flight, flight.prepared, result)
+        for event in closing:
+            session.put(event)
+        if problem is not None:
+            flight.turn.doubt(problem)
+            await flight.fail(UNRECORDED)
+    session.secrets.discard(token or "")
+    return not flight.ended.is_set()
+
+
+async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exception | None:
+    """Write a person's yes down; returns why that failed: then the call must not run."""
+    keeper = flight.session.keeper
+    event = keeper.decisions.approved(flight.call_id, prepared.tool, always=yes.always)
+    changed = prepared.args if flight.edited else None
+    answer = None if flight.is_inner else yes.answer  # it is for an MCP server only
+    facts = records.yes(prepared.digest, args=changed, answer=answer, always=yes.always)
+    try:
+        await keeper.publish(event, facts)
+    except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
+        return error
+    return None
 
 
 async def _prepare(flight: Flight) -> Prepared | None:
     """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
     known = flight.session.offered
-    unknown = f"unknown tool {flight.call.name[:NAME_CHARS_MAX]!r}; there are {', '.join(known)}"
     if flight.tool is None:
-        await flight.fail(unknown)
+        await flight.fail(_unknown(flight, known))
         return None
-    if flight.call.name not in known:
-        await _block(flight, unknown)
+    if flight.call.name not in known and not flight.is_inner:
+        await _block(flight, _unknown(flight, known))
         return None
-    if flight.call.args is None:
+    if flight.args is None:
         await flight.fail(f"bad arguments: {flight.call.problem}")
         return None
     prepared: Prepared | None = None
     problem = "internal error while preparing the call"
     try:
         with flight.turn.interruptible():
-            prepared = await flight.tool.prepare(flight.call.args)
+            prepared = await flight.tool.prepare(flight.args)
             flight.analysis = await flight.session.study(prepared)
     except ToolError as error:
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
     if flight.turn.ending is not None:
-        await flight.cancel()
+        await flight.stop()
         return None
+    if flight.recalled is not None and not _stands(flight, flight.recalled, prepared):
+        flight.recalled = None  # as if nobody had answered
+        return await _prepare(flight)
     if prepared is None:
         await flight.fail(problem)
     return prepared
 
 
+def _unknown(flight: Flight, known: Iterable[str]) -> str:
+    return f"unknown tool {flight.call.name[:NAME_CHARS_MAX]!r}; there are {', '.join(known)}"
+
+
+def _stands(flight: Flight, yes: records.Answer, prepared: Prepared | None) -> bool:
+    """Whether a yes that another engine was given is still one: to the same, and not too old."""
+    session = flight.session
+    is_young = 0 <= session.journal.age_s(yes.at) < session.settings.approval_ttl_s
+    return is_young and prepared is not None and prepared.digest == yes.digest
+
+
 async def _block(flight: Flight, told: str) -> None:
     """End a call of a tool that is not offered; the model is told what it is told of any other."""
     decision = Decision(Verdict.DENY, Why(Row.BLOCKED, f"{flight.call.name} is not offered"))
-    flight.session.keeper.decided(flight.call_id, flight.call.name, decision)
-    await flight.announce(decision.why)
-    await flight.cancel(reasons.RULE + decision.why.detail, move=Move.DENY, told=told)
+    await _refuse(flight, decision, reasons.RULE + decision.why.detail, told)
 
 
-async def _refuse(flight: Flight, decision: Decision, reason: str) -> Step:
-    keeper = flight.session.keeper
+async def _refuse(flight: Flight, decision: Decision, reason: str, told: str | None = None) -> Step:
+    session, name = flight.session, flight.call.name
+    decisions = session.keeper.decisions
     if decision.verdict is Verdict.ASK:
-        keeper.denied_unasked(flight.call_id, flight.call.name, host_gone=flight.session.host_gone)
+        event = decisions.unasked(flight.call_id, name, host_gone=session.host_gone)
     else:
-        keeper.decided(flight.call_id, flight.call.name, decision)
-    await flight.announce(decision.why)
-    await flight.cancel(reason, move=Move.DENY)
+        event = decisions.ruled(flight.call_id, name, decision)
+    await flight.cancel(Refusal(reason, Move.DENY, told, decision.why, event))
     return Step.ENDED
 
 
 async def _allow(flight: Flight, decision: Decision) -> Step:
+    session = flight.session
     in_order = flight.category in (Category.EXEC, Category.MCP)
     if in_order and any(other.delays(flight) for other in flight.earlier):
         return Step.HELD  # the world may change meanwhile: prepared and decided anew
-    if not flight.session.fits(flight.announcement(decision.why)):
+    announcement = flight.fitting(decision.why)
+    if announcement is None:
+        await flight.fail(TOO_LARGE)
+        return Step.ENDED
+    event = session.keeper.decisions.ruled(flight.call_id, flight.call.name, decision)
+    try:
+        await session.keeper.publish(event, {"digest": flight.digest})
+    except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
+        await flight.refuse_unrecorded(error)
+        return Step.ENDED
+    session.ledger.move(flight.call_id, Move.ALLOW)
+    grant = session.grants.find(decision.why.rule or "")
+    if grant is not None:
+        session.grants.count_use(grant.grant_id)
+        session.keeper.count_use(grant)
+    await flight.say(announcement)
+    return Step.READY
+
+
+async def _recall(
+    flight: Flight, decision: Decision, prepared: Prepared, yes: records.Answer
+) -> Step:
+    """Let a call run that a person approved before the engine ended: the yes is in the journal."""
+    announcement = flight.fitting(decision.why)
+    if announcement is None:
         await flight.fail(TOO_LARGE)
         return Step.ENDED
     flight.session.ledger.move(flight.call_id, Move.ALLOW)
-    flight.session.keeper.decided(flight.call_id, flight.call.name, decision)
-    if decision.why.rule:
-        flight.session.grants.count_use(decision.why.rule)
-    await flight.announce(decision.why)
+    flight.edited = yes.args is not None
+    flight.answer = yes.answer if prepared.tool == QUESTION_TOOL else None
+    await flight.say(announcement)
     return Step.READY
 
 
 async def _ask(flight: Flight, decision: Decision, prepared: Prepared, facts: Facts) -> Step:
     session = flight.session
     if not session.can_ask:
-        flight.turn.denied_unasked += not session.settings.prompts
+        flight.turn.tally.denied_unasked += not session.settings.prompts
         reason = reasons.HOST_GONE if session.host_gone else reasons.NO_PROMPTS
         return await _refuse(flight, decision, reason)
     ttl_s = int(session.settings.approval_ttl_s)
@@ -163,10 +229,17 @@ async def _ask(flight: Flight, decision: Decision, prepared: Prepared, facts: Fa
         await flight.fail(f"{PENDING_MAX} calls wait for approval already; ask for fewer at once")
         return Step.ENDED
     suspends = session.settings.hitl_suspend and prepared.tool == QUESTION_TOOL
+    # Registered before it is written down: a stop meanwhile settles this call like all others.
     flight.pending = session.approvals.request_approval(
         flight.call_id, flight.category, prepared.tool, suspend=suspends
     )
-    session.cards[flight.call_id] = Card(request, prepared, facts)
+    assert flight.tool is not None
+    session.cards[flight.call_id] = Card(request, prepared, facts, session, flight.tool)
+    try:
+        await session.journal.write(records.asked(flight.call_id, decision.why, prepared.digest))
+    except Exception as error:  # noqa: BLE001 - whatever it was: what is not written is not asked
+        await flight.refuse_unrecorded(error)
+        return Step.ENDED
     flight.ask(request)
     if flight.pending.resume_token:
         _suspend(flight, prepared, flight.pending.resume_token)

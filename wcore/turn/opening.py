@@ -11,6 +11,9 @@ async def open_turn(session: Session) -> None:
     Raises:
         WcoreError: they cannot be had: the turn must fail.
     """
+    if session.parent is not None:  # its parent has just read the rules
+        await session.ruling.preload()
+        return
     for notice in await session.ruling.refresh():
         await session.info(notice)
     limits, settings = session.ruling.policies.limits, session.settings

@@ -1,0 +1,69 @@
+"""The session that the command line asks for: a new one, one with a name, or a stored one."""
+
+import gc
+from collections.abc import Iterable
+from uuid import uuid4
+
+from wcore import __version__
+from wcore.cli.options import Options
+from wcore.errors import ConfigError, WcoreError
+from wcore.keeping import Keeper
+from wcore.keeping.restoring import Restored
+from wcore.session import Session
+from wcore.store import Kind, Store, identity
+from wcore.store.sessions import LATEST
+from wcore.vocabulary import Json
+
+
+async def asked_session(options: Options, store: Store, workspace: str) -> tuple[Keeper, Restored]:
+    """Return the way to the session, and what is in it; only a named one touches the store now.
+
+    Raises:
+        ConfigError: there is none to resume, it is there already or in use, or the store fails.
+    """
+    session_id = options.resume or options.session_id or str(uuid4())
+    try:
+        if options.resume == LATEST:
+            session_id = await store.latest_session(identity.user_id(options.user_id), workspace)
+        keeper = Keeper(store, workspace, session_id, options.user_id)
+        if options.resume is not None:
+            return keeper, await keeper.journal.resume()
+        if options.session_id is not None:
+            await keeper.journal.begin()
+    except WcoreError as error:
+        await store.aclose()
+        raise ConfigError(str(error)) from error
+    return keeper, Restored()
+
+
+def enter(session: Session, restored: Restored, secrets: Iterable[str]) -> None:
+    """Go on where the session was, and note how; `secrets` are told to nobody from now on."""
+    for secret in secrets:
+        session.secrets.add(secret)
+    session.restore(restored)
+    gc.freeze()  # a long history stays: the collector need not look through it during each turn
+    session.journal.note(Kind.OPENED, **_opened(session))
+
+
+def _opened(session: Session) -> dict[str, Json]:
+    settings, model = session.settings, session.model
+    places = settings.places
+    return {
+        "version": __version__,
+        "model": model.name,
+        "thinks": model.thinks,
+        "effort_levels": list(model.effort_levels),
+        "workspace": places.workspace,
+        "home": places.home,
+        "own": list(places.own),
+        "on_path": list(places.on_path),
+        "mode": settings.mode.value,
+        "max_mode": settings.max_mode.value,
+        "prompts": settings.prompts,
+        "hitl_suspend": settings.hitl_suspend,
+        "approval_ttl_s": settings.approval_ttl_s,
+        "max_rounds": settings.max_rounds,
+        "max_tokens": settings.max_tokens,
+        "max_writes": settings.max_writes,
+        "system_prompt": settings.system_prompt,
+    }

@@ -1,0 +1,67 @@
+"""`wcore conformance host`: play an engine that throws everything allowed at a host."""
+
+import codecs
+import os
+import shutil
+from typing import Final
+
+import anyio
+
+from wcore.cli.conformance_report import Progress, parsed, write_reports
+from wcore.cli.subcommand import Parser, split_command, write
+from wcore.conformance import cases
+from wcore.conformance.host_judging import PLACE, HostJudge, host_cases
+from wcore.errors import UsageError
+
+DESCRIPTION: Final = """\
+Run a host once in each scenario, with an engine that does everything the protocol allows: unknown
+events, cards at once and cards that close by themselves, long lines, slow starts, crashes. The
+host survives, answers every card that stays open, and ends."""
+EPILOG: Final = """\
+COMMAND starts the host. {engine} in it becomes the path of the program that the host must start
+as its engine; arguments that the host adds are ignored. The host sends one message, answers
+cards as it likes, and ends when the turn is over and its own stdin has ended.
+--input is what a person would type; then stdin ends.
+
+examples:
+  wcore conformance host -- wcore-chat --engine {engine}
+  wcore conformance host -- hosts/shell/wcore-ask.sh --engine {engine} --allow Bash go
+  wcore conformance host --input 'go\\ny\\n' --only 'crash*' -- ./my-host --engine {engine}
+
+exit codes:
+  0 the host survives   1 it does not   2 wrong usage
+"""
+DEFAULT_INPUT: Final = "go\\n"
+
+
+def run(argv: list[str]) -> int:
+    """Judge a host; return the exit code.
+
+    Raises:
+        UsageError: the command line is wrong.
+    """
+    ours, words = split_command(argv)
+    parser = Parser("wcore conformance host", DESCRIPTION, EPILOG)
+    typing = r"typed into the host (go\n)"
+    parser.add_argument("--input", default=DEFAULT_INPUT, metavar="TEXT", help=typing)
+    given = parsed(parser, ours)
+    wanted = cases.chosen(host_cases(), given.only)
+    if not wanted:
+        raise UsageError(f"no scenario fits {' '.join(given.only)}: see --list")
+    if given.list:
+        for case in wanted:
+            write(f"{case.id:20} {case.tier:10} {' '.join(case.requires)}\n    {case.title}\n")
+        return 0
+    if not any(PLACE in word for word in words):
+        raise UsageError("COMMAND must say with {engine} where the engine's program goes")
+    program = shutil.which(words[0])
+    if program is None:
+        raise UsageError(f"there is no program {words[0]}")
+    rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
+    typed = codecs.decode(given.input.encode("latin-1", "backslashreplace"), "unicode_escape")
+    command = (os.path.abspath(program), *rest)
+    judge = HostJudge(command, typed.encode(), given.slack)
+    progress = Progress(len(wanted))
+    outcomes = anyio.run(judge.judge_all, wanted, given.jobs, progress.tell)
+    write_reports(outcomes, judge.words, given.junit, given.json)
+    return progress.end(outcomes)

@@ -1,0 +1,81 @@
+"""What `wcore conformance` and its `host` share: their options, and what they say."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from wcore.cli.subcommand import Parser, has_colours, write
+from wcore.conformance import reporting
+from wcore.conformance.judging import Outcome, Status
+from wcore.errors import UsageError
+
+JOBS_MAX: Final = 256  # each is a process or two
+SLACK_MAX: Final = 100.0  # a case would take half an hour
+
+
+def parsed(parser: Parser, argv: list[str]) -> argparse.Namespace:
+    """Return the options, with those that both commands have.
+
+    Raises:
+        UsageError: the command line is wrong.
+    """
+    add = parser.add_argument
+    add("--only", action="append", default=[], metavar="GLOB", help="some of them, by id")
+    add("--list", action="store_true", help="show them, run nothing")
+    add("--jobs", type=int, default=2 * (os.cpu_count() or 2), metavar="N", help="at a time")
+    add("--slack", type=float, default=1.0, metavar="F", help="multiply every time limit by F")
+    add("--junit", type=Path, metavar="FILE", help="write a report as JUnit XML")
+    add("--json", type=Path, metavar="FILE", help="write a report as JSON")
+    given = parser.parse_args(argv)
+    if not 0 < given.jobs <= JOBS_MAX or not 0 < given.slack <= SLACK_MAX:
+        raise UsageError(f"--jobs is 1 to {JOBS_MAX}, --slack above 0 and at most {SLACK_MAX:g}")
+    return given
+
+
+class Progress:
+    """Tells a person how far it is: in place on a terminal, line by line elsewhere."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._began = time.monotonic()
+        self._colours = has_colours()
+        self._live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+    def tell(self, outcome: Outcome) -> None:
+        """Show one more outcome."""
+        self._done += 1
+        if not self._live:
+            write(reporting.line_of(outcome, colours=False))
+            return
+        clear = "\r\x1b[K"
+        if outcome.status is Status.FAIL:
+            write(clear + reporting.line_of(outcome, colours=self._colours))
+        write(f"{clear}{self._done}/{self._total} {outcome.case.id[:60]}")
+
+    def end(self, outcomes: Sequence[Outcome]) -> int:
+        """Show what failed and the numbers; return the exit code."""
+        if self._live:
+            write("\r\x1b[K")
+            for outcome in outcomes:
+                if outcome.status in (Status.SKIP, Status.NOT_TESTED):
+                    write(reporting.line_of(outcome, colours=self._colours))
+        for outcome in outcomes:
+            if outcome.status is Status.FAIL:
+                write("\n" + reporting.failure_of(outcome))
+        write("\n" + reporting.summary_of(outcomes, time.monotonic() - self._began))
+        return 1 if any(outcome.counts for outcome in outcomes) else 0
+
+
+def write_reports(
+    outcomes: Sequence[Outcome], command: Sequence[str], junit: Path | None, report: Path | None
+) -> None:
+    """Write the reports that were asked for."""
+    if junit:
+        junit.write_text(reporting.junit_of(outcomes), errors="backslashreplace")
+    if report:
+        report.write_text(reporting.json_of(outcomes, command))

@@ -1,0 +1,134 @@
+"""`wcore policy import`: a policy of ours from the rules of another engine."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from wcore.cli import environment, jsonc
+from wcore.cli.subcommand import Parser, write, write_json
+from wcore.errors import ConfigError
+from wcore.policy.importing import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
+from wcore.policy.policyfile import PolicyError
+from wcore.policy.policyparse import FILE_BYTES_MAX, parse
+from wcore.policy.rules import Level, Scene
+from wcore.visible import visible_line
+
+EXIT_LOOSER: Final = 10
+SOURCE_BYTES_MAX: Final = 1024 * 1024  # settings that people write are a hundredth of that
+
+DESCRIPTION: Final = """\
+Make a policy of another engine's rules. Nothing that asks or is denied there is allowed by it; what
+cannot be said exactly is said more strictly, or left out so that it asks. The report on stderr,
+also in the file's first lines, names every such rule. What the other engine allows without any
+rule is not carried over."""
+EPILOG: Final = """\
+formats:
+  claude    `permissions` of a settings.json of Claude Code
+  codex     prefix_rule(...) of a .rules file of Codex; parsed, never run
+  gemini    [[rule]] of a policy .toml of Gemini CLI
+  opencode  `permission` of an opencode.json
+
+examples:
+  wcore policy import claude ~/.claude/settings.json
+  wcore policy import codex default.rules --output ~/.config/wcore/policy.toml
+
+exit codes:
+  0 made, nothing is looser   10 made, but a restriction could not be carried over: see the report
+  1 the file is not understood, or the output exists   2 wrong usage
+"""
+
+
+def fill(parser: Parser) -> None:
+    """Add the options of this subcommand."""
+    add = parser.add_argument
+    add("format", metavar="FORMAT", choices=sorted([*OBJECTS, *TEXTS]), help="see below")
+    add("file", metavar="FILE", help="`-` reads stdin")
+    add("--output", metavar="FILE", help="write here, not to stdout; an existing file stays")
+    add("--overwrite", action="store_true", help="replace the output file if it exists")
+    add("--json", action="store_true", help="policy and report as one JSON object on one line")
+
+
+def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Print or write the policy, report what differs; return the exit code.
+
+    Raises:
+        ConfigError: the file is not understood, or the output cannot be written.
+    """
+    text = _read(given.file)
+    scene = Scene(environment.places(os.curdir, environ), {})
+    draft = _drafted(given.format, text, given.file, scene)
+    made = as_toml(draft, f"{given.file} ({given.format})")
+    try:
+        parse(made, given.output or "the policy", Level.USER, scene)
+    except PolicyError as error:
+        raise ForeignError(f"{given.file}: no policy can be made of it: {error.reason}") from error
+    if given.output is not None:
+        _write_file(given.output, made, overwrite=given.overwrite)
+    if given.json:
+        write_json({"policy": made, "report": _report(draft), "further": draft.notes_left})
+    else:
+        _tell(draft)
+        if given.output is None:
+            write(made)
+    return EXIT_LOOSER if any(note.kind is Kind.LOOSER for note in draft.notes) else 0
+
+
+def _drafted(name: str, text: str, path: str, scene: Scene) -> Draft:
+    try:
+        if name in TEXTS:
+            return TEXTS[name](text, scene)
+        return OBJECTS[name](jsonc.loads(text, path), scene)
+    except ForeignError as error:
+        raise ForeignError(f"{path}: {visible_line(str(error), 600)}") from error
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(SOURCE_BYTES_MAX + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(SOURCE_BYTES_MAX + 1)
+        if len(data) > SOURCE_BYTES_MAX:
+            raise ConfigError(f"{path}: longer than {SOURCE_BYTES_MAX} bytes")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8") from error
+
+
+def _write_file(path: str, text: str, *, overwrite: bool) -> None:
+    """Write beside and rename: a policy is never there in half."""
+    if len(text.encode()) > FILE_BYTES_MAX:
+        raise ConfigError(f"{path}: the policy would be longer than {FILE_BYTES_MAX} bytes")
+    beside = f"{path}.{os.getpid()}.new"
+    try:
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(fd, "w", encoding="utf-8") as file:
+                file.write(text)
+            if overwrite:
+                os.replace(beside, path)
+            else:
+                os.link(beside, path)
+        finally:
+            if os.path.lexists(beside):
+                os.unlink(beside)
+    except FileExistsError as error:
+        raise ConfigError(f"{path} exists; add --overwrite to replace it") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _report(draft: Draft) -> list[dict[str, str]]:
+    return [{"kind": n.kind, "rule": n.said, "text": n.text} for n in draft.notes]
+
+
+def _tell(draft: Draft) -> None:
+    for note in draft.notes:
+        sys.stderr.write(f"{note}\n")
+    if draft.notes_left:
+        sys.stderr.write(f"and {draft.notes_left} more\n")

@@ -1,0 +1,137 @@
+"""The engine's command line: what a person wrote, with its places filled in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from wcore.errors import UsageError
+
+TTL_FLAG: Final = "--approval-ttl"
+DEFAULT_TTL_S: Final = 300.0  # the protocol's own
+MODEL: Final = "conformance"
+HELP_S: Final = 10.0  # to print its help; no case waits for more
+#: What hosts of the protocol family pass, and so what every engine of it takes.
+HOST_FLAGS: Final = frozenset(
+    "--json-stream --provider --model --max-tokens --max-turns --system-prompt --auto-approve"
+    " --resume --session-id --base-url --version".split()
+)
+
+
+class HookMissingError(Exception):
+    """The command has no place for what the case needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What one start of the engine needs to know."""
+
+    base_url: str
+    provider: str
+    workspace: str
+    ttl_s: float | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command with places: `{base_url} {provider} {model} {workspace} {ttl_s} {flags}`.
+
+    Without `{base_url}` the arguments of existing hosts are added at its end.
+    """
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "Command":
+        """Check a command; words that name a file here are made absolute.
+
+        Raises:
+            UsageError: there is no such program.
+        """
+        if not words:
+            return cls((sys.executable, "-P", "-m", "wcore"))
+        program = shutil.which(words[0])
+        if program is None:
+            raise UsageError(f"there is no program {words[0]}")
+        rest = (os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:])
+        return cls((os.path.abspath(program), *rest))
+
+    @property
+    def is_host_style(self) -> bool:
+        """Whether the arguments of existing hosts are added."""
+        return not self.has("{base_url}")
+
+    def has(self, place: str) -> bool:
+        """Whether the command has this place."""
+        return any(place in word for word in self.words)
+
+    @cached_property
+    def help_text(self) -> str:
+        """What the engine prints for `--help`; empty if it does not."""
+        bare = [word for word in self.words if "{" not in word]
+        try:
+            done = subprocess.run(
+                [*bare, "--help"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=HELP_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout.decode(errors="replace")
+
+    def argv(self, setting: Setting) -> list[str]:
+        """Return the whole command line of one start.
+
+        Raises:
+            HookMissingError: a case needs what the command has no place for.
+        """
+        flags = list(setting.flags)
+        if setting.ttl_s is not None and not self.has("{ttl_s}"):
+            flags += [TTL_FLAG, f"{setting.ttl_s:g}"]
+        self._check(flags, setting)
+        fill = {
+            "{base_url}": setting.base_url,
+            "{provider}": setting.provider,
+            "{model}": MODEL,
+            "{workspace}": setting.workspace,
+            "{ttl_s}": f"{setting.ttl_s or DEFAULT_TTL_S:g}",
+        }
+        argv: list[str] = []
+        for word in self.words:
+            if word == "{flags}":
+                argv += flags
+                continue
+            for place, value in fill.items():
+                word = word.replace(place, value)  # noqa: PLW2901
+            argv.append(word)
+        if self.is_host_style:
+            argv += ["--json-stream", "--provider", setting.provider, "--model", MODEL]
+            argv += ["--base-url", setting.base_url]
+        return argv if self.has("{flags}") else [*argv, *flags]
+
+    def need(self, flag: str) -> None:
+        """Make sure that the engine understands a flag.
+
+        Raises:
+            HookMissingError: neither do all hosts use it, nor does `--help` name it.
+        """
+        if flag not in HOST_FLAGS and flag not in self.help_text:
+            place = ", and the command has no {ttl_s}" if flag == TTL_FLAG else ""
+            raise HookMissingError(f"the engine's --help does not name {flag}{place}")
+
+    def _check(self, flags: Sequence[str], setting: Setting) -> None:
+        names = [word for word in flags if word.startswith("--")]
+        if names and not self.is_host_style and not self.has("{flags}"):
+            raise HookMissingError(f"the command has no {{flags}} for {names[0]}")
+        for name in names:
+            self.need(name)
+        if setting.provider != "openai" and not self.is_host_style and not self.has("{provider}"):
+            raise HookMissingError("the command has no {provider}")

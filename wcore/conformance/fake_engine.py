@@ -1,0 +1,214 @@
+"""An engine that is allowed everything the protocol allows: what a host must live with.
+
+Run by the host under judgement, with the arguments SCENARIO REPORT PATIENCE_S; what the host adds
+is ignored. It writes what it saw to REPORT, a JSON line each. Only the standard library: it must
+start fast.
+"""
+
+import json
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn, TypeAlias
+
+Table: TypeAlias = dict[str, Any]
+
+SLOW_S: Final = 6.0  # a start that is slow and still within what hosts wait
+LATE_S: Final = 1.0  # an answer so long after the end of its card was no race
+LONG_BYTES: Final = 8 * 1024 * 1024 - 200  # a line just within the limit
+FLOOD_EVENTS: Final = 3000  # of ten kilobytes: more than fits into any pipe
+LOG_LINES: Final = 100_000  # a megabyte of log, more than fits into any pipe
+MODES: Final = ("default", "auto_edit", "force")
+OURS: Final = ("call_announced", "call_settled", "edit_args", "persist", "introspection", "prompts")
+REFUSAL: Final = "no key for this provider"
+ESCAPE: Final = "\x1b]0;owned\x07\x1b[2J"
+
+
+class Engine:
+    """The engine's side of the wire, and the report about the host."""
+
+    def __init__(self, report: Path, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._report = report.open("a", encoding="utf-8")
+        self._rest = b""
+        self._lines: list[bytes] = []
+        self.msg_id = ""
+        self._msg_ids: set[str] = set()
+        self._open: dict[str, bool] = {}  # call_id: is it a question to the person
+        self._closed: dict[str, float] = {}
+
+    def note(self, kind: str, text: str = "") -> None:
+        """Report something: `wrong` is what the host must not do."""
+        self._report.write(json.dumps({"kind": kind, "text": text}) + "\n")
+        self._report.flush()
+
+    # --- out ----------------------------------------------------------------------------------
+
+    def say(self, **event: object) -> None:
+        """Send one event."""
+        self.say_bytes(json.dumps(event, ensure_ascii=False).encode() + b"\n")
+
+    def say_bytes(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            self.note("wrong", "the host closed the engine's stdout before the turn was over")
+            os._exit(1)
+
+    def ready(self, flags: tuple[str, ...] = OURS, **more: object) -> None:
+        """Be ready, with these flags."""
+        base: Table = {"tool_approval": True, "thinking": True, "effort": False, "mcp": False}
+        lists: Table = {"effort_levels": [], "modes": MODES, "current_mode": "default"}
+        capabilities = {**base, **lists, **dict.fromkeys(flags, True), **more}
+        self.say(type="ready", version="9", session_id="s", capabilities=capabilities)
+
+    def ask(self, call_id: str, **more: object) -> None:
+        """Send a card for a command."""
+        args = {"command": f"echo {call_id}"}
+        tool = {"name": "Bash", "category": "exec", "args": args, "description": "Execute: echo"}
+        base: Table = {"type": "tool_request", "msg_id": self.msg_id, "call_id": call_id}
+        self._open[call_id] = False
+        self.say(**{**base, "tool": tool, **more})
+
+    def end_card(self, call_id: str, *, by_host: bool = False) -> None:
+        """Remember that a card is over; answers that come much later are wrong."""
+        del self._open[call_id]
+        self._closed[call_id] = 0.0 if by_host else time.monotonic()
+
+    def cancel(self, call_id: str, reason: str) -> None:
+        """End a card without the host."""
+        self.end_card(call_id)
+        self.say(type="tool_cancelled", msg_id=self.msg_id, call_id=call_id, reason=reason)
+
+    # --- in -----------------------------------------------------------------------------------
+
+    def hear(self) -> Table | None:
+        """Return the next command, `None` at the end of input or of patience."""
+        end = time.monotonic() + self._patience_s
+        while not self._lines:
+            left_s = end - time.monotonic()
+            if left_s <= 0 or not select.select([0], [], [], left_s)[0]:
+                return None
+            data = os.read(0, 1024 * 1024)
+            if not data:
+                return None
+            *self._lines, self._rest = (self._rest + data).split(b"\n")
+        return self._command(self._lines.pop(0))
+
+    def _command(self, line: bytes) -> Table:
+        try:
+            command = json.loads(line.decode())
+            kind = command["type"]
+            assert isinstance(kind, str)
+        except (ValueError, TypeError, KeyError, AssertionError):
+            self.note("wrong", f"the host sent a line that is no command: {line[:200]!r}")
+            return {"type": ""}
+        self.note("heard", json.dumps(command)[:400])
+        if kind == "ping":
+            self.say(type="pong")
+        return command
+
+    def start_turn(self) -> None:
+        """Wait for a message and start its turn."""
+        while True:
+            said = self.hear()
+            if said is None:
+                self.note("wrong", "the host sent no message")
+                os._exit(1)
+            if said["type"] == "set_mode":
+                self.say(type="info", msg_id="", message=f"mode is {said['mode']}")
+            if said["type"] == "message":
+                break
+        self._begin(said)
+
+    def _begin(self, said: Table) -> None:
+        self.msg_id = said["msg_id"]
+        if self.msg_id in self._msg_ids:
+            self.note("wrong", f"msg_id {self.msg_id!r} was used before")
+        self._msg_ids.add(self.msg_id)
+        self.say(type="stream_start", msg_id=self.msg_id)
+
+    def answers(self, *call_ids: str) -> None:
+        """Wait until the host has answered all of these cards, and carry the answers out."""
+        waiting = set(call_ids)
+        while waiting:
+            said = self.hear()
+            if said is None:
+                self.note("wrong", f"the host did not answer {sorted(waiting)}")
+                os._exit(1)
+            if said["type"] in ("tool_approve", "tool_deny"):
+                waiting.discard(self._answered(said))
+
+    def _answered(self, said: Table) -> str:
+        call_id = said.get("call_id", "")
+        if call_id not in self._open:
+            since = time.monotonic() - self._closed.get(call_id, 0.0)
+            if call_id not in self._closed or since > LATE_S:
+                self.note("wrong", f"the host answered {call_id!r}, which does not wait")
+            self.say(type="info", msg_id="", message="no call is waiting under that id")
+            return ""
+        self.note("answered", said["type"])
+        self.end_card(call_id, by_host=True)
+        ids: Table = {"msg_id": self.msg_id, "call_id": call_id}
+        if said["type"] == "tool_deny":
+            self.say(type="call_settled", **ids, outcome="denied", by="user")
+            self.say(type="tool_cancelled", **ids, reason=said.get("reason") or "denied")
+        else:
+            self.say(type="call_settled", **ids, outcome="approved", by="user")
+            self.say(type="tool_running", **ids, tool_name="Bash")
+            end: Table = {"status": "success", "output": "ok\n", "output_type": "text"}
+            self.say(type="tool_result", **ids, tool_name="Bash", **end)
+        return call_id
+
+    def finish(self, reason: str = "stop") -> NoReturn:
+        """End the turn, then wait for the end of input."""
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        self.say(type="stream_end", msg_id=self.msg_id, finish_reason=reason, usage=usage)
+        self.note("done")
+        while (said := self.hear()) is not None:
+            if said["type"] in ("tool_approve", "tool_deny"):
+                self._answered(said)
+            elif said["type"] == "message":  # what was left of the input; a turn without words
+                self._begin(said)
+                self.say(type="stream_end", msg_id=self.msg_id, finish_reason="stop", usage=usage)
+        self.note("closed")
+        os._exit(0)
+
+    def card_then_finish(self) -> NoReturn:
+        """Ask once more: only a host that is still well answers."""
+        self.ask("last", expires_in_s=300, digest="d-last")
+        self.answers("last")
+        self.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What the engine does, and what the host must do about it."""
+
+    title: str
+    requires: tuple[str, ...]
+    play: Callable[[Engine], None]
+    crashes: bool = False  # the engine ends badly, so the turn has no end
+    advisory: bool = False
+    shows: str = ""  # what the host must show
+    hides: str = ""  # what the host must not show as it is
+
+
+def main() -> None:
+    """Play the scenario that the command line names; what the host adds is ignored."""
+    from wcore.conformance.scenarios import SCENARIOS  # noqa: PLC0415 - they import this module
+
+    scenarios: Mapping[str, Scenario] = SCENARIOS
+    engine = Engine(Path(sys.argv[2]), float(sys.argv[3]))
+    engine.note("started", json.dumps(sys.argv[4:]))
+    scenarios[sys.argv[1]].play(engine)
+
+
+if __name__ == "__main__":
+    main()

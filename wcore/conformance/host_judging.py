@@ -1,0 +1,181 @@
+"""Judges a host: runs it once a scenario, with an engine of ours in place of its own."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import anyio
+
+from wcore.conformance.cases import Case, Tier
+from wcore.conformance.child import rooms
+from wcore.conformance.fake_engine import Scenario
+from wcore.conformance.judging import Outcome, Status
+from wcore.conformance.scenarios import SCENARIOS
+
+Table: TypeAlias = dict[str, Any]
+
+PLACE: Final = "{engine}"
+HOST_S: Final = 60.0  # for a host to come to its end, the slow start included
+ANSWER_S: Final = 30.0  # for a host to answer a card; a program needs milliseconds
+CAUGHT_SIGNAL: Final = 128  # shells report a death by signal n as 128 + n
+OPTIONAL: Final = frozenset(  # commands and fields that need a flag
+    "list_pending list_grants revoke_grant get_history list_permissions set_agent_tools"
+    " set_tool_override trust_workspace resume_turn remove_mcp_server".split()
+)
+OPTIONAL_FIELDS: Final = frozenset({"args", "persist"})
+
+
+@dataclass(frozen=True, slots=True)
+class HostJudge:
+    """Judges one host command. `typed` is what is written to its stdin, which then ends."""
+
+    words: tuple[str, ...]
+    typed: bytes
+    slack: float = 1.0
+
+    async def judge_all(
+        self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
+    ) -> list[Outcome]:
+        """Judge the host in every scenario, at most `jobs` at a time."""
+        limiter = anyio.CapacityLimiter(jobs)
+        outcomes: dict[str, Outcome] = {}
+        ordered = tuple(cases)
+
+        async def one(case: Case) -> None:
+            async with limiter:
+                outcomes[case.id] = await self.judge(case)
+            tell(outcomes[case.id])
+
+        async with anyio.create_task_group() as tasks:
+            for case in ordered:
+                tasks.start_soon(one, case)
+        return [outcomes[case.id] for case in ordered]
+
+    async def judge(self, case: Case) -> Outcome:
+        """Run one scenario."""
+        began = time.monotonic()
+        with rooms() as room:
+            seen = await self._run(case.id, Path(room))
+        reason = _problem(SCENARIOS[case.id], case.id, seen)
+        seconds = round(time.monotonic() - began, 3)
+        if reason is None:
+            return Outcome(case, Status.PASS, seconds=seconds)
+        transcript = (*(("→", text) for text in seen.commands), ("!", reason))
+        log = seen.output[-2000:]
+        return Outcome(case, Status.FAIL, reason, "", case.requires, transcript[-15:], log, seconds)
+
+    async def _run(self, scenario: str, room: Path) -> "Seen":
+        engine, report, output = room / "engine", room / "report", room / "output"
+        program = [sys.executable, "-P", "-m", "wcore.conformance.fake_engine"]
+        command = shlex.join([*program, scenario, str(report), str(ANSWER_S * self.slack)])
+        engine.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        engine.chmod(0o755)
+        report.touch()
+        workspace = room / "workspace"
+        workspace.mkdir()
+        argv = [word.replace(PLACE, str(engine)) for word in self.words]
+        code: int | None = None
+        with output.open("wb") as out:
+            process = await anyio.open_process(
+                argv,
+                cwd=workspace,
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+            try:
+                with anyio.move_on_after(HOST_S * self.slack):
+                    assert process.stdin
+                    try:
+                        await process.stdin.send(self.typed)
+                        await process.stdin.aclose()
+                    except anyio.BrokenResourceError:
+                        pass  # a host that reads no input
+                    code = await process.wait()
+            finally:
+                _kill(process.pid)
+                with anyio.CancelScope(shield=True):
+                    await process.aclose()
+        notes = [json.loads(line) for line in report.read_text().splitlines()]
+        return Seen(code, notes, output.read_bytes().decode(errors="backslashreplace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What became of a host: its exit code (`None`: it did not end), what its engine saw."""
+
+    exit_code: int | None
+    notes: Sequence[Table]
+    output: str
+
+    @property
+    def commands(self) -> list[str]:
+        """What the host sent."""
+        return [note["text"] for note in self.notes if note["kind"] == "heard"]
+
+    def has(self, kind: str) -> bool:
+        """Whether the engine noted this."""
+        return any(note["kind"] == kind for note in self.notes)
+
+
+def host_cases() -> tuple[Case, ...]:
+    """Return the scenarios as cases, for lists and reports."""
+    return tuple(
+        Case(
+            id=name,
+            title=scenario.title,
+            tier=Tier.ADVISORY if scenario.advisory else Tier.MANDATORY,
+            requires=scenario.requires,
+            steps=(),
+            source="host",
+        )
+        for name, scenario in SCENARIOS.items()
+    )
+
+
+def _problem(scenario: Scenario, name: str, seen: Seen) -> str | None:
+    """Return what the host did wrong."""
+    if not seen.has("started"):
+        return "the host did not start the engine"
+    if seen.exit_code is not None and not 0 <= seen.exit_code <= CAUGHT_SIGNAL:
+        return f"the host died (exit code {seen.exit_code})"
+    for note in seen.notes:
+        if note["kind"] == "wrong":
+            return note["text"]
+    if seen.exit_code is None:
+        return "the host does not end after its input and the engine have ended"
+    if scenario.crashes and seen.exit_code == 0:
+        return "the engine failed, and the host ended with 0 as if nothing had happened"
+    if not seen.has("done"):
+        return "the host left before the turn was over"
+    if scenario.shows and scenario.shows not in seen.output:
+        return f"the host does not show {scenario.shows!r}"
+    if scenario.hides and scenario.hides in seen.output:
+        return "the host shows escape sequences as they are"
+    return _too_much(seen) if name == "baseline" else None
+
+
+def _too_much(seen: Seen) -> str | None:
+    for text in seen.commands:
+        try:
+            command = json.loads(text)
+        except ValueError:
+            continue  # shortened for the report
+        if command["type"] in OPTIONAL or OPTIONAL_FIELDS & set(command):
+            return f"the host uses what no flag announced: {text[:200]}"
+    return None
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.killpg(pid, 9)
+    except (ProcessLookupError, PermissionError):
+        return

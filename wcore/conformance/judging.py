@@ -1,0 +1,279 @@
+"""Runs cases against a command, several at a time, and says what became of each."""
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import anyio
+
+from wcore.conformance.cases import Case, CaseError, Tier
+from wcore.conformance.child import Child, rooms
+from wcore.conformance.command import Command, HookMissingError, Setting
+from wcore.conformance.patterns import filled, found
+from wcore.conformance.playing import play
+from wcore.conformance.provider import Provider, serving
+from wcore.conformance.stage import Stage
+from wcore.conformance.talking import MismatchError, Talk
+from wcore.conformance.watching import ViolationError, Watch
+
+Table: TypeAlias = dict[str, Any]
+
+CASE_S_MAX: Final = 120.0  # no case is a long one; more is a case that hangs
+SHOWN_BEFORE: Final = 12  # lines of the transcript before the difference
+SHOWN_AFTER: Final = 3  # lines that had come already
+_KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+
+
+class Status(StrEnum):
+    """What became of a case."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+    NOT_TESTED = "NOT_TESTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A judged case. `transcript` are (direction, line) around the first difference."""
+
+    case: Case
+    status: Status
+    reason: str = ""
+    rule: str = ""
+    requires: tuple[str, ...] = ()
+    transcript: tuple[tuple[str, str], ...] = ()
+    log: str = ""
+    seconds: float = 0.0
+
+    @property
+    def counts(self) -> bool:
+        """Whether this failure makes the engine one that does not conform."""
+        return self.status is Status.FAIL and self.case.tier is not Tier.ADVISORY
+
+
+@dataclass(frozen=True, slots=True)
+class Invariants:
+    """The rules of every conversation: which requirements each belongs to, and event shapes."""
+
+    requires: Mapping[str, tuple[str, ...]]
+    shapes: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def load(cls, place: Path) -> "Invariants":
+        """Read `invariants.toml`.
+
+        Raises:
+            CaseError: it cannot be read.
+        """
+        try:
+            table = tomllib.loads((place / "invariants.toml").read_text())
+            rules = {rule["id"]: tuple(rule["requires"]) for rule in table["invariant"]}
+            return cls(rules, table["shapes"])
+        except (OSError, ValueError, KeyError) as error:
+            raise CaseError(f"invariants.toml: {error}") from None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges one engine command. `slack` multiplies every time limit."""
+
+    command: Command
+    invariants: Invariants
+    provider: str = "openai"
+    slack: float = 1.0
+
+    async def judge_all(
+        self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
+    ) -> list[Outcome]:
+        """Judge `cases`, at most `jobs` at a time; `tell` hears of each when it is done."""
+        limiter = anyio.CapacityLimiter(jobs)
+        done: dict[str, Outcome] = {}
+        ordered = tuple(cases)
+
+        async def one(case: Case) -> None:
+            async with limiter:
+                outcome = await self.judge(case)
+            done[case.id] = outcome
+            tell(outcome)
+
+        async with anyio.create_task_group() as tasks:
+            for case in ordered:
+                tasks.start_soon(one, case)
+        return [done[case.id] for case in ordered]
+
+    async def judge(self, case: Case) -> Outcome:
+        """Run one case in a folder of its own. Cancelling kills the engine."""
+        began = time.monotonic()
+        run = _Run(self, case)
+        try:
+            with anyio.fail_after(CASE_S_MAX * self.slack):
+                outcome = await run.outcome()
+        except TimeoutError:
+            outcome = Outcome(case, Status.FAIL, "the case did not end", requires=case.requires)
+        return replace(outcome, seconds=round(time.monotonic() - began, 3))
+
+
+class _Run:
+    """One case being judged."""
+
+    def __init__(self, judge: Judge, case: Case) -> None:
+        self._judge = judge
+        self._case = case
+        self._talks: list[Talk] = []
+        self._secret = f"sk-conformance-{secrets.token_hex(12)}"
+
+    async def outcome(self) -> Outcome:
+        case = self._case
+        match await self._played():
+            case None:
+                return Outcome(case, Status.PASS)
+            case HookMissingError() as error:
+                return Outcome(case, Status.NOT_TESTED, str(error))
+            case _SkippedError() as error:
+                return Outcome(case, Status.SKIP, str(error))
+            case ViolationError() as error:
+                requires = self._judge.invariants.requires[error.rule]
+                return self._failed(str(error), requires, error.rule)
+            case MismatchError() as error:
+                return self._failed(str(error), case.requires, "")
+            case error:
+                reason = f"the engine cannot be run: {error}"
+                return Outcome(case, Status.FAIL, reason, requires=case.requires)
+
+    def _failed(self, reason: str, requires: tuple[str, ...], rule: str) -> Outcome:
+        lines: list[tuple[str, str]] = []
+        log = ""
+        if self._talks:
+            talk = self._talks[-1]
+            lines = [*talk.transcript[-SHOWN_BEFORE:], ("!", reason)]
+            lines += [("…", line) for line in talk.look_ahead()[:SHOWN_AFTER]]
+            log = talk.child.log_tail()
+        return Outcome(self._case, Status.FAIL, reason, rule, requires, tuple(lines), log)
+
+    async def _played(self) -> Exception | None:
+        """Play the case; return what went wrong. Inside, so that no task group wraps it."""
+        case = self._case
+        async with AsyncExitStack() as stack:
+            room = Path(stack.enter_context(rooms()))
+            workspace, home = room / "workspace", room / "home"
+            _furnish(workspace, case.files)
+            _furnish(home, case.home)
+            known = self._known(room)
+            script = [tuple(filled(list(reply), known)) for reply in case.model]
+            provider = await stack.enter_async_context(serving(script))
+            stage = Stage(
+                workspace=workspace,
+                provider=provider,
+                start=lambda flags: self._start(stack, room, provider, tuple(flags)),
+                run=lambda flags: self._run(room, provider, tuple(flags)),
+                needs=self._judge.command.need,
+                known=known,
+            )
+            try:
+                if not case.manual:
+                    await self._begin(stage)
+                await play(stage, list(case.steps))
+                for talk in stage.talks:
+                    if talk.child.exit_code is None:
+                        await talk.finish()
+            except (HookMissingError, _SkippedError, ViolationError, MismatchError) as error:
+                return error
+            except OSError as error:
+                return error
+        return None
+
+    def _known(self, room: Path) -> Table:
+        """Return what `{…}` in a case stands for from the start."""
+        return {
+            "workspace": str(room / "workspace"),
+            "home": str(room / "home"),
+            "secret": self._secret,
+            "python": sys.executable,
+            "nl": "\n",
+        }
+
+    async def _begin(self, stage: Stage) -> None:
+        """Start the engine, hear `ready`, see whether the case is about this engine at all."""
+        case = self._case
+        stage.talk = await stage.start(list(case.flags))
+        stage.talks.append(stage.talk)
+        (ready,) = await stage.talk.hear([{"hear": "ready"}], None)
+        stage.known["ready"] = ready
+        if case.capability is not None and not _advertises(ready, case.capability):
+            raise _SkippedError(f"the engine does not announce {case.capability}")
+        if case.without is not None and _advertises(ready, case.without):
+            raise _SkippedError(f"the engine announces {case.without}")
+
+    async def _start(
+        self, stack: AsyncExitStack, room: Path, provider: Provider, flags: tuple[str, ...]
+    ) -> Talk:
+        argv = self._argv(room, provider, flags)
+        child = await Child.started(argv, room / "workspace", self._environ(room), room / "log")
+        stack.push_async_callback(child.close)
+        watch = Watch(self._secret, self._judge.invariants.shapes)
+        talk = Talk(child, watch, self._judge.slack, self._case.never)
+        self._talks.append(talk)
+        return talk
+
+    async def _run(
+        self, room: Path, provider: Provider, flags: tuple[str, ...]
+    ) -> tuple[int, bytes]:
+        done = await anyio.run_process(
+            self._argv(room, provider, flags),
+            cwd=room / "workspace",
+            env=self._environ(room),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def _argv(self, room: Path, provider: Provider, flags: tuple[str, ...]) -> list[str]:
+        setting = Setting(
+            base_url=provider.url,
+            provider=self._case.provider or self._judge.provider,
+            workspace=str(room / "workspace"),
+            ttl_s=self._case.ttl_s,
+            flags=flags,
+        )
+        return self._judge.command.argv(setting)
+
+    def _environ(self, room: Path) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.endswith(("_API_KEY", "_BASE_URL", "_PROXY", "_proxy"))
+            and not name.startswith(("XDG_", "WCORE_"))
+        }
+        keys = dict.fromkeys(_KEYS, self._secret)
+        return {**kept, **keys, "HOME": str(room / "home")}
+
+
+class _SkippedError(Exception):
+    """The case is about something that this engine does not announce."""
+
+
+def _advertises(ready: Table, capability: str) -> bool:
+    """`hitl_suspend`: the flag is true. `modes:read_only`: the list has it."""
+    name, _, member = capability.partition(":")
+    value = found(ready, f"capabilities.{name}")
+    if member:
+        return isinstance(value, list) and member in value
+    return value is True
+
+
+def _furnish(folder: Path, files: Mapping[str, str]) -> None:
+    folder.mkdir()
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -1,0 +1,51 @@
+"""A small MCP server for the cases: one tool `add`, over stdin and stdout. Run with `-m`."""
+
+import json
+import sys
+from typing import Any, TypeAlias
+
+Table: TypeAlias = dict[str, Any]
+
+TOOL: Table = {
+    "name": "add",
+    "description": "Adds two numbers.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+        "required": ["a", "b"],
+    },
+}
+
+
+def answer(request: Table) -> Table | None:
+    """Return the result of a request; a notification has none."""
+    match request.get("method"):
+        case "initialize":
+            version = request["params"].get("protocolVersion", "2025-06-18")
+            server = {"name": "conformance", "version": "1"}
+            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}
+        case "tools/list":
+            return {"tools": [TOOL]}
+        case "tools/call":
+            given = request["params"]["arguments"]
+            if given.get("die"):
+                sys.exit(3)
+            text = str(given["a"] + given["b"])
+            return {"content": [{"type": "text", "text": text}], "isError": False}
+        case _:
+            return {} if "id" in request else None
+
+
+def main() -> None:
+    """Serve until the end of input."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        result = answer(request)
+        if result is not None:
+            reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+            sys.stdout.write(json.dumps(reply) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Plays the steps of one case, one function a kind of step."""
+
+import json
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeAlias, cast
+
+import anyio
+
+from wcore.conformance.cases import kind_of
+from wcore.conformance.looking import LOOKERS
+from wcore.conformance.patterns import filled
+from wcore.conformance.stage import Stage
+from wcore.conformance.talking import PATIENCE_S, MismatchError
+
+Table: TypeAlias = dict[str, Any]
+
+PAD: Final = "{pad}"
+
+
+async def play(stage: Stage, steps: list[Table]) -> None:
+    """Play `steps` in order.
+
+    Raises:
+        MismatchError: something else came of one than it says.
+        ViolationError: an invariant does not hold.
+    """
+    for raw in steps:
+        kind = kind_of(raw)
+        if kind == "each":
+            await _each(stage, raw)
+        else:
+            await _PLAYERS[kind](stage, cast("Table", filled(raw, stage.known)))
+
+
+async def _each(stage: Stage, step: Table) -> None:
+    given = step["each"]
+    for n, item in enumerate(range(given) if isinstance(given, int) else given, 1):
+        stage.known |= {"it": filled(item, stage.known), "n": n}
+        await play(stage, step["steps"])
+
+
+async def _send(stage: Stage, step: Table) -> None:
+    command = cast("Table", step["send"])
+    if size := step.get("bytes"):
+        bare = len(json.dumps(command).replace(PAD, "")) + 1
+        command = cast("Table", _padded(command, "x" * (size - bare)))
+    await stage.engine.say(command)
+
+
+async def _raw(stage: Stage, step: Table) -> None:
+    text = step["raw"] * step.get("times", 1)
+    with suppress(ValueError, RecursionError):  # most raw lines are no commands, some are
+        command = json.loads(text)
+        if isinstance(command, dict):
+            stage.engine.watch.said(cast("Table", command))
+    await stage.engine.say_bytes((text + step.get("end", "\n")).encode())
+
+
+async def _hex(stage: Stage, step: Table) -> None:
+    await stage.engine.say_bytes(bytes.fromhex(step["hex"]))
+
+
+async def _message(stage: Stage, step: Table) -> None:
+    stage.turns += 1
+    msg_id = step.get("msg_id", f"m{stage.turns}")
+    stage.known["turn"] = msg_id
+    await stage.engine.say({"type": "message", "msg_id": msg_id, "content": step["message"]})
+    if step.get("started", True):
+        pattern = {"hear": {"type": "stream_start", "msg_id": msg_id}}
+        await stage.engine.hear([pattern], None)
+
+
+async def _hear(stage: Stage, step: Table) -> None:
+    passing = step.get("passing", [])
+    (event,) = await stage.engine.hear([step], step.get("within_s"), passing)
+    if name := step.get("as"):
+        stage.known[name] = event
+
+
+async def _hear_all(stage: Stage, step: Table) -> None:
+    wanted = cast("list[Table]", step["hear_all"])
+    events = await stage.engine.hear(wanted, step.get("within_s"), step.get("passing", []))
+    for one, event in zip(wanted, events, strict=True):
+        if name := one.get("as"):
+            stage.known[name] = event
+
+
+async def _race(stage: Stage, step: Table) -> None:
+    """Answer every question in the moment in which it is read, until all have ended."""
+    asked = ended = 0
+    while ended < step["times"]:
+        event = await stage.engine.next(PATIENCE_S)
+        if event["type"] == "tool_request":
+            asked += 1
+            await stage.engine.say({**step["race"], "call_id": event["call_id"]})
+        elif event["type"] == "tool_result" and event["status"] == "success":
+            ended += 1
+        elif event["type"] in ("tool_cancelled", "stream_end", "error"):
+            raise MismatchError(f"{event['type']} after {asked} questions and {ended} results")
+
+
+async def _until(stage: Stage, step: Table) -> None:
+    """Answer whatever is asked until an event comes; nothing may run."""
+    while (event := await stage.engine.next(PATIENCE_S))["type"] != step["until"]:
+        if event["type"] == "tool_request":
+            await stage.engine.say({"type": step["answer"], "call_id": event["call_id"]})
+        elif event["type"] == "tool_running":
+            raise MismatchError("tool_running comes, and nothing was approved")
+
+
+async def _hear_text(stage: Stage, step: Table) -> None:
+    times = step.get("times")
+    text = step["hear_text"]
+    if times is not None:
+        text = "".join(text.replace("{n}", str(n)) for n in range(1, times + 1))
+    await stage.engine.hear_text(text)
+
+
+async def _quiet(stage: Stage, step: Table) -> None:
+    passing = step.get("passing", [])
+    await stage.engine.quiet(step["quiet"], step.get("within_s"), passing)
+
+
+async def _eof(stage: Stage, _: Table) -> None:
+    await stage.engine.end_input()
+
+
+async def _signal(stage: Stage, step: Table) -> None:
+    stage.engine.note(f"SIG{step['signal']}")
+    stage.engine.child.signal(signal.Signals[f"SIG{step['signal']}"])
+
+
+async def _exit(stage: Stage, step: Table) -> None:
+    code = await stage.engine.exit_code(step.get("within_s"))
+    _check_exit(code, step["exit"])
+
+
+async def _gone(stage: Stage, step: Table) -> None:
+    """Wait until the process has ended, however."""
+    wait_s = step["within_s"] * stage.engine.slack
+    with anyio.move_on_after(wait_s):
+        await stage.engine.child.wait()
+        return
+    raise MismatchError(f"the engine does not end within {wait_s:g} s")
+
+
+async def _start(stage: Stage, step: Table) -> None:
+    stage.talk = await stage.start(cast("list[str]", step["start"]))
+    stage.talks.append(stage.talk)
+
+
+async def _run(stage: Stage, step: Table) -> None:
+    with anyio.move_on_after(step.get("within_s", PATIENCE_S)) as limit:
+        code, out = await stage.run(cast("list[str]", step["run"]))
+        _check_exit(code, step.get("exit", 0))
+        if "lines" in step and len(out.splitlines()) != step["lines"]:
+            raise MismatchError(f"stdout has {len(out.splitlines())} lines, not {step['lines']}")
+    if limit.cancelled_caught:
+        raise MismatchError("it does not end in time")
+
+
+async def _close_stdout(stage: Stage, _: Table) -> None:
+    stage.engine.note("the host closes the engine's stdout")
+    stage.engine.child.close_stdout()
+
+
+async def _wait(_: Stage, step: Table) -> None:
+    await anyio.sleep(step["wait_s"])
+
+
+async def _needs(stage: Stage, step: Table) -> None:
+    stage.needs(step["needs"])
+
+
+def _check_exit(code: int, wanted: int | str | list[int]) -> None:
+    if wanted == "nonzero":
+        fits = code != 0
+    else:
+        fits = code in wanted if isinstance(wanted, list) else code == wanted
+    if not fits:
+        raise MismatchError(f"the engine ended with {code}, not {wanted}")
+
+
+def _padded(value: Any, pad: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _padded(item, pad) for key, item in cast("Table", value).items()}
+    return value.replace(PAD, pad) if isinstance(value, str) else value
+
+
+_PLAYERS: Final[Mapping[str, Callable[[Stage, Table], Awaitable[None]]]] = {
+    **LOOKERS,
+    "send": _send,
+    "raw": _raw,
+    "hex": _hex,
+    "message": _message,
+    "hear": _hear,
+    "hear_all": _hear_all,
+    "race": _race,
+    "hear_text": _hear_text,
+    "quiet": _quiet,
+    "eof": _eof,
+    "signal": _signal,
+    "exit": _exit,
+    "start": _start,
+    "run": _run,
+    "close_stdout": _close_stdout,
+    "wait_s": _wait,
+    "needs": _needs,
+    "gone": _gone,
+    "until": _until,
+}

@@ -1,0 +1,29 @@
+"""How this engine was told to run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.approval import manager
+from wcore.policy.protected import Places
+from wcore.vocabulary import Mode
+
+ROUNDS_MAX: Final = 500  # model replies a turn; a runaway loop ends, a long refactoring does not
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How this engine was told to run. Times are in seconds."""
+
+    session_id: str
+    places: Places
+    mode: Mode = Mode.DEFAULT
+    max_mode: Mode = Mode.FORCE
+    prompts: bool = True
+    hitl_suspend: bool = True
+    approval_ttl_s: float = manager.DEFAULT_APPROVAL_TTL
+    reap_interval_s: float = manager.DEFAULT_REAP_INTERVAL
+    max_rounds: int = ROUNDS_MAX
+    max_tokens: int | None = None
+    max_writes: int | None = None
+    system_prompt: str = ""
+    keep_sessions_days: float = 0.0  # 0: for ever

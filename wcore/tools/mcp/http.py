@@ -1,0 +1,91 @@
+"""A server that is reached over HTTP, with what it sends bounded."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from wcore.tools.mcp.definition import SSE, Definition
+
+EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
+CONNECT_S_MAX: Final = 10.0  # to a server that is there
+READ_S_MAX: Final = 300.0  # between two pieces of a stream, as in the SDK
+
+
+class TooMuchError(httpx2.TransportError):
+    """The server sent more than anybody wants to hold."""
+
+
+class ShutOutError(httpx2.TransportError):
+    """The server does not let us in."""
+
+
+def reached(definition: Definition) -> AbstractAsyncContextManager[Any]:
+    """Return the streams of the SDK for a server behind an address."""
+    if definition.transport == SSE:
+        return sse_client(
+            definition.url, dict(definition.headers or {}), httpx_client_factory=_made
+        )
+    return _streamable(definition)
+
+
+@asynccontextmanager
+async def _streamable(definition: Definition) -> AsyncGenerator[Any, None]:
+    async with (
+        _made(dict(definition.headers or {})) as client,
+        streamable_http_client(
+            definition.url, http_client=client, max_sse_event_size=EVENT_BYTES_MAX
+        ) as streams,
+    ):
+        yield streams
+
+
+def _made(
+    headers: dict[str, str] | None = None,
+    timeout: httpx2.Timeout | None = None,
+    auth: httpx2.Auth | None = None,
+) -> httpx2.AsyncClient:
+    # Compressed answers could be a thousand times larger than they look.
+    given = {**(headers or {}), "Accept-Encoding": "identity"}
+    return httpx2.AsyncClient(
+        headers=given,
+        timeout=timeout or httpx2.Timeout(CONNECT_S_MAX, read=READ_S_MAX),
+        auth=auth,
+        event_hooks={"response": [_bound]},
+    )
+
+
+async def _bound(response: httpx2.Response) -> None:
+    if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        text = f"it answers HTTP {response.status_code}: give `headers` that it accepts"
+        raise ShutOutError(text)
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise TooMuchError("it compresses its answers, which was not asked for")
+    stream = response.stream
+    if isinstance(stream, httpx2.AsyncByteStream):
+        is_events = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = _Bounded(stream, is_events=is_events)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """Ends a response that grows too large; a stream of events may go on for ever."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, *, is_events: bool) -> None:
+        self._inner = inner
+        self._is_events = is_events
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        held = 0
+        async for piece in self._inner:
+            ends = max(piece.rfind(b"\n\n"), piece.rfind(b"\n\r\n")) if self._is_events else -1
+            held = len(piece) - ends if ends >= 0 else held + len(piece)
+            if held > EVENT_BYTES_MAX:
+                raise TooMuchError(f"it sent more than {EVENT_BYTES_MAX} bytes at once")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

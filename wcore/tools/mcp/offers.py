@@ -1,0 +1,127 @@
+"""What a server offers, made harmless to show: bounded, visible, under a name that is its own."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+from wcore.errors import ToolError
+from wcore.tools.arguments import canonical
+from wcore.tools.mcp.names import tool_name
+from wcore.visible import visible, visible_line
+from wcore.vocabulary import Category, Json, ToolSpec
+
+TOOLS_MAX: Final = 512  # of one server; more fills a model's window with names
+DESCRIPTION_CHARS_MAX: Final = 4096  # the longest of the reference servers has 1,200
+SCHEMA_CHARS_MAX: Final = 64 * 1024  # a schema longer than a card is understood by nobody
+SCHEMA_DEPTH_MAX: Final = 64  # providers refuse far less, and refuse the whole request with it
+RAW_NAME_CHARS_MAX: Final = 128  # what the protocol recommends
+_WORDS: Final = ("description", "title")  # parts of a schema that are prose, and nothing else
+
+
+class Described(Protocol):
+    """A tool as the SDK gives it."""
+
+    name: str
+    title: str | None
+    description: str | None
+    input_schema: dict[str, Any]
+
+    @property
+    def annotations(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One tool of one server. `digest` covers everything that a person or model is shown of it.
+
+    `warning` is what the server itself says against the tool.
+    """
+
+    raw_name: str
+    spec: ToolSpec
+    digest: str
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """The tools by the name under which they are offered, and why some are not."""
+
+    tools: Mapping[str, Offer]
+    refused: tuple[str, ...] = ()
+
+    @property
+    def raw_names(self) -> tuple[str, ...]:
+        """The names as the server has them, for people."""
+        return tuple(
+            visible_line(offer.raw_name, RAW_NAME_CHARS_MAX) for offer in self.tools.values()
+        )
+
+
+NO_OFFERS: Final = Offers({})
+
+
+def offered(server: str, listed: Iterable[Described]) -> Offers:
+    """Return what can be offered of `listed`; `server` is the server's part of names.
+
+    Two tools that would have one name are both refused: nobody could tell which one runs.
+    """
+    found: dict[str, list[Offer]] = {}
+    refused: list[str] = []
+    for number, tool in enumerate(listed):
+        shown = visible_line(tool.name, RAW_NAME_CHARS_MAX)
+        name = tool_name(server, tool.name)
+        if number >= TOOLS_MAX:
+            refused.append(f"only the first {TOOLS_MAX} tools are taken")
+            break
+        if name is None or len(tool.name) > RAW_NAME_CHARS_MAX:
+            refused.append(f"{shown}: no tool can have that name")
+            continue
+        try:
+            offer = _offer(name, tool)
+            found.setdefault(name, []).append(offer)
+        except ToolError as error:
+            refused.append(f"{shown}: {error}")
+    alike = {name for name, offers in found.items() if len(offers) > 1}
+    refused += [f"{name}: {len(found[name])} tools would have that name" for name in sorted(alike)]
+    alone = {name: offers[0] for name, offers in found.items() if name not in alike}
+    return Offers(alone, tuple(refused))
+
+
+def _offer(name: str, tool: Described) -> Offer:
+    hints = tool.annotations.model_dump(mode="json") if tool.annotations else None
+    facts = [tool.name, tool.title, tool.description, tool.input_schema, hints]
+    told = canonical(facts)
+    if len(told) > SCHEMA_CHARS_MAX:
+        raise ToolError(f"its description is longer than {SCHEMA_CHARS_MAX} characters")
+    schema = {"type": "object", **cast("dict[str, Json]", _shown(tool.input_schema))}
+    if schema["type"] != "object":
+        raise ToolError("its arguments are no object")
+    text = visible(tool.description or tool.title or "")
+    if len(text) > DESCRIPTION_CHARS_MAX:
+        text = text[: DESCRIPTION_CHARS_MAX - 1] + "…"
+    # A hint can make a card say more; nothing that a server says makes it ask less.
+    destroys = tool.annotations is not None and tool.annotations.destructive_hint is True
+    return Offer(
+        tool.name,
+        ToolSpec(name, Category.MCP, text, schema),
+        "sha256:" + hashlib.sha256(told.encode()).hexdigest(),
+        "the server says that it may destroy things" if destroys else "",
+    )
+
+
+def _shown(node: Json, depth: int = 0) -> Json:
+    """Return a schema whose prose hides nothing."""
+    if depth > SCHEMA_DEPTH_MAX:
+        raise ToolError("its schema is nested too deeply")
+    if isinstance(node, Mapping):
+        return {
+            key: visible(value)
+            if key in _WORDS and isinstance(value, str)
+            else _shown(value, depth + 1)
+            for key, value in node.items()
+        }
+    if isinstance(node, list | tuple):
+        return [_shown(item, depth + 1) for item in node]
+    return node

@@ -1,0 +1,153 @@
+"""One server: connected when it is needed, again when it has died, and gone with the engine."""
+
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio import to_thread
+
+from wcore.errors import Code, ToolError, WcoreError
+from wcore.tools import Live
+from wcore.tools.mcp import MISSING, is_installed
+from wcore.tools.mcp.around import Around
+from wcore.tools.mcp.asking import Elicitation, Sampling
+from wcore.tools.mcp.calls import Call, Done, Progress, Prompt, Question
+from wcore.tools.mcp.definition import Definition
+from wcore.tools.mcp.offers import NO_OFFERS, Offer, Offers
+from wcore.vocabulary import Args, ToolOutput
+
+if TYPE_CHECKING:
+    from wcore.tools.mcp.connection import Connection
+
+DEATH_S_MAX: Final = 3.0  # for a program to be ended with everything it has started
+CONNECT_S_MAX: Final = 25.0  # hosts wait 30 s for a server; they are told before they give up
+
+log = logging.getLogger("wcore.mcp")
+
+
+class ServerError(WcoreError):
+    """The server cannot be had; says why."""
+
+    code = Code.CONFIG
+
+
+class ExtraMissingError(ServerError):
+    """The SDK is not installed."""
+
+    code = Code.NOT_SUPPORTED
+
+
+class Server:
+    """One configured server. `changed` is called when what it offers is not what it was."""
+
+    def __init__(self, definition: Definition, around: Around, changed: Callable[[], None]) -> None:
+        self.definition = definition
+        self.around = around
+        self.offers = NO_OFFERS
+        self._changed = changed
+        self._connection: Connection | None = None
+        self._lock = anyio.Lock()
+
+    async def connect(self) -> "Connection":
+        """Return the live connection, making it if there is none; waits `CONNECT_S_MAX` at most.
+
+        Raises:
+            ServerError: it cannot be had; nothing is left of the attempt.
+        """
+        async with self._lock:
+            if self._connection is not None and self._connection.alive:
+                return self._connection
+            if not is_installed():
+                raise ExtraMissingError(MISSING)
+            connection = await self._made()
+            try:
+                with anyio.fail_after(CONNECT_S_MAX):
+                    await self.around.tasks.start(connection.serve)
+            except WcoreError as error:
+                raise ServerError(str(error)) from error
+            except Exception as error:
+                raise ServerError(connection.why(error)) from error
+            self._connection = connection
+            for reason in connection.offers.refused:
+                log.warning("tool.refused %s: %s", self.definition.name, reason)
+            self._take(connection.offers)
+            return connection
+
+    async def _made(self) -> "Connection":
+        try:  # half a second of imports, which the loop need not wait for
+            module = await to_thread.run_sync(import_module, "wcore.tools.mcp.connection")
+        except ImportError as error:
+            raise ExtraMissingError(f"{MISSING} ({error})") from error
+        connection: Connection = module.Connection(self.definition, self.around, self._take)
+        return connection
+
+    async def call(self, name: str, offer: Offer, args: Args, live: Live) -> ToolOutput:
+        """Call the tool `offer`, if the server still offers it under `name` unchanged.
+
+        Raises:
+            ToolError: it does not, or the server cannot be had, or the call failed.
+        """
+        try:
+            connection = await self.connect()
+            current = (await connection.current()).tools.get(name)
+        except (ServerError, TimeoutError) as error:
+            reason = str(error) or "it goes on changing its tools"
+            raise ToolError(f"the server {self.definition.safe_name}: {reason}") from error
+        if current is None or current.digest != offer.digest:
+            raise ToolError(f"{name} is not what it was when this call was shown; ask for it anew")
+        call = Call(offer.raw_name, args)
+        connection.start(call)
+        try:
+            done = await self._attend(call, live)
+        finally:
+            call.close()
+        if done.output is not None:
+            return done.output
+        if not connection.alive:  # then there is more to tell: how it ended
+            with anyio.move_on_after(DEATH_S_MAX):
+                await connection.closed.wait()
+        problem = connection.epitaph or done.problem
+        raise ToolError(f"the server {self.definition.safe_name}: {problem}")
+
+    async def close(self) -> None:
+        """End the server and everything it has started."""
+        async with self._lock:
+            if self._connection is not None:
+                await self._connection.close()
+            self._connection = None
+
+    def _take(self, offers: Offers) -> None:
+        if offers != self.offers:
+            self.offers = offers
+            self._changed()
+
+    async def _attend(self, call: Call, live: Live) -> Done:
+        done = Done(problem="the connection was closed")
+        async with anyio.create_task_group() as questions:
+            async for heard in call.heard:
+                match heard:
+                    case Progress(text):
+                        await live.chunk(text + "\n")
+                    case Question() | Prompt():
+                        questions.start_soon(self._settle, heard, live)
+                    case Done():
+                        done = heard
+                        break
+            questions.cancel_scope.cancel()  # a question of a call that is over is withdrawn
+        return done
+
+    async def _settle(self, asked: Question | Prompt, live: Live) -> None:
+        """Put what the server asks before the gate; whatever comes of it, the server is told."""
+        workspace = self.around.workspace
+        try:
+            if isinstance(asked, Question):
+                tool = Elicitation(self.definition, asked, workspace)
+            else:
+                tool = Sampling(self.definition, asked, workspace, self.around.complete)
+            await live.ask(tool, tool.args())
+        except ToolError as error:
+            log.info("question.refused %s: %s", self.definition.name, error)
+        finally:
+            asked.answered.set()

@@ -1,0 +1,208 @@
+"""A server that is a program of ours: JSON lines on its stdin and stdout, all of it bounded.
+
+The SDK has such a transport too. This one bounds what is held of a line, takes no more than half
+of the event loop, logs what the server prints instead of passing it on, and ends the whole tree.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from wcore.tools.environment import cleaned
+from wcore.tools.mcp import warden
+from wcore.tools.mcp.around import Around, Stderr, find_program
+from wcore.tools.mcp.definition import Definition
+from wcore.tools.processes import GRACE_S, CallTree
+
+LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
+READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
+QUEUED_MAX: Final = 64  # messages to a server that does not read; it has been given up by then
+WRITE_S_MAX: Final = 10.0  # a server that reads nothing for so long will not read again
+RUBBISH_MAX: Final = 100  # lines that are no messages: a banner is borne, a stream is not
+POLL_S: Final = 0.02  # while a server does not read
+LEAVE_S: Final = 0.5  # to end by itself when its stdin is closed; a host waits for us meanwhile
+
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_In = MemoryObjectSendStream[SessionMessage | Exception]
+_Answers = MemoryObjectSendStream[SessionMessage]
+_Out = MemoryObjectReceiveStream[SessionMessage]
+
+
+class Program:
+    """One run of a server's program. `told` says how it ended, once `ended` is set."""
+
+    def __init__(self, definition: Definition, around: Around) -> None:
+        self._definition = definition
+        self._around = around
+        self._stderr = Stderr(definition.name, around.strip)
+        self._rubbish = 0
+        self.ended = anyio.Event()
+        self._why = ""
+        self._status: int | None = None
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncGenerator[tuple[object, object], None]:
+        """Start the program; yield what the SDK reads and writes. Leaving ends the whole tree.
+
+        Raises:
+            DefinitionError: there is no such program.
+            OSError: it cannot be started.
+        """
+        environ = {**cleaned(self._around.environ), **(self._definition.env or {})}
+        program = find_program(self._definition, environ)
+        theirs, ours = os.pipe()  # ours stays open as long as we live; see `warden`
+        argv = (sys.executable, "-I", "-S", warden.__file__, str(theirs), program)
+        try:
+            # In a thread that is waited for: no cancellation can lose a process just started.
+            tree = await to_thread.run_sync(
+                lambda: CallTree(
+                    (*argv, *self._definition.args),
+                    self._definition.cwd,
+                    environ,
+                    talks=True,
+                    inherited_fd=theirs,
+                )
+            )
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        try:
+            async with self._served(tree) as streams:
+                yield streams
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._end(tree, ours)
+
+    @asynccontextmanager
+    async def _served(self, tree: CallTree) -> AsyncGenerator[tuple[object, object], None]:
+        inward, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, outward = anyio.create_memory_object_stream[SessionMessage](QUEUED_MAX)
+        async with anyio.create_task_group() as tasks, inward, read, write, outward:
+            tasks.start_soon(self._read, tree.pipe, inward, write)
+            tasks.start_soon(self._write, tree, outward, inward)
+            tasks.start_soon(self._log, tree)
+            yield read, write
+            tasks.cancel_scope.cancel()
+
+    async def _end(self, tree: CallTree, life: int) -> None:
+        """Close its stdin, wait a little, then end it with everything it has started."""
+        assert tree.stdin is not None
+        tree.stdin.close()
+        with anyio.move_on_after(LEAVE_S):
+            await tree.exited()
+        os.close(life)
+        await to_thread.run_sync(tree.end, GRACE_S)
+        self._status = await to_thread.run_sync(tree.reap)
+
+    # --- from the server --------------------------------------------------------------------------
+
+    async def _read(self, pipe: int, inward: _In, answers: _Answers) -> None:
+        """Read messages until the end of the output, or of our patience.
+
+        A server that does not read our answers is not listened to meanwhile.
+        """
+        rest = bytearray()
+        try:
+            while data := await _next(pipe):
+                began = anyio.current_time()
+                rest += data
+                if b"\n" in data and not await self._pass_on(rest, inward):
+                    return
+                if len(rest) > LINE_BYTES_MAX:
+                    self._why = f"it sent a line longer than {LINE_BYTES_MAX} bytes"
+                    return
+                # Whoever floods us gets half of the loop, whatever a message costs.
+                await anyio.sleep(anyio.current_time() - began)
+                while answers.statistics().tasks_waiting_send:  # noqa: ASYNC110 - nothing tells us
+                    await anyio.sleep(POLL_S)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # our side has ended
+        finally:
+            self.ended.set()  # known before anybody hears that no answer will come
+            inward.close()
+
+    async def _pass_on(self, rest: bytearray, inward: _In) -> bool:
+        """Pass on the whole lines of `rest`; false when no more is wanted."""
+        *lines, last = rest.split(b"\n")
+        rest[:] = last
+        for line in lines:
+            if line.strip() and not await self._message(bytes(line), inward):
+                return False
+        return True
+
+    async def _message(self, line: bytes, inward: _In) -> bool:
+        try:
+            message = jsonrpc_message_adapter.validate_json(_mended(line), by_name=False)
+        except (ValueError, RecursionError):
+            self._rubbish += 1
+            self._why = "it prints what is no MCP message on its stdout"
+            return self._rubbish < RUBBISH_MAX
+        await inward.send(SessionMessage(message))
+        return True
+
+    async def _log(self, tree: CallTree) -> None:
+        """Log what the server prints for people, for as long as it lives."""
+        assert tree.stderr is not None
+        while data := await _next(tree.stderr.fileno()):
+            self._stderr.take(data)
+        self._stderr.finish()
+
+    # --- to the server ----------------------------------------------------------------------------
+
+    async def _write(self, tree: CallTree, outward: _Out, inward: _In) -> None:
+        """Write messages; a server that does not read them is given up."""
+        assert tree.stdin is not None
+        pipe = tree.stdin.fileno()
+        try:
+            async for each in outward:
+                text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+                with anyio.fail_after(WRITE_S_MAX):
+                    await _send(pipe, text.encode(errors="replace") + b"\n")
+        except TimeoutError:
+            self._why = "it does not read its input"
+        except OSError:
+            self._why = "it closed its input"
+        self.ended.set()
+        inward.close()  # whoever waits for an answer is told at once
+
+    def told(self) -> str:
+        """Return how the program ended, with the last thing it printed."""
+        ended = "it ended" if self._status is None else f"it ended with exit code {self._status}"
+        why, last = self._why or ended, self._stderr.last
+        return f"{why}; it printed last: {last}" if last else why
+
+
+def _mended(line: bytes) -> bytes:
+    """Return a line without half characters, which some servers cut texts into."""
+    if not _HALF.search(line):
+        return line
+    return json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace")
+
+
+async def _next(pipe: int) -> bytes:
+    while True:
+        try:
+            return os.read(pipe, READ_BYTES)
+        except BlockingIOError:
+            await anyio.wait_readable(pipe)
+
+
+async def _send(pipe: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(pipe, rest) :]
+        except BlockingIOError:
+            await anyio.wait_writable(pipe)

@@ -1,0 +1,75 @@
+"""One tool of one server, as a tool like any other."""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from wcore.tools import Live
+from wcore.tools.arguments import canonical
+from wcore.tools.bounded import clipped
+from wcore.tools.digests import call_digest
+from wcore.tools.mcp.offers import Offer
+from wcore.tools.mcp.server import Server
+from wcore.tools.paths import described
+from wcore.visible import visible, visible_line
+from wcore.vocabulary import (
+    PREVIEW_BYTES_MAX,
+    Args,
+    Category,
+    Prepared,
+    Preview,
+    ToolOutput,
+    ToolSpec,
+)
+
+CUT_NOTE: Final = "[arguments cut here: they are longer than can be shown]"
+NAME_CHARS_MAX: Final = 128  # of the name as the server has it, on a card
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """Calls the tool that was offered when it was made, and no other under its name."""
+
+    server: Server
+    offer: Offer
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return self.offer.spec
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Nobody knows which files a server's tool is about."""
+        return frozenset()
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Lay the call out. The server checks the arguments itself, when it is called.
+
+        Raises:
+            ToolError: the arguments are nested too deeply.
+        """
+        name, launch = self.spec.name, self.server.definition.digest
+        raw = visible_line(self.offer.raw_name, NAME_CHARS_MAX)
+        one_line = canonical(args)
+        lines = [f"{self.server.definition.safe_name}: {raw}"]
+        lines += [f"({self.offer.warning})"] * bool(self.offer.warning)
+        lines += [json.dumps(json.loads(one_line), indent=2, ensure_ascii=False)]
+        text, cut = clipped(visible("\n".join(lines) + "\n"), PREVIEW_BYTES_MAX, CUT_NOTE)
+        depends = {"launch": launch, "schema": self.offer.digest}
+        return Prepared(
+            tool=name,
+            category=Category.MCP,
+            args=args,
+            description=described(f"{self.server.definition.safe_name}/{raw} {one_line}"),
+            digest=call_digest(name, args, self.server.around.workspace, contents=depends),
+            preview=Preview("text", text, truncated=cut),
+            pin=(launch, self.offer.digest),
+        )
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Call it; a server that has died is started again first.
+
+        Raises:
+            ToolError: the server cannot be had, offers another tool now, or failed.
+        """
+        return await self.server.call(prepared.tool, self.offer, prepared.args, live)

@@ -1,0 +1,106 @@
+"""Sub-agents: a turn within a turn, in a session of its own below that of its parent.
+
+The child's calls pass the same gate, with the same manager, and what its parent could not do it
+cannot do. Told to end, the parent ends its children first; only then is its own call over.
+"""
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from wcore.agents import AgentDefinition, Assignment
+from wcore.errors import ConfigError
+from wcore.history import History
+from wcore.models import Model
+from wcore.models.choose import beside
+from wcore.session import Session
+from wcore.tools.spawn import NAME
+from wcore.vocabulary import (
+    AssistantMessage,
+    Status,
+    ToolOutput,
+    Usage,
+    UserMessage,
+)
+
+if TYPE_CHECKING:
+    from wcore.turn import Turn
+    from wcore.turn.flight import Flight
+
+DEPTH_MAX: Final = 3  # agents below agents: deeper, nobody can follow who asks for what
+AT_ONCE_MAX: Final = 4  # children of one agent; more would only wait for the provider
+SPAWNS_MAX: Final = 32  # a turn, at all depths: a model that spawns for ever must come to an end
+
+_END: Final = {
+    "length": "[the agent's last reply was cut off by its limit]",
+    "max_turns": "[the agent was ended: it had taken its number of rounds]",
+}
+
+
+async def spawn(flight: "Flight", assignment: Assignment) -> ToolOutput:
+    """Let a sub-agent work on its assignment; return its report.
+
+    When cancelled, the agent and everything it started have ended before this leaves.
+    """
+    turn = flight.turn
+    turn.tally.spawns += 1
+    if turn.tally.spawns > SPAWNS_MAX:
+        return ToolOutput.failed(f"no more than {SPAWNS_MAX} agents can be started in a turn")
+    report = ToolOutput.failed("the agent was ended")
+    await turn.places.acquire()
+    try:
+        with anyio.CancelScope(shield=True):  # it is ended by `Turn.end`, never torn off
+            report = await _work(turn, flight, assignment)
+    finally:
+        turn.places.release()
+    await checkpoint()  # told to end meanwhile, the call is over without a result
+    return report
+
+
+async def _work(turn: "Turn", flight: "Flight", assignment: Assignment) -> ToolOutput:
+    session = turn.session
+    try:
+        model = beside(session.model, assignment.agent.model)
+    except ConfigError as error:
+        return ToolOutput.failed(f"agent {assignment.agent.name}: {error}")
+    below = _session_of(assignment.agent, flight, model)
+    child = turn.below(below)
+    try:
+        end = await child.run(UserMessage(assignment.task))
+    finally:
+        turn.children.discard(child)
+        session.usage += below.usage
+    below.put(end)
+    said = [m for m in below.history.messages if isinstance(m, AssistantMessage)]
+    report = next((message.text for message in reversed(said) if message.text), "")
+    if end.finish_reason == "error":
+        problem = below.last_problem or "it failed"
+        return ToolOutput(Status.ERROR, f"{report}\n[the agent failed: {problem}]".strip())
+    note = _END.get(end.finish_reason, "")
+    return ToolOutput(Status.SUCCESS, f"{report}\n{note}".strip() or "[no report]")
+
+
+def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Session:
+    """Return a session below the caller's: shared but for what makes an agent."""
+    above = flight.session
+    below = copy.copy(above)
+    below.parent, below.spawned_by, below.last_problem = above, flight.call_id, ""
+    below.agent, below.agent_digest = (*above.agent, agent.name), agent.digest
+    name = "/".join(below.agent)
+    below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
+    below.ruling = above.ruling.below(name, agent)
+    below.keeper = above.keeper.below(name, flight.call_id)
+    below.journal = below.keeper.journal
+    below.allowed = _allowed(agent, above, is_last=len(below.agent) >= DEPTH_MAX)
+    prompt = "\n\n".join(text for text in (above.settings.system_prompt, agent.prompt) if text)
+    below.settings = replace(above.settings, system_prompt=prompt)
+    return below
+
+
+def _allowed(agent: AgentDefinition, above: Session, *, is_last: bool) -> frozenset[str]:
+    """Return the tools that an agent may be offered at most."""
+    named = above.permitted if agent.tools is None else above.permitted & agent.tools
+    return named - {NAME} if is_last else named
