@@ -95,6 +95,10 @@ class Commands(ABC):
         result = await self._result({"type": "revoke_grant", "grant_id": grant_id})
         return result.flag("revoked")
 
+    async def resume_turn(self, action: str = "continue") -> None:
+        """Go on with the turn that `ready.interrupted_turn` names, or `cancel` it."""
+        await self._result({"type": "resume_turn", "action": action})
+
     async def get_history(
         self, *, limit: int | None = None, before: int | None = None
     ) -> tuple[tuple[JsonObject, ...], bool]:

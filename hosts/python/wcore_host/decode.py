@@ -178,6 +178,7 @@ def _call_announced(f: Fields) -> Event:
         _tool(f.part("tool")),
         _why(f.part("why")),
         f.texts("agent"),
+        _preview(f.part("preview")),
         raw=f.raw,
     )
 

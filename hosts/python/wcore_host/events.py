@@ -167,6 +167,7 @@ class CallAnnounced(Event):
     tool: Tool
     why: Why = Why()
     agent: tuple[str, ...] = ()
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True)

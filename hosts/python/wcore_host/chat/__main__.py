@@ -1,9 +1,10 @@
-"""`wcore-chat`: a plain terminal host. Start here."""
+"""`wcore-chat`: the full screen where there is one, else (or with `--plain`) lines. Start here."""
 
 import os
 import signal
 import sys
 from contextlib import nullcontext, suppress
+from importlib.util import find_spec
 from typing import Final
 
 import anyio
@@ -14,12 +15,12 @@ from wcore_host.chat import options
 from wcore_host.chat.conversation import EXIT_ENGINE, Chat
 from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
 from wcore_host.chat.keys import Key
-from wcore_host.chat.mode_dialog import MODES
 from wcore_host.chat.options import Options
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.terminal import Keyboard, LineReader
 from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
+from wcore_host.modes import MODES
 from wcore_host.spawning import connect
 from wcore_host.visible import visible, visible_line
 
@@ -33,6 +34,27 @@ Send = MemoryObjectSendStream[Item]
 def main() -> int:
     """Chat until the person leaves; the exit code says how it ended."""
     chosen = options.read(sys.argv[1:])
+    if not chosen.plain and _can_be_drawn_on() and _has_full_screen():
+        from wcore_host.terminal.app import run  # noqa: PLC0415 - a tenth of a second
+
+        return run(chosen)
+    return _plain(chosen)
+
+
+def _can_be_drawn_on() -> bool:
+    tty = sys.stdin.isatty() and sys.stdout.isatty()
+    return tty and os.environ.get("TERM") not in (None, "", "dumb")
+
+
+def _has_full_screen() -> bool:
+    """Whether the extra is installed; if not, say how to get it."""
+    if find_spec("textual") is not None:
+        return True
+    print("wcore-chat: pip install 'wcore[tui]' adds the full-screen chat; --plain is this one")
+    return False
+
+
+def _plain(chosen: Options) -> int:
     tty = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     screen = Screen(sys.stdout, tty=tty, colour=tty and not os.environ.get("NO_COLOR"))
     reader = Keyboard(0, 1) if tty else LineReader(0)

@@ -9,6 +9,7 @@ from collections import deque
 from typing import Final
 
 from wcore_host.chat.dialog import Dialog
+from wcore_host.chat.running import clock
 from wcore_host.events import ToolRequest
 
 QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
@@ -75,8 +76,7 @@ class Asking:
         facts: list[str] = []
         deadline = self._deadlines.get(_call_id(self.current))
         if deadline is not None:
-            left = max(0, round(deadline - now))
-            facts.append(f"{left // 60}:{left % 60:02}")
+            facts.append(clock(max(0, round(deadline - now))))
         if self._waiting:
             facts.append(f"{len(self._waiting)} more after this")
         prompt = f"{self.current.prompt} "

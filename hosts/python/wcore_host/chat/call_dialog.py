@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from wcore_host.chat import card
 from wcore_host.chat.dialog import Again, Dialog, Done, Step
-from wcore_host.chat.grants import grant_label, grant_shown, grant_text, regrant
 from wcore_host.chat.style import Style, wrap
 from wcore_host.events import Scope, ToolRequest
+from wcore_host.grants import grant_label, grant_shown, grant_text, regrant
 from wcore_host.permission import Allow, Deny, command
 from wcore_host.visible import cells, visible_line
 

@@ -46,8 +46,13 @@ def rows(request: ToolRequest, style: Style, *, whole: bool = False) -> list[str
 def reason(why: Why) -> str:
     """Return why the call asks, on one line."""
     detail = visible_line(why.detail, 400) or "it is not allowed yet"
-    facts = [visible_line(fact, 120) for fact in (why.row, why.code, why.source) if fact]
-    return f"asks because: {detail}" + (f" [{' · '.join(facts)}]" if facts else "")
+    rest = facts(why)
+    return f"asks because: {detail}" + (f" [{rest}]" if rest else "")
+
+
+def facts(why: Why) -> str:
+    """Return the row, code and place behind a reason."""
+    return " · ".join(visible_line(fact, 120) for fact in (why.row, why.code, why.source) if fact)
 
 
 def is_folded(request: ToolRequest, style: Style) -> bool:

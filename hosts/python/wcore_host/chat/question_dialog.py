@@ -24,7 +24,7 @@ class QuestionDialog(Dialog):
         self._question = str(args.get("question", ""))
         self._header = str(args.get("header") or "")
         self._several = args.get("multiSelect") is True
-        self._labels = [label for label, _ in _options(args)]
+        self._labels = [label for label, _ in options_of(args)]
 
     @property
     def request(self) -> ToolRequest:
@@ -41,7 +41,7 @@ class QuestionDialog(Dialog):
         head = visible_line(self._header, 60) or "a question"
         who = "/".join(visible_line(part, 40) for part in self._request.agent)
         texts = [visible_line(self._question, 2000)]
-        for number, (label, about) in enumerate(_options(self._request.tool.args), 1):
+        for number, (label, about) in enumerate(options_of(self._request.tool.args), 1):
             more = f": {visible_line(about, 300)}" if about else ""
             texts.append(f"  {number}  {visible_line(label, 200)}{more}")
         bar = style.cyan(card.BAR)
@@ -73,7 +73,7 @@ class QuestionDialog(Dialog):
         return [self._labels[number - 1] for number in dict.fromkeys(numbers)]
 
 
-def _options(args: JsonObject) -> Iterator[tuple[str, str]]:
+def options_of(args: JsonObject) -> Iterator[tuple[str, str]]:
     """Yield label and description of each option."""
     options = args.get("options")
     for option in options if isinstance(options, list) else []:

@@ -40,13 +40,19 @@ class Running:
     def status(self, now: float) -> str:
         """Return what to show while nothing is said."""
         if not self._calls:
-            return f"… {_seconds(now - self._since)}"
+            return f"… {seconds(now - self._since)}"
         name, since = next(iter(self._calls.values()))
         more = f" and {len(self._calls) - 1} more" if len(self._calls) > 1 else ""
         tail = f" · {self._tail}" if self._tail else ""
-        return f"… {name}{more} {_seconds(now - since)}{tail}"
+        return f"… {name}{more} {seconds(now - since)}{tail}"
 
 
-def _seconds(elapsed: float) -> str:
+def seconds(elapsed: float) -> str:
+    """Return a duration as people read it."""
     whole = int(elapsed)
-    return f"{whole} s" if whole < 60 else f"{whole // 60}:{whole % 60:02}"
+    return f"{whole} s" if whole < 60 else clock(whole)
+
+
+def clock(whole_s: int) -> str:
+    """Return whole seconds as minutes and seconds."""
+    return f"{whole_s // 60}:{whole_s % 60:02}"

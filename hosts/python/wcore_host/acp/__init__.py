@@ -1,0 +1,1 @@
+"""`wcore-acp`: an editor that speaks the Agent Client Protocol drives an engine of ours."""

@@ -1,0 +1,55 @@
+"""The command line of `wcore-acp`. What it does not know belongs to the engine."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wcore_host import flags as engines
+
+EDITORS: Final = ("--cwd", "--resume", "--session-id")  # the editor chooses these per session
+DESCRIPTION: Final = """\
+Puts the engine into an editor that speaks the Agent Client Protocol (ACP). The editor starts this
+program and talks JSON-RPC over its stdin and stdout; you do not run it by hand.
+Every session gets an engine process of its own."""
+EPILOG: Final = """\
+All other flags go to the engine, see wcore --help:
+  wcore-acp --provider anthropic --model NAME
+  wcore-acp --max-mode auto_edit           no session may run commands unasked
+Without --mode or --force a session starts in mode read_only: reading the folder runs unasked,
+everything else asks in the editor. The editor's mode menu changes it.
+
+How to configure Zed, JetBrains, Neovim, Emacs, VS Code and Toad: hosts/acp/README.md
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for."""
+
+    engine: tuple[str, ...]  # the program without flags
+    flags: tuple[str, ...]
+    place: tuple[str, ...]  # flags that say which store, for `sessions list`
+    has_mode: bool  # the person chose a mode: ours is not sent
+
+
+def read(argv: Sequence[str]) -> Options:
+    """Return the options; exits with a usage message if they make no sense."""
+    parser = argparse.ArgumentParser(
+        prog="wcore-acp",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--engine", help="command line of another engine of this protocol")
+    parser.add_argument("--store", metavar="PLACE", help="where sessions are kept")
+    parser.add_argument("--user-id", metavar="UUID", help="whose sessions and grants")
+    named, flags = parser.parse_known_args(argv)
+    for flag in flags:
+        if flag.split("=")[0] in EDITORS:
+            parser.error(f"{flag.split('=')[0]} is chosen by the editor for each session")
+    stored = (("--store", named.store), ("--user-id", named.user_id))
+    place = tuple(f"{flag}={value}" for flag, value in stored if value)
+    has_mode = engines.has_mode(flags)
+    return Options(engines.engine_of(named), (*flags, *place), place, has_mode)

@@ -1,0 +1,145 @@
+"""A call as the editor shows it: title, kind, files, and what will happen. Pure."""
+
+import json
+import os.path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from acp import text_block, tool_content, tool_diff_content
+from acp.schema import (
+    ContentToolCallContent,
+    FileEditToolCallContent,
+    TerminalToolCallContent,
+    ToolCallLocation,
+    ToolKind,
+)
+
+from wcore_host.acp import diffs
+from wcore_host.acp.markup import block, span
+from wcore_host.events import CallAnnounced, Json, JsonObject, Preview, ToolRequest, Why
+from wcore_host.visible import visible_line
+
+Content: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
+Announced: TypeAlias = ToolRequest | CallAnnounced
+
+META: Final = "wcore"  # our key in ACP's `_meta`
+KINDS: Final[Mapping[str, ToolKind]] = {
+    "Read": "read",
+    "LS": "read",
+    "Glob": "search",
+    "Grep": "search",
+    "Write": "edit",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "Delete": "delete",
+    "Bash": "execute",
+    "Spawn": "other",
+}
+PASSED_ON: Final = ("why", "digest", "agent", "suggestions", "expires_in_s")
+TITLE_CHARS_MAX: Final = 120  # one line of a side panel
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What of a call stays on the screen while it runs and after it."""
+
+    title: str
+    kind: ToolKind
+    body: list[Content]
+    locations: list[ToolCallLocation]
+    raw_input: JsonObject
+    meta: dict[str, Json] = field(default_factory=dict[str, Json])
+
+
+def call(event: Announced, cwd: str) -> Shown:
+    """Return how a call looks that was just announced."""
+    tool = event.tool
+    path = _path(tool.args, cwd)
+    body, line = _body(event.preview, path)
+    locations = [ToolCallLocation(path=path, line=line or _offset(tool.args))] if path else []
+    facts = {name: event.raw[name] for name in PASSED_ON if name in event.raw}
+    return Shown(
+        _title(event),
+        KINDS.get(tool.name, "other"),
+        body,
+        locations,
+        tool.args,
+        {META: {"category": tool.category, **facts}},
+    )
+
+
+def card(request: ToolRequest, shown: Shown) -> list[Content]:
+    """Return what the person reads before saying yes: why it asks, then what will happen."""
+    lines = [_reason(request.why)]
+    command = request.tool.args.get("command")
+    if request.why.span and isinstance(command, str):
+        start, end = request.why.span
+        marked = command.encode(errors="surrogatepass")[start:end].decode(errors="replace")
+        lines.append(f"because of {span(marked)}")
+    if request.expires_in_s is not None:
+        lines.append(f"no answer within {request.expires_in_s} s counts as no")
+    body = shown.body or [text(block(json.dumps(request.tool.args, ensure_ascii=False, indent=1)))]
+    return [text("\n\n".join(lines)), *body]
+
+
+def outcome(shown: Shown, output: str, output_type: str) -> list[Content] | None:
+    """Return what a call that has ended shows; `None` leaves what is there."""
+    if output_type == "diff" and shown.body:
+        return None
+    kept = shown.body if shown.kind == "execute" else []
+    return [*kept, *([text(block(output))] if output.strip() else [])]
+
+
+def text(markdown: str) -> Content:
+    """Return Markdown of our own as content of a call."""
+    return tool_content(text_block(markdown))
+
+
+def _reason(why: Why) -> str:
+    """Return why the call asks; only our own words are outside of code spans."""
+    facts = ", ".join(span(fact) for fact in (why.rule, why.source, why.code) if fact)
+    return f"asks: {span(why.detail, 400) if why.detail else 'not allowed yet'}" + (
+        f" ({facts})" if facts else ""
+    )
+
+
+def _title(event: Announced) -> str:
+    tool, args = event.tool, event.tool.args
+    command = args.get("command")
+    if tool.name == "Bash" and isinstance(command, str):
+        told = span(command, TITLE_CHARS_MAX)
+    else:
+        told = span(tool.description or tool.name, TITLE_CHARS_MAX)
+    who = "/".join(visible_line(name, 40) for name in event.agent)
+    return f"{span(who)}: {told}" if who else told
+
+
+def _path(args: JsonObject, cwd: str) -> str:
+    """Return the absolute path of the file or folder a call is about, if it names one."""
+    for name in ("file_path", "path"):
+        value = args.get(name)
+        if isinstance(value, str) and value:
+            return os.path.normpath(os.path.join(cwd, value))
+    return ""
+
+
+def _offset(args: JsonObject) -> int | None:
+    value = args.get("offset")
+    return value if isinstance(value, int) and 0 < value < 2**32 else None
+
+
+def _body(preview: Preview | None, path: str) -> tuple[list[Content], int | None]:
+    """Return the preview as content, and the line it begins at."""
+    if preview is None:
+        return [], None
+    if preview.kind == "diff" and not preview.text:
+        return [text("nothing would change")], None
+    cut = [text("this is not all of it: the engine cut the preview")] if preview.truncated else []
+    change = diffs.read(preview.text) if preview.kind == "diff" and path else None
+    if change is None:
+        language = {"diff": "diff", "command": "sh"}.get(preview.kind, "")
+        return [text(block(preview.text, language)), *cut], None
+    pairs = [hunk.texts() for hunk in change.hunks] or [("", "")]
+    parts = [tool_diff_content(path, new, None if change.is_new else old) for old, new in pairs]
+    return [*parts, *cut], change.hunks[0].changed if change.hunks else None

@@ -1,0 +1,239 @@
+"""The answers under a card, as a widget: arrows, Enter, Space, Esc, two clicks. Never a letter.
+
+What is typed here is not lost: it goes to the prompt, where a person who types wants it.
+"""
+
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from wcore_host.permission import Allow, Deny
+from wcore_host.terminal.cards import Cards
+from wcore_host.terminal.picking import KEPT, Act, Choice, Picking
+from wcore_host.terminal.rows import BOLD, DIM, PLAIN, between_words, rows_of, strip_of
+from wcore_host.terminal.rows_view import RowsView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.timer import Timer
+
+ALONE_S: Final = 0.05  # text that is pasted as keys comes faster: then Enter was no answer
+CHOSEN: Final = Style(bold=True, reverse=True)
+UNARMED_HINT: Final = "in a moment…"
+AWAY_HINT: Final = "Tab goes to these answers"
+
+
+class Answers(RowsView, can_focus=True):
+    """Shows a `Picking` and obeys keys as far as the queue of cards lets it."""
+
+    class Given(Message):
+        """An answer to the card in front."""
+
+        def __init__(self, verdict: Allow | Deny) -> None:
+            super().__init__()
+            self.verdict = verdict
+
+    class Moved(Message):
+        """The rows have changed, or a second step begins or ends."""
+
+    class Typed(Message):
+        """A printable key: it is for the prompt."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Scrolled(Message):
+        """The card above should scroll by pages."""
+
+        def __init__(self, pages: int) -> None:
+            super().__init__()
+            self.pages = pages
+
+    def __init__(self, cards: Cards) -> None:
+        super().__init__(id="answers")
+        self._cards = cards
+        self.picking: Picking | None = None
+        self._rows: list[Strip] = []
+        self._owners: list[int] = []  # which choice a row belongs to, -1 for none
+        self._entering: Timer | None = None
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    def row(self, at: int) -> Strip:
+        return self._rows[at]
+
+    def ask(self, picking: Picking | None) -> None:
+        """Offer the answers of a card."""
+        self._forget_enter()
+        self.picking = picking
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Bring the rows up to date."""
+        if self.picking is None:
+            return
+        width = max(20, self.size.width - 1)
+        self._rows, self._owners = _rows(self.picking, width, self._hint())
+        self.styles.height = len(self._rows)
+        self.sized()
+
+    def _hint(self) -> str:
+        if self.picking is None or (not self.has_focus and not self.picking.in_step):
+            return AWAY_HINT
+        if not self._cards.listens(monotonic()):
+            return UNARMED_HINT
+        if self.picking.in_step:
+            return "Enter: exactly this · Esc: back" + (_keys_of(self.picking))
+        esc = "no answer" if self.picking.card.is_question else "no"
+        space = " · Space: tick" if self.picking.several else ""
+        return f"↑↓ Enter{space} · Esc: {esc} · Ctrl+O: all"
+
+    # --- focus ------------------------------------------------------------------------------------
+
+    def on_focus(self) -> None:
+        """From now on silence counts, and then keys do."""
+        self._cards.appeared(monotonic())
+        self.redraw()
+
+    def on_blur(self) -> None:
+        """Without the focus no key may answer."""
+        self._forget_enter()
+        if self.picking is not None and not self.picking.in_step:
+            self._cards.left()
+        self.redraw()
+
+    # --- keys -------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Obey one key."""
+        picking = self.picking
+        if picking is None or event.key in ("tab", "shift+tab"):
+            return
+        alone = self._entering is None
+        self._forget_enter()
+        moves: dict[str, Callable[[], None]] = {
+            "up": lambda: picking.move(-1),
+            "down": lambda: picking.move(1),
+            "left": lambda: picking.keep(-1),
+            "right": lambda: picking.keep(1),
+            "pageup": lambda: self._scroll(-1),
+            "pagedown": lambda: self._scroll(1),
+        }
+        counts = self._cards.pressed(monotonic()) and alone
+        if event.key in moves:
+            moves[event.key]()
+        elif event.key in ("enter", "escape") or (event.key == "space" and picking.several):
+            if counts:
+                self._obey(event.key, picking)
+        elif event.is_printable and event.character:
+            self._cards.appeared(monotonic())  # who types does not answer: also not with Enter
+            self._typed(event.character, picking)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self._moved()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste never answers: it is for the prompt."""
+        event.stop()
+        self.post_message(self.Typed(event.text))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses, a second one on the same answer gives it."""
+        at = self.scroll_offset.y + event.y
+        counts = self._cards.pressed(monotonic())
+        owner = self._owners[at] if at < len(self._owners) else -1
+        if self.picking is None or owner < 0 or self.picking.in_step:
+            return
+        if owner == self.picking.at and counts:
+            self._enter()
+        self.picking.at = owner
+        self._moved()
+
+    def _obey(self, key: str, picking: Picking) -> None:
+        match key:
+            case "space":
+                picking.tick()
+            case "escape":
+                if (verdict := picking.back()) is not None:
+                    self.post_message(self.Given(verdict))
+            case _:
+                self._entering = self.set_timer(ALONE_S, self._enter)
+
+    def _typed(self, text: str, picking: Picking) -> None:
+        if picking.choice.act in (Act.TELL, Act.WRITE) and not picking.in_step:
+            picking.enter()
+        self.post_message(self.Typed(text))
+
+    def _enter(self) -> None:
+        self._forget_enter()
+        if self.picking is None or not self._cards.listens(monotonic()):
+            return
+        verdict = self.picking.enter()
+        if verdict is not None:
+            self.post_message(self.Given(verdict))
+        elif self.picking.in_step:
+            self._cards.appeared(monotonic())  # a second Enter must be meant as one
+        self._moved()
+
+    def _scroll(self, pages: int) -> None:
+        self.post_message(self.Scrolled(pages))
+
+    def _moved(self) -> None:
+        self.redraw()
+        self.post_message(self.Moved())
+
+    def _forget_enter(self) -> None:
+        if self._entering is not None:
+            self._entering.stop()
+            self._entering = None
+
+
+def _rows(picking: Picking, width: int, hint: str) -> tuple[list[Strip], list[int]]:
+    rows: list[Strip] = []
+    owners: list[int] = []
+    if picking.in_step:
+        for text in _step_texts(picking):
+            rows += [strip_of(("  " + row, PLAIN)) for row in between_words(text, width - 2)]
+    else:
+        for at, choice in enumerate(picking.choices):
+            here = at == picking.at
+            style = CHOSEN if here else PLAIN
+            for number, row in enumerate(between_words(_label(picking, at, choice), width - 4)):
+                lead = ("> " if here else "  ") if not number else "    "
+                rows.append(strip_of((lead, BOLD), (row, style)))
+                owners.append(at)
+    rows += rows_of(hint, width, DIM, bar=("  ", PLAIN), words=True)
+    owners += [-1] * (len(rows) - len(owners))
+    return rows, owners
+
+
+def _label(picking: Picking, at: int, choice: Choice) -> str:
+    tick = ("[x] " if at in picking.ticked else "[ ] ") if picking.several else ""
+    tick = tick if choice.act is Act.OPTION else ""
+    text = f" {choice.text!r}" if choice.act is Act.LASTING and choice.text else ""
+    more = "…" if choice.act in (Act.TELL, Act.WRITE) else ""
+    return f"{tick}{choice.label}{text}{more}"
+
+
+def _step_texts(picking: Picking) -> list[str]:
+    texts = [picking.choice.label + (":" if picking.choice.takes_text else ".")]
+    if picking.choice.act is Act.LASTING and picking.can_keep_longer:
+        texts.append(f"kept < {KEPT[picking.persist]} >")
+    return texts
+
+
+def _keys_of(picking: Picking) -> str:
+    if picking.choice.act is not Act.LASTING or not picking.can_keep_longer:
+        return ""
+    return " · ↑↓: how long" if picking.choice.takes_text else " · ←→: how long"

@@ -1,0 +1,226 @@
+"""The card in front, as a widget: head, body, answers, and a field for what is written."""
+
+from time import monotonic
+from typing import Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.events import Key, Paste
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from wcore_host.chat.running import clock
+from wcore_host.permission import Allow, Deny
+from wcore_host.terminal.answers import Answers
+from wcore_host.terminal.card_rows import card_rows, head
+from wcore_host.terminal.cards import Card, Cards
+from wcore_host.terminal.picking import Act, Picking
+from wcore_host.terminal.rows_view import Rows
+from wcore_host.visible import visible_line
+
+BODY_ROWS_MIN: Final = 3  # less of a card says nothing
+ROWS_BESIDE: Final = 5  # two of the conversation, prompt, footer, head
+FIELD_CHARS_MAX: Final = 4_000  # of a reason or an answer; the engine keeps 2,000
+
+
+class Field(Input):
+    """Where an answer is written: what is shown is exactly what is sent."""
+
+    class Kept(Message):
+        """Up or down: how long a lasting yes is kept."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    class Left(Message):
+        """Esc."""
+
+    def on_key(self, event: Key) -> None:
+        """Keys that are not of the text."""
+        if event.key in ("up", "down"):
+            self.post_message(self.Kept(-1 if event.key == "up" else 1))
+        elif event.key == "escape":
+            self.post_message(self.Left())
+        elif event.key not in ("tab", "shift+tab"):
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _on_paste(self, event: Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_text_at_cursor(visible_line(event.text, FIELD_CHARS_MAX))
+
+
+class CardPanel(Vertical):
+    """Shows the front card of a queue; says what was answered, never to which other card."""
+
+    class Answered(Message):
+        """The person has answered the card that was shown."""
+
+        def __init__(self, card: Card, verdict: Allow | Deny) -> None:
+            super().__init__()
+            self.card = card
+            self.verdict = verdict
+
+    def __init__(self, cards: Cards) -> None:
+        super().__init__(id="card")
+        self._cards = cards
+        self._persists = False
+        self.shown: Card | None = None
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield Rows(id="card-head")
+        yield Rows(id="card-body")
+        yield Answers(self._cards)
+        yield Field(
+            id="card-field", compact=True, select_on_focus=False, max_length=FIELD_CHARS_MAX
+        )
+
+    @property
+    def answers(self) -> Answers:
+        return self.query_one(Answers)
+
+    @property
+    def field(self) -> Field:
+        return self.query_one(Field)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether keys go to this card now."""
+        return self.answers.has_focus or self.field.has_focus
+
+    def sync(self, *, persists: bool) -> bool:
+        """Show the front card if it is another one; `True` if it is."""
+        self._persists = persists
+        if self._cards.front is self.shown:
+            return False
+        self.shown = self._cards.front
+        self.display = self.shown is not None
+        self.field.display = False
+        self.field.value = ""
+        picking = None if self.shown is None else Picking(self.shown, persists=persists)
+        self.answers.ask(picking)
+        self.fit()
+        return True
+
+    def appeared(self) -> None:
+        """This card has been drawn and has the keys: from now on silence counts."""
+        self._cards.appeared(monotonic())
+        self.answers.redraw()
+
+    def fit(self) -> None:
+        """Divide the room there is between body and answers."""
+        place = self._place
+        if self.shown is None or not place.width:
+            return
+        width = place.width - 1
+        rows = card_rows(self.shown, width)
+        body = self.query_one("#card-body", Rows)
+        body.put(rows)
+        self.answers.redraw()
+        beside = ROWS_BESIDE + self.answers.row_count() + self.field.display
+        room = place.height - beside
+        body.styles.height = max(min(len(rows), room), min(len(rows), BODY_ROWS_MIN))
+        self.tick()
+
+    @property
+    def _place(self) -> Size:
+        """The size of the session that this card belongs to."""
+        return self.parent.size if isinstance(self.parent, Widget) else self.size
+
+    def tick(self) -> None:
+        """Show the time that is left, and whether keys count."""
+        if self.shown is None:
+            return
+        left = self._cards.left_s(monotonic())
+        facts = [clock(left)] if left is not None else []
+        if self._cards.waiting:
+            facts.append(f"{self._cards.waiting} more")
+        width = max(20, self._place.width - 1)
+        self.query_one("#card-head", Rows).put([head(self.shown, width, " · ".join(facts))])
+        self.answers.redraw()
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    @on(Answers.Given)
+    def given(self, message: Answers.Given) -> None:
+        """An answer without text."""
+        message.stop()
+        self._give(message.verdict)
+
+    @on(Answers.Typed)
+    def typed(self, message: Answers.Typed) -> None:
+        """A text answer begins; other text is the prompt's."""
+        picking = self.answers.picking
+        if picking is not None and picking.in_step and picking.choice.takes_text:
+            message.stop()
+            if not self.field.display:
+                self._open_field(picking)
+            self.field.insert_text_at_cursor(visible_line(message.text, FIELD_CHARS_MAX))
+
+    @on(Answers.Moved)
+    def moved(self, message: Answers.Moved) -> None:
+        """A second step may have begun."""
+        message.stop()
+        picking = self.answers.picking
+        if picking is None:
+            return
+        if picking.in_step and picking.choice.takes_text and not self.field.display:
+            self._open_field(picking)
+        self.fit()
+
+    @on(Answers.Scrolled)
+    def scrolled(self, message: Answers.Scrolled) -> None:
+        """Scroll the body."""
+        message.stop()
+        body = self.query_one("#card-body", Rows)
+        body.scroll_relative(y=message.pages * max(1, body.size.height - 1), animate=False)
+
+    @on(Field.Kept)
+    def kept(self, message: Field.Kept) -> None:
+        """How long a lasting yes is kept."""
+        message.stop()
+        if self.answers.picking is not None:
+            self.answers.picking.keep(message.step)
+            self.answers.redraw()
+
+    @on(Field.Left)
+    def field_left(self, message: Field.Left) -> None:
+        """Back to the answers, without one."""
+        message.stop()
+        if self.answers.picking is not None:
+            self.answers.picking.back()
+        self.field.display = False
+        self.answers.focus()
+        self.fit()
+
+    @on(Input.Submitted)
+    def submitted(self, message: Input.Submitted) -> None:
+        """An answer with text."""
+        message.stop()
+        picking = self.answers.picking
+        if picking is None or not self._cards.pressed(monotonic()):
+            return
+        verdict = picking.enter(self.field.value)
+        if verdict is not None:
+            self._give(verdict)
+
+    def _open_field(self, picking: Picking) -> None:
+        field = self.field
+        field.value = picking.choice.text if picking.choice.act is Act.LASTING else ""
+        field.display = True
+        field.cursor_position = len(field.value)
+        field.focus()
+        self._cards.appeared(monotonic())
+
+    def _give(self, verdict: Allow | Deny) -> None:
+        card = self.shown
+        if card is None or card is not self._cards.front:
+            return  # it was settled in this very moment
+        self.post_message(self.Answered(card, verdict))

@@ -1,0 +1,184 @@
+"""The answers of a card, and the way to one of them. Pure.
+
+Only arrows, Enter, Space and Esc count here: a letter can never be an answer. Every lasting yes
+takes two steps, and the second shows the exact text that will be stored.
+"""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from wcore_host.chat.question_dialog import options_of
+from wcore_host.events import Scope
+from wcore_host.grants import grant_label, grant_text, regrant
+from wcore_host.permission import Allow, Deny
+from wcore_host.terminal.cards import Card
+from wcore_host.visible import visible_line
+
+PERSISTS: Final = ("session", "project", "user")
+KEPT: Final = {
+    "session": "until this session ends",
+    "project": "for this project",
+    "user": "for you, in every project",
+}
+# What asks for these reasons is not everyday work: the cursor starts on No.
+CAREFUL_ROWS: Final = frozenset({"protected", "outside", "safety", "unreadable", "deny"})
+
+
+class Act(StrEnum):
+    """What a choice does."""
+
+    YES = "yes"
+    LASTING = "lasting"
+    NO = "no"
+    TELL = "tell"
+    STOP = "stop"
+    OPTION = "option"
+    WRITE = "write"
+    DONE = "done"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One row of answers; `text` is what can be edited before it is stored or sent."""
+
+    act: Act
+    label: str
+    scope: Scope = "once"
+    text: str = ""
+
+    @property
+    def takes_text(self) -> bool:
+        return self.act in (Act.TELL, Act.WRITE) or (self.act is Act.LASTING and bool(self.text))
+
+
+class Picking:
+    """Where the person is on one card."""
+
+    def __init__(self, card: Card, *, persists: bool) -> None:
+        self.card = card
+        self._persists = PERSISTS if persists else PERSISTS[:1]
+        self._kept = 0
+        self.several = card.is_question and card.request.tool.args.get("multiSelect") is True
+        self.choices = _answers(card, self.several) if card.is_question else _verdicts(card)
+        self.ticked: set[int] = set()
+        self.at = self._first()
+        self.in_step = False  # the second step of a lasting yes, or a text is being written
+
+    @property
+    def choice(self) -> Choice:
+        return self.choices[self.at]
+
+    @property
+    def persist(self) -> str:
+        return self._persists[self._kept]
+
+    @property
+    def can_keep_longer(self) -> bool:
+        return len(self._persists) > 1
+
+    def move(self, step: int) -> None:
+        """Go to another answer."""
+        if not self.in_step:
+            self.at = min(max(self.at + step, 0), len(self.choices) - 1)
+
+    def keep(self, step: int) -> None:
+        """Choose how long a lasting yes is kept."""
+        if self.in_step and self.choice.act is Act.LASTING:
+            self._kept = min(max(self._kept + step, 0), len(self._persists) - 1)
+
+    def tick(self) -> None:
+        """Add or remove an option, where several may be chosen."""
+        if self.several and self.choice.act is Act.OPTION:
+            self.ticked ^= {self.at}
+
+    def enter(self, text: str = "") -> Allow | Deny | None:
+        """Take the answer; `None` if there is a second step, or nothing to take yet."""
+        choice = self.choice
+        if not self.in_step and choice.act in (Act.LASTING, Act.TELL, Act.WRITE):
+            self.in_step = True
+            return None
+        match choice.act:
+            case Act.YES:
+                return Allow()
+            case Act.NO:
+                return Deny("")
+            case Act.STOP:
+                return Deny("", stop=True)
+            case Act.LASTING | Act.TELL | Act.WRITE:
+                return self._written(choice, text)
+            case _:
+                return self._chosen()
+
+    def _written(self, choice: Choice, text: str) -> Allow | Deny | None:
+        match choice.act:
+            case Act.LASTING:
+                return self._lasting(choice, text)
+            case Act.TELL:
+                return Deny(text.strip()) if text.strip() else None
+            case _:
+                return self._answer([text.strip()]) if text.strip() else None
+
+    def _chosen(self) -> Allow | None:
+        match self.choice.act:
+            case Act.OPTION if self.several:
+                self.tick()
+                return None
+            case Act.OPTION:
+                return self._answer([self.choice.text])
+            case _:
+                chosen = [self.choices[at].text for at in sorted(self.ticked)]
+                return self._answer(chosen) if chosen else None
+
+    def back(self) -> Deny | None:
+        """Esc: leave the second step, or say no."""
+        if self.in_step:
+            self.in_step = False
+            return None
+        return Deny("")
+
+    def _first(self) -> int:
+        careful = self.card.request.why.row in CAREFUL_ROWS and not self.card.is_question
+        wanted = Act.NO if careful else self.choices[0].act
+        return next(at for at, choice in enumerate(self.choices) if choice.act is wanted)
+
+    def _lasting(self, choice: Choice, text: str) -> Allow | None:
+        if choice.text and not text.strip():
+            return None  # empty would grant nothing, or everything
+        scope = regrant(choice.scope, text) if choice.text else choice.scope
+        return Allow(scope=scope, persist=self.persist if self._kept else None)
+
+    def _answer(self, chosen: list[str]) -> Allow:
+        several = json.dumps(chosen, ensure_ascii=False)
+        return Allow(answer=several if self.several else chosen[0])
+
+
+def _verdicts(card: Card) -> list[Choice]:
+    name = visible_line(card.request.tool.name, 40)
+    yes = [Choice(Act.YES, "Yes, this once")]
+    if card.token:
+        return [*yes, Choice(Act.NO, "No")]
+    narrow = [
+        Choice(Act.LASTING, f"Yes, and every {grant_label(scope)}", scope, grant_text(scope))
+        for scope in card.request.suggestions or ()
+        if grant_text(scope) and visible_line(grant_text(scope)) == grant_text(scope)
+    ]
+    return [
+        *yes,
+        *narrow,
+        Choice(Act.LASTING, f"Yes, and every {name} call from now on", "always"),
+        Choice(Act.NO, "No"),
+        Choice(Act.TELL, "No, and tell it what to do instead"),
+        Choice(Act.STOP, "No, and stop"),
+    ]
+
+
+def _answers(card: Card, several: bool) -> list[Choice]:  # noqa: FBT001
+    found: list[Choice] = []
+    for label, about in options_of(card.request.tool.args):
+        more = f": {visible_line(about, 300)}" if about else ""
+        found.append(Choice(Act.OPTION, visible_line(label, 300) + more, text=label))
+    if several and found:
+        found.append(Choice(Act.DONE, "Send what is ticked"))
+    return [*found, Choice(Act.WRITE, "Answer in your own words"), Choice(Act.NO, "Give no answer")]

@@ -1,0 +1,248 @@
+"""Events become blocks, one after another. Pure: the time is handed in.
+
+The story is bounded: text of a block, output of a call, and the whole. What is dropped is the
+oldest, and its place says so.
+"""
+
+from typing import Final
+
+from wcore_host import decode, events
+from wcore_host.errors import HostLibraryError
+from wcore_host.events import Event, JsonObject
+from wcore_host.terminal.blocks import Block, Call, CallState, Folding, Note, Said, Spoken, Thought
+from wcore_host.terminal.markdown import BLOCK_CHARS_MAX, split_at
+
+BLOCKS_MAX: Final = 50_000  # five times a session of 10,000 calls
+BLOCKS_DROPPED: Final = 5_000  # dropped together, so that dropping is rare
+CHUNK_CHARS_MAX: Final = 256 * 1024  # live output kept of one call; its result replaces it
+OUTPUT_CHARS_MAX: Final = 64 * 1024 * 1024  # of all calls together, about 64 MB of memory
+FORGOTTEN: Final = "(this output is no longer kept here; `wcore sessions show` has it)"
+
+
+class Story:
+    """The transcript of one session, growing."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.dropped = 0  # blocks that were dropped at the beginning
+        self.calls: dict[str, Call] = {}
+        self._changed: dict[int, None] = {}  # numbers of blocks, in order of change
+        self._kept: list[Call] = []  # with output, oldest first
+        self._kept_chars = 0
+
+    def take_changed(self) -> list[int]:
+        """Return the numbers of the blocks that have changed since the last time."""
+        changed, self._changed = list(self._changed), {}
+        return changed
+
+    def tick(self) -> None:
+        """Time has passed: what shows its time has changed."""
+        for call in self.calls.values():
+            if call.state is CallState.RUNNING:
+                self._touch(call)
+
+    def say(self, text: str) -> None:
+        """Add what the person said."""
+        self._add(Said(text))
+
+    def note(self, text: str, *, alarming: bool = False) -> None:
+        """Add a line of our own, or of the engine."""
+        self._add(Note(text, alarming))
+
+    def crashed(self, failure: HostLibraryError, now: float) -> None:
+        """Say how the engine ended; whatever was open has ended with it."""
+        self._end_thought(now)
+        for call in self.calls.values():
+            if call.is_open:
+                self._finish(call, CallState.CANCELLED, now)
+                call.reason = "the engine is gone: nobody knows what became of it"
+        self.calls.clear()
+        self.note(str(failure), alarming=True)
+
+    def take(self, event: Event, now: float) -> None:
+        """Take in one event."""
+        match event:
+            case events.TextDelta(text=text):
+                self._speak(text, now)
+            case events.Thinking(text=text):
+                self._think(text, now)
+            case events.ToolRequest() | events.CallAnnounced():
+                self._announce(event, now)
+            case (
+                events.ToolRunning(call_id=call_id)
+                | events.ToolChunk(call_id=call_id)
+                | events.ToolResult(call_id=call_id)
+                | events.ToolCancelled(call_id=call_id)
+                | events.CallSettled(call_id=call_id)
+            ) if call_id in self.calls:
+                self._follow(self.calls[call_id], event, now)
+            case events.StreamEnd():
+                self._turn_over(event, now)
+            case events.Info(message=message):
+                self.note(message)
+            case events.Error(code=code, message=message):
+                self.note(f"{message} ({code})", alarming=True)
+            case events.Garbled(problem=problem, line=line):
+                self.note(f"the engine sent a line that is no event ({problem}): {line}")
+            case events.Unknown(type="sub_agent_event"):
+                self._sub_agent(decode.Fields(event.raw), now)
+            case _:
+                pass
+
+    def recall(self, messages: list[JsonObject]) -> None:
+        """Add the messages of an earlier conversation, oldest first."""
+        for message in map(decode.Fields, messages):
+            match message.text("role"):
+                case "user":
+                    self.say(message.text("text"))
+                case "assistant":
+                    self._recall_reply(message)
+                case "tool":
+                    self._recall_result(message)
+                case _:
+                    pass
+        self.calls.clear()
+
+    # --- text -------------------------------------------------------------------------------------
+
+    def _speak(self, text: str, now: float) -> None:
+        self._end_thought(now)
+        last = self.blocks[-1] if self.blocks else None
+        if not isinstance(last, Spoken):
+            last = Spoken("")
+            self._add(last)
+        last.text += text
+        self._touch(last)
+        while ("\n" in text or len(last.text) > BLOCK_CHARS_MAX) and (cut := split_at(last.text)):
+            at, again = cut
+            rest = Spoken(again + last.text[at:])
+            last.text = last.text[:at]
+            self._touch(last)
+            self._add(rest)
+            last = rest
+
+    def _think(self, text: str, now: float) -> None:
+        if not text:  # a sign of life, nothing to show
+            return
+        last = self.blocks[-1] if self.blocks else None
+        if not isinstance(last, Thought) or last.took_s is not None:
+            last = Thought(now)
+            self._add(last)
+        last.text += text
+        self._touch(last)
+
+    def _end_thought(self, now: float) -> None:
+        last = self.blocks[-1] if self.blocks else None
+        if isinstance(last, Thought) and last.took_s is None:
+            last.took_s = now - last.began
+            self._touch(last)
+
+    # --- calls ------------------------------------------------------------------------------------
+
+    def _announce(self, event: events.ToolRequest | events.CallAnnounced, now: float) -> None:
+        self._end_thought(now)
+        tool, asks = event.tool, isinstance(event, events.ToolRequest)
+        call = Call(
+            event.call_id,
+            tool.name,
+            tool.category,
+            tool.description,
+            tool.args,
+            event.agent,
+            event.why,
+            CallState.WAITING if asks else CallState.ANNOUNCED,
+        )
+        self.calls[event.call_id] = call
+        self._add(call)
+
+    def _follow(self, call: Call, event: Event, now: float) -> None:
+        match event:
+            case events.ToolRunning() if call.began is None:
+                call.state, call.began = CallState.RUNNING, now
+            case events.ToolChunk(chunk=chunk):
+                call.output = (call.output + chunk)[-CHUNK_CHARS_MAX:]
+            case events.CallSettled(outcome="approved"):
+                call.state = CallState.ANNOUNCED
+            case events.ToolResult(status=status, output=output, output_type=output_type):
+                good = status == "success"
+                self._finish(call, CallState.DONE if good else CallState.FAILED, now)
+                call.output, call.output_type = output, output_type
+                self._keep(call)
+            case events.ToolCancelled(reason=reason):
+                self._finish(call, CallState.CANCELLED, now)
+                call.reason = reason
+                self._keep(call)
+            case _:
+                return
+        self._touch(call)
+
+    def _finish(self, call: Call, state: CallState, now: float) -> None:
+        call.state = state
+        call.took_s = None if call.began is None else now - call.began
+        self._touch(call)
+
+    def _keep(self, call: Call) -> None:
+        """Keep the output of an ended call, at the expense of the oldest ones."""
+        del self.calls[call.call_id]
+        self._kept.append(call)
+        self._kept_chars += len(call.output)
+        while self._kept_chars > OUTPUT_CHARS_MAX and len(self._kept) > 1:
+            oldest = self._kept.pop(0)
+            self._kept_chars -= len(oldest.output)
+            if oldest.output:
+                oldest.output, oldest.output_type = FORGOTTEN, "text"
+                self._touch(oldest)
+
+    def _sub_agent(self, event: decode.Fields, now: float) -> None:
+        """Show what a sub-agent says as the output of the call that started it."""
+        call = self.calls.get(event.text("parent_call_id"))
+        inner = event.part("inner")
+        if call is not None and inner.text("type") == "text_delta":
+            chunk = events.ToolChunk("", call.call_id, call.name, inner.text("text"))
+            self._follow(call, chunk, now)
+
+    def _turn_over(self, event: events.StreamEnd, now: float) -> None:
+        self._end_thought(now)
+        self.calls.clear()
+        if event.finish_reason not in ("", "stop"):
+            self.note(f"the turn ended early: {event.finish_reason}")
+        if event.denied_unasked:
+            self.note(f"{event.denied_unasked} calls were refused because nobody can be asked")
+
+    # --- an earlier conversation ------------------------------------------------------------------
+
+    def _recall_reply(self, message: decode.Fields) -> None:
+        if thinking := message.text("thinking"):
+            self._add(Thought(0.0, thinking, 0.0))
+        if text := message.text("text"):
+            self._speak(text, 0.0)
+        for item in message.objects("calls"):
+            call = Call(item.text("call_id"), item.text("tool"), "", "", {})
+            self.calls[call.call_id] = call
+            self._add(call)
+
+    def _recall_result(self, message: decode.Fields) -> None:
+        call_id = message.text("call_id")
+        call = self.calls.get(call_id)
+        if call is None:
+            return
+        name, output = message.text("tool_name"), message.text("output")
+        kind = message.text("output_type", "text")
+        result = events.ToolResult("", call_id, name, message.text("status"), output, kind)
+        self._follow(call, result, 0.0)
+
+    def _touch(self, block: Block) -> None:
+        block.version += 1
+        self._changed[block.number] = None
+
+    def _add(self, block: Block) -> None:
+        block.number = self.dropped + len(self.blocks)
+        self.blocks.append(block)
+        if len(self.blocks) > BLOCKS_MAX:
+            gone, self.blocks = self.blocks[:BLOCKS_DROPPED], self.blocks[BLOCKS_DROPPED:]
+            self.dropped += len(gone)
+
+
+def folding(block: Block) -> Folding | None:
+    """Return `block` if it can be folded."""
+    return block if isinstance(block, Folding) else None

@@ -1,0 +1,251 @@
+"""One session with one engine, without any widget: what is said becomes story and cards.
+
+An engine that ends can be started again; the story goes on. Whatever happens, `changed` is
+called, and the widgets look what is different.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from time import monotonic, perf_counter
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+
+from wcore_host import decode, events
+from wcore_host.chat.options import Options
+from wcore_host.engine import TURN_REFUSALS, Engine
+from wcore_host.errors import (
+    CommandFailedError,
+    CommandTooLongError,
+    EngineExitedError,
+    EngineStartError,
+)
+from wcore_host.events import Event, JsonObject
+from wcore_host.modes import MODES
+from wcore_host.permission import Allow, Deny
+from wcore_host.spawning import connect
+from wcore_host.terminal.cards import Card, Cards, suspended
+from wcore_host.terminal.story import Story
+
+START_MODE: Final = "read_only"
+SLICE_S: Final = 0.008  # of taking events between two frames
+RECALLED_MAX: Final = 10_000  # messages of an earlier conversation that are shown
+PAGE: Final = 500  # of them at once
+GONE_BY: Final = {
+    "timeout": "nobody answered in time",
+    "stop": "the turn was stopped",
+    "signal": "the engine is ending",
+    "policy": "a rule decided",
+    "host_gone": "nobody could answer any more",
+}
+
+
+class Life(StrEnum):
+    """Whether there is an engine."""
+
+    STARTING = "starting"
+    READY = "ready"
+    GONE = "gone"
+
+
+class Talk:
+    """A session: its engine, story and cards, and what the footer tells."""
+
+    def __init__(self, options: Options, changed: Callable[[], None]) -> None:
+        self.options = options
+        self.story = Story()
+        self.cards = Cards()
+        self.engine: Engine | None = None
+        self.life = Life.STARTING
+        self.session_id = ""
+        self.turn = ""  # its msg_id
+        self.turn_began: float | None = None
+        self.usage: tuple[int, int] = (0, 0)  # tokens in and out, of the session
+        self.cost_usd: float | None = None
+        self.servers: dict[str, str] = {}  # MCP servers, and what became of them
+        self.interrupted: JsonObject | None = None  # a turn that waits to be resumed
+        self.never_ready = True
+        self.first = options.prompt  # is said as soon as there is an engine
+        self.first_files: list[str] = []
+        self._changed = changed
+        self.is_started = False  # the engine has begun the turn
+        self._scope = anyio.CancelScope()
+
+    # --- life -------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Start the engine and listen until it ends or `close` is called. Never raises its end."""
+        self._scope = anyio.CancelScope()
+        self.life = Life.STARTING
+        self._changed()
+        with self._scope:
+            try:
+                async with connect(self.options.command, attended=True) as engine:
+                    await self._begin(engine)
+                    await self._listen(engine)
+            except EngineStartError as error:
+                self.story.note(f"the engine does not start: {error}", alarming=True)
+            except EngineExitedError as error:
+                self._gone(error)
+            else:
+                self.story.note("the engine has ended")
+        self.engine = None
+        self.life = Life.GONE
+        self._changed()
+
+    def close(self) -> None:
+        """End the engine; `run` returns when it is gone."""
+        self._scope.cancel()
+
+    async def _begin(self, engine: Engine) -> None:
+        self.engine, self.life, self.never_ready = engine, Life.READY, False
+        self.session_id = engine.ready.session_id
+        recalls = any(flag.startswith("--resume") for flag in self.options.flags)
+        if recalls and not self.story.blocks:
+            await self._recall(engine)
+        if not self.options.has_mode and START_MODE in engine.capabilities.modes:
+            await engine.set_mode(START_MODE)
+            await engine.ping()  # answered in order: now the mode is what it will be
+        mode = engine.capabilities.current_mode
+        rest = "" if mode in ("default", "force") else ", everything else asks first"
+        self.story.note(f"mode {mode}: {MODES.get(mode, 'see /mode')}{rest}. /help says more.")
+        waiting = engine.ready.raw.get("interrupted_turn")
+        self.interrupted = waiting if isinstance(waiting, dict) else None
+        self._changed()
+        if self.first:
+            await self.say(self.first, self.first_files)
+            self.first, self.first_files = "", []
+
+    async def _recall(self, engine: Engine) -> None:
+        pages: list[JsonObject] = []
+        before: int | None = None
+        try:
+            while len(pages) < RECALLED_MAX:
+                messages, more = await engine.get_history(limit=PAGE, before=before)
+                pages[:0] = messages
+                seq = messages[0].get("seq") if messages else None
+                if not more or not isinstance(seq, int):
+                    break
+                before = seq
+        except CommandFailedError as error:
+            self.story.note(f"what was said before cannot be shown: {error}")
+        self.story.recall(pages)
+
+    async def _listen(self, engine: Engine) -> None:
+        until = perf_counter() + SLICE_S
+        async for event in engine:
+            self.take(event, monotonic())
+            self._changed()
+            if perf_counter() > until:
+                await anyio.lowlevel.checkpoint()
+                until = perf_counter() + SLICE_S
+
+    def _gone(self, error: EngineExitedError) -> None:
+        waited = self.cards.drain()
+        self.story.crashed(error, monotonic())
+        if waited:
+            self.story.note(f"{len(waited)} cards were not answered: those calls did not run")
+        self._turn_over()
+
+    # --- what the engine says ---------------------------------------------------------------------
+
+    def take(self, event: Event, now: float) -> None:
+        """Take in one event."""
+        self.story.take(event, now)
+        match event:
+            case events.ToolRequest(expires_in_s=left):
+                self.cards.add(Card(event, None if left is None else now + left))
+            case (
+                events.CallSettled(call_id=call_id)
+                | events.ToolCancelled(call_id=call_id)
+                | events.ToolRunning(call_id=call_id)
+                | events.ToolResult(call_id=call_id)
+            ):
+                self._settled(event, call_id)
+            case events.StreamStart(msg_id=msg_id):
+                self.is_started = True
+                self.turn, self.turn_began = msg_id, self.turn_began or now
+            case events.StreamEnd(msg_id=msg_id) if msg_id == self.turn:
+                self._usage(decode.Fields(event.raw).part("usage"))
+                self.cards.drain()  # an engine that does not settle what a stop cuts off
+                self._turn_over()
+            case events.Error(code=code):
+                if self.turn and not self.is_started and code in TURN_REFUSALS:
+                    self._turn_over()
+                self.cards.refused()
+            case events.Unknown(type=kind):
+                self._more(kind, decode.Fields(event.raw))
+            case _:
+                pass
+
+    def _settled(self, event: Event, call_id: str) -> None:
+        if self.cards.settle(call_id):
+            by = event.by if isinstance(event, events.CallSettled) else ""
+            why = GONE_BY.get(by, "it was answered elsewhere")
+            self.story.note(f"the card was taken away: {why}")
+
+    def _more(self, kind: str, fields: decode.Fields) -> None:
+        match kind:
+            case "session_cost":
+                cost = fields.raw.get("total_cost_usd")
+                self.cost_usd = float(cost) if isinstance(cost, int | float) else self.cost_usd
+            case "approval_required" if fields.text("resume_token"):
+                if not self.cards.knows(fields.text("call_id")):
+                    self.cards.add(suspended(fields.raw))
+            case "approval_resume":
+                self.cards.settle_token(fields.text("resume_token"))
+            case "mcp_ready":
+                self.servers[fields.text("name")] = f"{len(fields.items('tools'))} tools"
+            case "mcp_failed":
+                self.servers[fields.text("name")] = f"failed: {fields.text('reason')}"
+                self.story.note(f"MCP {fields.text('name')}: {fields.text('reason')}")
+            case _:
+                pass
+
+    def _usage(self, usage: decode.Fields) -> None:
+        spent = usage.number("input_tokens"), usage.number("output_tokens")
+        cached = usage.number("cache_read_tokens"), usage.number("cache_write_tokens")
+        if spent[0] is not None or spent[1] is not None:
+            self.usage = sum(n or 0 for n in (spent[0], *cached)), spent[1] or 0
+
+    def _turn_over(self) -> None:
+        self.turn, self.turn_began, self.is_started = "", None, False
+
+    # --- what the person says ---------------------------------------------------------------------
+
+    async def say(self, text: str, files: list[str] | None = None) -> None:
+        """Start a turn."""
+        if self.engine is None:
+            return
+        self.story.say(text)
+        self.interrupted = None
+        self.is_started, self.turn_began = False, monotonic()
+        try:
+            self.turn = await self.engine.message(text, files=files or ())
+        except (CommandTooLongError, ValueError) as error:
+            self._turn_over()
+            self.story.note(f"not sent: {error}", alarming=True)
+        self._changed()
+
+    async def answer(self, card: Card, verdict: Allow | Deny) -> None:
+        """Answer one card; nothing is sent if it is no longer in front."""
+        if self.engine is None or card is not self.cards.front:
+            return
+        self.cards.answered(monotonic())
+        await self.engine.send(card.command(verdict))
+        self._changed()
+
+    async def stop(self) -> None:
+        """End the running turn."""
+        if self.engine is not None and self.turn:
+            self.story.note("stopping")
+            await self.engine.stop()
+            if not self.is_started:
+                self._turn_over()
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+        self.story.tick()
+        if self.cards.overdue(now):
+            self.story.note("the engine did not take that answer; the card is back")

@@ -1,0 +1,1 @@
+"""`wcore-web`: a conversation in a browser, served on loopback to whoever has the start link."""

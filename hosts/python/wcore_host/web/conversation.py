@@ -1,0 +1,248 @@
+"""The engine behind the pages: started, listened to, and started again when somebody asks.
+
+Pages speak the engine's own protocol; what a page may say is a list here. Of two pages that
+answer the same call the first one counts, and the other is told.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+import anyio
+
+from wcore_host import events
+from wcore_host.engine import TURN_REFUSALS, Engine
+from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
+from wcore_host.events import Event, Json, JsonObject
+from wcore_host.spawning import connect
+from wcore_host.web.board import Board
+from wcore_host.web.options import Options
+
+START_MODE: Final = "read_only"
+HISTORY_PAGES_MAX: Final = 20  # of 100 messages each: what a page can show at once
+SETTLE_S: Final = 5.0  # an answer without changed arguments is taken at once
+STOP_S: Final = 2.0  # a stopped turn is over by then
+SETTLED_MAX: Final = 4096  # calls whose end is remembered; the engine holds at most 1,024
+
+SAID: Final = frozenset({"message", "stop", "tool_approve", "tool_deny", "set_mode", "set_config"})
+ASKED: Final = frozenset(
+    "list_pending list_grants revoke_grant list_permissions set_agent_tools set_tool_override"
+    " get_history resume_turn".split()
+)
+
+
+class RefusedError(Exception):
+    """A page asked for something that is not possible now; nothing was done."""
+
+
+class Conversation:
+    """One engine at a time, and what pages say to it."""
+
+    def __init__(self, options: Options, board: Board) -> None:
+        self._options = options
+        self._board = board
+        self._engine: Engine | None = None
+        self._wanted = anyio.Event()
+        self._next: str | None = None  # the session that the next engine continues
+        self._session_id = ""
+        self._turn = ""
+        self._turn_began = False
+        self._answering: set[str] = set()
+        self._settled: dict[str, None] = {}
+
+    # --- the engine ---------------------------------------------------------------------------
+
+    async def run(self, started: anyio.Event) -> None:
+        """Keep an engine for as long as the server lives; `started` is set at the first `ready`.
+
+        Raises:
+            EngineStartError: the first engine did not start.
+        """
+        await self._serve(self._options.command, self._options.has_mode, started)
+        while True:
+            await self._wanted.wait()
+            self._wanted = anyio.Event()
+            command = self._options.again(self._next)
+            if self._next != self._session_id:
+                self._board.clear()
+            self._settled.clear()
+            self._board.change(engine="starting", told="")
+            try:
+                await self._serve(command, self._options.has_mode, started)
+            except EngineStartError as error:
+                self._board.change(engine="gone", told=f"The engine does not start: {error}")
+
+    async def _serve(self, command: tuple[str, ...], has_mode: bool, started: anyio.Event) -> None:  # noqa: FBT001
+        told = "The engine has ended."
+        async with connect(command, attended=True) as engine:
+            try:
+                self._began(engine)
+                await self._greet(engine, has_mode=has_mode)
+                started.set()
+                async for event in engine:
+                    self._hear(event)
+            except EngineExitedError as error:
+                told = f"{str(error)[:1].upper()}{str(error)[1:]}"
+            finally:
+                self._engine = None
+        self._turn = ""
+        self._board.change(engine="gone", told=told, turn="")
+
+    def _began(self, engine: Engine) -> None:
+        self._engine = engine
+        self._session_id = engine.ready.session_id
+        self._board.change(
+            engine="running",
+            told="",
+            turn="",
+            session_id=self._session_id,
+            version=engine.ready.version,
+            capabilities=engine.ready.raw.get("capabilities"),
+            interrupted_turn=engine.ready.raw.get("interrupted_turn"),
+        )
+
+    async def _greet(self, engine: Engine, *, has_mode: bool) -> None:
+        """Choose a careful mode if nobody chose one; show what a continued session holds."""
+        messages = await self._history(engine)
+        if messages:
+            self._board.clear()
+            self._board.post({"type": "host_history", "messages": messages})
+        if not has_mode and START_MODE in engine.capabilities.modes:
+            await engine.set_mode(START_MODE)
+            text = "Reading the folder runs unasked; everything else asks first."
+            self._board.post({"type": "host_note", "text": f"Mode {START_MODE}. {text}"})
+
+    async def _history(self, engine: Engine) -> list[Json]:
+        found: list[Json] = []
+        before: int | None = None
+        with suppress(CommandFailedError):
+            for _ in range(HISTORY_PAGES_MAX):
+                page, more = await engine.get_history(before=before)
+                found = [*(dict(message) for message in page), *found]
+                first = page[0].get("seq") if page else None
+                if not more or not isinstance(first, int):
+                    break
+                before = first
+        return found
+
+    def _hear(self, event: Event) -> None:
+        match event:
+            case events.Garbled(problem=problem):
+                text = f"The engine wrote a line that is no event ({problem})."
+                self._board.post({"type": "host_note", "text": text})
+                return
+            case events.Pong() | events.CommandResult():
+                return  # of somebody who no longer waits
+            case events.ConfigChanged():
+                self._board.change(capabilities=event.raw.get("capabilities"))
+            case events.CallSettled(call_id=call_id):
+                self._settled[call_id] = None
+                if len(self._settled) > SETTLED_MAX:
+                    self._settled.pop(next(iter(self._settled)))
+            case events.StreamStart(msg_id=msg_id):
+                self._turn, self._turn_began = msg_id, True
+                self._board.change(turn=msg_id, interrupted_turn=None)
+            case events.StreamEnd() | events.Error() if self._ends_turn(event):
+                self._turn = ""
+                self._board.change(turn="")
+            case _:
+                pass
+        self._board.post(event.raw)
+
+    def _ends_turn(self, event: events.StreamEnd | events.Error) -> bool:
+        if isinstance(event, events.StreamEnd):
+            return event.msg_id == self._turn
+        return bool(self._turn) and not self._turn_began and event.code in TURN_REFUSALS
+
+    # --- the pages ----------------------------------------------------------------------------
+
+    async def say(self, command: JsonObject, page: str) -> None:
+        """Send a command of a page.
+
+        Raises:
+            RefusedError: it is none that pages may send, comes too late, or the engine is gone.
+        """
+        engine = self._alive()
+        match command.get("type"):
+            case "message":
+                await self._message(engine, command, page)
+            case "tool_approve" | "tool_deny":
+                await self._answer(engine, command)
+            case kind if kind in SAID:
+                await self._send(engine, command)
+            case _:
+                raise RefusedError("a page cannot send that command")
+
+    async def ask(self, command: JsonObject) -> JsonObject:
+        """Send an introspection command of a page; return the engine's `command_result`.
+
+        Raises:
+            RefusedError: it is none that pages may send, or the engine is gone.
+        """
+        if command.get("type") not in ASKED:
+            raise RefusedError("a page cannot ask that")
+        try:
+            return (await self._alive().request(command)).raw
+        except (CommandFailedError, EngineExitedError, ValueError) as error:
+            raise RefusedError(str(error)) from error
+
+    async def pending(self) -> list[Json]:
+        """Return the calls that wait, with the time they have left; none if nobody can tell."""
+        if self._engine is None:
+            return []
+        try:
+            return [dict(call.raw) for call in await self._engine.list_pending()]
+        except (CommandFailedError, EngineExitedError):
+            return []
+
+    def start_again(self, session_id: str | None) -> None:
+        """Start another engine once this one has ended: with that session, or with a new one.
+
+        Raises:
+            RefusedError: the engine runs.
+        """
+        if self._engine is not None:
+            raise RefusedError("the engine runs; for another session start: wcore-web --resume ID")
+        self._next = session_id
+        self._wanted.set()
+
+    async def leave(self) -> None:
+        """End what runs, so that the engine can end at once."""
+        if self._engine is not None and self._turn:
+            with suppress(EngineExitedError), anyio.move_on_after(STOP_S):
+                await self._engine.stop()
+
+    def _alive(self) -> Engine:
+        if self._engine is None:
+            raise RefusedError("the engine is not running")
+        return self._engine
+
+    async def _message(self, engine: Engine, command: JsonObject, page: str) -> None:
+        msg_id = command.get("msg_id")
+        if self._turn:
+            raise RefusedError("a turn is running: wait for its end, or stop it")
+        if not isinstance(msg_id, str):
+            raise RefusedError("a message needs a msg_id")
+        self._turn, self._turn_began = msg_id, False
+        said = {"msg_id": msg_id, "text": command.get("content"), "page": page}
+        self._board.post({"type": "host_said", **said})
+        self._board.change(turn=msg_id)
+        await self._send(engine, command)
+
+    async def _answer(self, engine: Engine, command: JsonObject) -> None:
+        """Send one answer to a waiting call; of several the first one counts."""
+        call_id = str(command.get("call_id"))
+        if call_id in self._answering or call_id in self._settled:
+            raise RefusedError("this call was answered already, in another tab or by the engine")
+        self._answering.add(call_id)
+        try:
+            await self._send(engine, command)
+            with suppress(EngineExitedError), anyio.move_on_after(SETTLE_S):
+                await engine.ping()  # answered in order: now the answer was taken, or refused
+        finally:
+            self._answering.discard(call_id)
+
+    async def _send(self, engine: Engine, command: JsonObject) -> None:
+        try:
+            await engine.send(command)
+        except (EngineExitedError, ValueError) as error:
+            raise RefusedError(str(error)) from error

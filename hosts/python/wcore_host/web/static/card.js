@@ -1,0 +1,100 @@
+// The card of a call that waits: what will happen, why it asks, and every answer there is.
+import { reason } from "./calls.js";
+import { make, put } from "./dom.js";
+import { shown } from "./preview.js";
+import { editable, KEPT } from "./scopes.js";
+import { visibleLine } from "./visible.js";
+
+/** @typedef {import("./types.js").ToolRequest} ToolRequest */
+/** @typedef {import("./types.js").Scope} Scope */
+/** @typedef {import("./types.js").Command} Command */
+/** @typedef {(command: Command) => void} Answer */
+
+let made = 0; // cards so far: each needs names of its own for its fields
+
+/**
+ * The inside of a card: everything but its head, which the queue keeps up to date.
+ * @param {ToolRequest} request
+ * @param {Answer} answer called with what to send
+ * @returns {HTMLElement}
+ */
+export function card(request, answer) {
+  const name = visibleLine(request.tool.name, 60);
+  const { call_id } = request;
+  const once = () => answer({ type: "tool_approve", call_id });
+  const deny = () => answer({ type: "tool_deny", call_id });
+  return make(
+    "div",
+    { class: "asks" },
+    request.why ? make("p", { class: "why" }, make("strong", {}, "It asks because: "), reason(request.why)) : null,
+    shown(request.tool, request.preview, request.why?.span),
+    make(
+      "div",
+      { class: "answers" },
+      make("button", { type: "button", class: "yes", click: once }, "Allow once"),
+      make("button", { type: "button", class: "no", click: deny }, "Deny"),
+    ),
+    remember(request, name, answer),
+    instead(request, answer),
+  );
+}
+
+/**
+ * The answers that last.
+ * @param {ToolRequest} request
+ * @param {string} name
+ * @param {Answer} answer
+ */
+function remember(request, name, answer) {
+  const group = `grant-${(made += 1)}`;
+  const root = make("div", { class: "choices", role: "radiogroup", "aria-label": "What to allow" });
+  /** @type {{radio: HTMLInputElement, scope: () => Scope}[]} */
+  const choices = [];
+  for (const scope of request.suggestions ?? []) {
+    const found = editable(scope);
+    if (found === null) continue;
+    const radio = make("input", { type: "radio", name: group, id: `${group}-${choices.length}` });
+    const text = make("input", { type: "text", value: found.text, spellcheck: "false", autocomplete: "off", "aria-label": `${found.label}: exactly what is stored`, input: () => (radio.checked = true), focus: () => (radio.checked = true) });
+    choices.push({ radio, scope: () => found.with(text.value) });
+    put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, found.label), text));
+  }
+  const radio = make("input", { type: "radio", name: group, id: `${group}-tool` });
+  choices.push({ radio, scope: () => "always" });
+  put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, `Every call of ${name}, whatever its arguments`)));
+  choices[0].radio.checked = true;
+  const kept = make("select", { id: `${group}-kept` }, ...KEPT.map(([value, label]) => make("option", { value }, label)));
+  const allow = () => {
+    const scope = choices.find((choice) => choice.radio.checked)?.scope() ?? "once";
+    answer({ type: "tool_approve", call_id: request.call_id, scope, persist: KEPT[kept.selectedIndex][0] });
+  };
+  return make(
+    "details",
+    { class: "more" },
+    make("summary", {}, "Allow and remember…"),
+    root,
+    make("div", { class: "row" }, make("label", { for: kept.id }, "Keep it"), kept, make("button", { type: "button", class: "yes", click: allow }, "Allow and remember")),
+  );
+}
+
+/**
+ * The refusals that say more.
+ * @param {ToolRequest} request
+ * @param {Answer} answer
+ */
+function instead(request, answer) {
+  const { call_id } = request;
+  const words = make("textarea", { rows: "2", "aria-label": "What should it do instead?", placeholder: "What should it do instead?" });
+  const told = () => (words.value.trim() ? { reason: words.value.trim() } : {});
+  return make(
+    "details",
+    { class: "more" },
+    make("summary", {}, "Deny and say why…"),
+    words,
+    make(
+      "div",
+      { class: "row" },
+      make("button", { type: "button", class: "no", click: () => answer({ type: "tool_deny", call_id, ...told() }) }, "Deny with these words"),
+      make("button", { type: "button", class: "no", click: () => answer({ type: "tool_deny", call_id, ...told(), stop: true }) }, "Deny and stop the turn"),
+    ),
+  );
+}

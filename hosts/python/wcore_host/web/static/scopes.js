@@ -1,0 +1,29 @@
+// How long a yes lasts, as the wire spells it and as a person reads and edits it.
+
+/** @typedef {import("./types.js").Scope} Scope */
+
+const KINDS = /** @type {{[kind: string]: {key: string, label: string}}} */ ({
+  always_prefix: { key: "prefix", label: "Commands that begin with" },
+  always_path: { key: "root", label: "Reading below the folder" },
+});
+
+/**
+ * What of a suggested scope can be shown and edited; `null` if it is none of these.
+ * @param {Scope} scope
+ * @returns {{label: string, text: string, with: (text: string) => Scope} | null}
+ */
+export function editable(scope) {
+  if (typeof scope === "string") return null;
+  const kind = Object.keys(scope)[0] ?? "";
+  const known = KINDS[kind];
+  const body = /** @type {{[name: string]: any}} */ (scope)[kind];
+  if (known === undefined || typeof body?.[known.key] !== "string") return null;
+  const text = body[known.key];
+  return { label: known.label, text, with: (changed) => /** @type {Scope} */ ({ [kind]: { ...body, [known.key]: changed } }) };
+}
+
+export const KEPT = /** @type {const} */ ([
+  ["session", "for this session"],
+  ["project", "in this project, always"],
+  ["user", "for me, everywhere"],
+]);

@@ -1,0 +1,71 @@
+// The three states of each tool of each agent, and the person's own standing yes above them.
+import { confirmed } from "./dialog.js";
+import { make } from "./dom.js";
+import { tellError } from "./notes.js";
+import { table } from "./table.js";
+import { visibleLine } from "./visible.js";
+import { ask } from "./wire.js";
+
+/** @typedef {{[name: string]: any}} Json */
+
+const STATES = /** @type {const} */ ([
+  ["always_allow", "Always allow"],
+  ["needs_approval", "Ask"],
+  ["blocked", "Blocked"],
+]);
+const SOURCES = /** @type {{[source: string]: string}} */ ({ explicit: "chosen", default: "by default", none: "mode and rules decide" });
+const CAREFUL = new Set(["exec", "mcp", "edit"]);
+
+/**
+ * @param {() => void} changed
+ * @returns {Promise<Node[]>}
+ */
+export async function toolTable(changed) {
+  const { agents } = await ask({ type: "list_permissions" });
+  return agents.flatMap((/** @type {Json} */ agent) => {
+    const name = visibleLine(agent.agent, 80);
+    const rows = agent.tools.map((/** @type {Json} */ tool) => row(agent, tool, changed));
+    return [make("h3", {}, `Agent ${name}`), table(`Tools of ${name}`, ["Tool", "Kind", "May", "Because", "My override"], rows, "This agent has no tools.")];
+  });
+}
+
+/** @param {Json} agent @param {Json} tool @param {() => void} changed */
+function row(agent, tool, changed) {
+  const name = visibleLine(tool.name, 80);
+  const chosen = tool.status_source === "none" ? "" : tool.status;
+  const select = make(
+    "select",
+    { "aria-label": `What ${name} may do`, change: () => void setStatus(agent, tool, select.value).finally(changed) },
+    chosen === "" ? make("option", { value: "", selected: true }, "Not set") : null,
+    ...STATES.map(([value, label]) => make("option", { value, selected: value === chosen }, label)),
+  );
+  const box = make("input", { type: "checkbox", checked: tool.override, "aria-label": `Always allow ${name}, for me`, change: () => void setOverride(agent, tool, box.checked).finally(changed) });
+  return [name, visibleLine(tool.category, 20), select, SOURCES[tool.status_source] ?? visibleLine(tool.status_source, 30), box];
+}
+
+/** @param {Json} agent @param {Json} tool @param {string} status */
+async function setStatus(agent, tool, status) {
+  const first = agent.tools.every((/** @type {Json} */ each) => each.status_source === "none");
+  const name = visibleLine(tool.name, 80);
+  if (first) {
+    const text = "So far mode and rules decide about all its tools. With the first choice the agent gets a set of its own: the other tools then have their default state, which lets reading run unasked and asks before everything else.";
+    if (!(await confirmed(`Choose states for the tools of ${visibleLine(agent.agent, 80)}?`, text, "Yes, choose"))) return;
+  }
+  if (status === "always_allow" && CAREFUL.has(tool.category)) {
+    if (!(await confirmed(`Always allow ${name}?`, `Every call of ${name} by this agent then runs unasked, whatever its arguments.`, "Yes, always allow"))) return;
+  }
+  const tools = agent.tools.map((/** @type {Json} */ each) => {
+    if (each.name === tool.name) return { name: each.name, status };
+    return each.status_source === "explicit" ? { name: each.name, status: each.status } : { name: each.name };
+  });
+  await ask({ type: "set_agent_tools", agent: agent.agent, tools }).catch(tellError);
+}
+
+/** @param {Json} agent @param {Json} tool @param {boolean} approve */
+async function setOverride(agent, tool, approve) {
+  const name = visibleLine(tool.name, 80);
+  if (approve && CAREFUL.has(tool.category)) {
+    if (!(await confirmed(`Always allow ${name}, for you?`, `Every call of ${name} by this agent then runs unasked for you, whatever its arguments.`, "Yes, always allow"))) return;
+  }
+  await ask({ type: "set_tool_override", agent: agent.agent, tool: tool.name, approve_always: approve }).catch(tellError);
+}

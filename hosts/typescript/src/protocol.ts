@@ -1,0 +1,1003 @@
+// The wcore protocol. Made from protocol-spec/schema by tests/write_spec.py; not edited by hand.
+//
+// A line that the engine writes is an Event, a line that it reads is a Command. Newer engines may
+// send events and fields that are not listed here: ignore them.
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** The command with this `type`. */
+export type CommandOf<T extends Command["type"]> = Extract<Command, { type: T }>;
+
+/** The event with this `type`. */
+export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
+
+/** What a host may say. */
+export type Command =
+  | MessageCommand
+  | StopCommand
+  | ToolApproveCommand
+  | ToolDenyCommand
+  | InitHistoryCommand
+  | SetModeCommand
+  | SetConfigCommand
+  | AddMcpServerCommand
+  | PingCommand
+  | ApprovalResumeCommand
+  | ListPendingCommand
+  | ListGrantsCommand
+  | RevokeGrantCommand
+  | GetHistoryCommand
+  | ListPermissionsCommand
+  | SetAgentToolsCommand
+  | SetToolOverrideCommand
+  | TrustWorkspaceCommand
+  | ResumeTurnCommand
+  | RemoveMcpServerCommand;
+
+/** What the engine says. */
+export type Event =
+  | ReadyEvent
+  | ConfigChangedEvent
+  | PongEvent
+  | InfoEvent
+  | ErrorEvent
+  | StreamStartEvent
+  | TextDeltaEvent
+  | ThinkingEvent
+  | StreamEndEvent
+  | ToolRequestEvent
+  | CallAnnouncedEvent
+  | CallSettledEvent
+  | ToolRunningEvent
+  | ToolChunkEvent
+  | ToolResultEvent
+  | ToolCancelledEvent
+  | ApprovalRequiredEvent
+  | SuspendEvent
+  | ApprovalResumeEvent
+  | CommandResultEvent
+  | McpReadyEvent
+  | McpFailedEvent
+  | SubAgentEvent
+  | SessionCostEvent;
+
+/** Connect an MCP server; possible until the first message. */
+export interface AddMcpServerCommand {
+  type: "add_mcp_server";
+  /** names the server and its tools */
+  name: string;
+  /** `stdio`, `sse` or `streamable-http` */
+  transport: string;
+  /** program to start, for `stdio` */
+  command?: string | null;
+  /** its arguments */
+  args?: string[] | null;
+  /** variables added to its environment */
+  env?: { [key: string]: string } | null;
+  /** where it is, for the other transports */
+  url?: string | null;
+  /** sent with every request */
+  headers?: { [key: string]: string } | null;
+  /** accepted for hosts of the family; a `url` of this machine needs no leave */
+  allow_local?: boolean | null;
+}
+
+/** The tools of one agent. */
+export interface AgentPermissions {
+  /** joined name */
+  agent: string;
+  /** in their order */
+  tools: ToolPermission[];
+}
+
+/** A tool of an agent. */
+export interface AgentTool {
+  /** of the tool */
+  name: string;
+  /** its tier */
+  status?: "always_allow" | "needs_approval" | "blocked" | null;
+}
+
+/** A question to the person, for hosts that suspend. */
+export interface ApprovalRequiredEvent {
+  type: "approval_required";
+  /** of the `tool_request` before it */
+  call_id: string;
+  /** for `approval_resume`; random, used once */
+  resume_token: string;
+  /** equal to `resume_token` */
+  correlation_id: string;
+  /** always `Tool requires host decision` */
+  reason: string;
+  /** `AskUserQuestion: ` and the question */
+  context: string;
+}
+
+/** Answer a suspended call by its token. */
+export interface ApprovalResumeCommand {
+  type: "approval_resume";
+  /** of the `suspend` event */
+  resume_token: string;
+  /** yes or no */
+  approved: boolean;
+  /** `{"answer": …}` for AskUserQuestion; the rest is ignored */
+  modifications?: JsonValue;
+}
+
+/** Echo of how a suspended call ended, by whatever way. */
+export interface ApprovalResumeEvent {
+  type: "approval_resume";
+  /** of the `suspend` event; dead from now on */
+  resume_token: string;
+  /** whether the call will run */
+  approved: boolean;
+}
+
+/** Who ended a question. */
+export type By =
+  | "user"
+  | "timeout"
+  | "host_gone"
+  | "stop"
+  | "signal"
+  | "policy";
+
+/** A call that does not ask: it runs, is denied, or cannot be prepared. */
+export interface CallAnnouncedEvent {
+  type: "call_announced";
+  /** of the turn */
+  msg_id: string;
+  /** names the call; never used twice in a session */
+  call_id: string;
+  /** the call; its arguments as the model sent them where nothing was prepared */
+  tool: ToolInfo;
+  /** why it does not ask; absent where nothing could be decided */
+  why?: Why;
+  /** what will happen */
+  preview?: Preview;
+  /** path of the sub-agent that makes the call; absent for the main agent */
+  agent?: string[];
+}
+
+/** How a question ended; once for every `tool_request`. */
+export interface CallSettledEvent {
+  type: "call_settled";
+  /** of the turn */
+  msg_id: string;
+  /** of the `tool_request` */
+  call_id: string;
+  /** `expired`: nobody answered; `cancelled`: stop, end of file or a signal */
+  outcome: "approved" | "denied" | "expired" | "cancelled";
+  /** who ended it */
+  by: By;
+  /** as in the `tool_request` */
+  agent?: string[];
+  /** only where the host changed them: what runs */
+  args?: JsonObject;
+  /** only where the host changed `args`: of the changed call */
+  digest?: string;
+}
+
+/** What the engine can do. Flags are `true` or absent; absent means no. */
+export interface Capabilities {
+  /** calls are gated; always true */
+  tool_approval: boolean;
+  /** the model can think first */
+  thinking: boolean;
+  /** the model has effort levels */
+  effort: boolean;
+  /** which */
+  effort_levels: string[];
+  /** the modes `set_mode` can reach */
+  modes: Mode[];
+  /** the mode in force */
+  current_mode: Mode;
+  /** MCP servers can be connected */
+  mcp: boolean;
+  /** questions are suspended: `approval_required`, `suspend`, `approval_resume` */
+  hitl_suspend?: true;
+  /** `tool_chunk` is sent */
+  streaming_tools?: true;
+  /** sub-agents, and `sub_agent_event` */
+  sub_agent_traces?: true;
+  /** `session_cost` is sent */
+  cost_attribution?: true;
+  /** calls that do not ask are announced */
+  call_announced?: true;
+  /** every question gets `call_settled` */
+  call_settled?: true;
+  /** `tool_approve.args` */
+  edit_args?: true;
+  /** `tool_approve.persist` */
+  persist?: true;
+  /** the commands answered by `command_result` */
+  introspection?: true;
+  /** cards can be answered; absent with `--prompts none` */
+  prompts?: true;
+  /** name of the model */
+  current_model?: string;
+}
+
+/** What kind of effect a tool has. */
+export type Category = "info" | "edit" | "exec" | "mcp";
+
+/** Every error code there is. */
+export type Code =
+  | "protocol_error"
+  | "busy"
+  | "refused"
+  | "not_supported"
+  | "init_failed"
+  | "config_error"
+  | "auth_required"
+  | "auth_invalid"
+  | "provider_error"
+  | "context_overflow"
+  | "internal_error";
+
+/** Why an introspection command was not obeyed. */
+export interface CommandProblem {
+  /** what kind */
+  code: Code;
+  /** a sentence for people */
+  message: string;
+}
+
+/** The one answer to an introspection command. */
+export type CommandResultEvent =
+  | ListPendingResult
+  | ListGrantsResult
+  | RevokeGrantResult
+  | GetHistoryResult
+  | ListPermissionsResult
+  | SetAgentToolsResult
+  | SetToolOverrideResult
+  | TrustWorkspaceResult
+  | ResumeTurnResult
+  | RemoveMcpServerResult
+  | FailedResult;
+
+/** Mode or model settings changed. */
+export interface ConfigChangedEvent {
+  type: "config_changed";
+  /** as in `ready`, new */
+  capabilities: Capabilities;
+}
+
+/** Something was refused or failed. Ends no turn: `stream_end` does. */
+export interface ErrorEvent {
+  type: "error";
+  /** what went wrong */
+  error: Problem;
+}
+
+export interface FailedResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "list_pending" | "list_grants" | "revoke_grant" | "get_history" | "list_permissions" | "set_agent_tools" | "set_tool_override" | "trust_workspace" | "resume_turn" | "remove_mcp_server";
+  /** whether it was obeyed */
+  ok: false;
+  /** when and only when `ok` is false */
+  error: CommandProblem;
+}
+
+/** Ask for the conversation so far. */
+export interface GetHistoryCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "get_history";
+  /** how many messages at most */
+  limit?: number | null;
+  /** only messages with a smaller `seq` */
+  before?: number | null;
+}
+
+export interface GetHistoryResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "get_history";
+  /** whether it was obeyed */
+  ok: true;
+  /** oldest first */
+  messages: HistoryMessage[];
+  /** there is more: ask again with `after` or `before` */
+  more: boolean;
+}
+
+/** A yes that lasts. */
+export interface GrantInfo {
+  /** for `revoke_grant` */
+  grant_id: string;
+  /** `always`, `always_prefix` or `always_path` */
+  kind: "name" | "prefix" | "path";
+  /** name of the tool */
+  tool: string;
+  /** with kind `prefix` */
+  prefix?: string;
+  /** with kind `path` */
+  root?: string;
+  /** how long it is kept */
+  persist: Persist;
+  /** joined name of the agent; absent for the main agent */
+  agent?: string;
+  /** RFC 3339, UTC */
+  created_at: string;
+  /** of the call it was given with */
+  from_call_id: string;
+  /** RFC 3339, UTC */
+  expires_at?: string;
+  /** calls it let through */
+  uses: number;
+}
+
+/** A call in the history. */
+export interface HistoryCall {
+  /** as announced */
+  call_id: string;
+  /** name of the tool */
+  tool: string;
+}
+
+/** One entry of the conversation. */
+export interface HistoryMessage {
+  /** grows by one */
+  seq: number;
+  /** of the turn; empty for context */
+  msg_id: string;
+  /** who spoke */
+  role: "user" | "assistant" | "tool";
+  /** of user and assistant */
+  text?: string;
+  /** of the assistant */
+  thinking?: string;
+  /** made by the assistant */
+  calls?: HistoryCall[];
+  /** of a tool's result */
+  call_id?: string;
+  /** of a tool's result */
+  tool_name?: string;
+  /** of a tool's result */
+  status?: Status;
+  /** of a tool's result */
+  output?: string;
+  /** of a tool's result */
+  output_type?: "text" | "diff" | "image";
+  /** of a tool's result */
+  metadata?: JsonObject;
+}
+
+/** Advice for people. Needs no answer. */
+export interface InfoEvent {
+  type: "info";
+  /** of the turn it is about; empty outside a turn and for answers to commands */
+  msg_id: string;
+  /** a sentence */
+  message: string;
+}
+
+/** Give the model context that is not a message. */
+export interface InitHistoryCommand {
+  type: "init_history";
+  /** what the model should know */
+  text: string;
+}
+
+/** A turn that had not ended when the engine did. */
+export interface InterruptedTurn {
+  /** its name */
+  msg_id: string;
+  /** calls that were parked or not started */
+  pending: string[];
+  /** calls that had started; nobody knows how they ended */
+  unknown: string[];
+}
+
+/** Ask for the grants in force. */
+export interface ListGrantsCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "list_grants";
+}
+
+export interface ListGrantsResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "list_grants";
+  /** whether it was obeyed */
+  ok: true;
+  /** grants in force */
+  grants: GrantInfo[];
+}
+
+/** Ask for the calls that wait. */
+export interface ListPendingCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "list_pending";
+  /** only calls asked after this `call_id`; one that waits no more means all */
+  after?: string | null;
+}
+
+export interface ListPendingResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "list_pending";
+  /** whether it was obeyed */
+  ok: true;
+  /** waiting calls, oldest first */
+  calls: ToolRequestEvent[];
+  /** there is more: ask again with `after` or `before` */
+  more: boolean;
+}
+
+/** Ask for the tools of an agent and their tiers. */
+export interface ListPermissionsCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "list_permissions";
+  /** name of the agent */
+  agent?: string | null;
+}
+
+export interface ListPermissionsResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "list_permissions";
+  /** whether it was obeyed */
+  ok: true;
+  /** tools by agent */
+  agents: AgentPermissions[];
+}
+
+/** An MCP server is not available. */
+export interface McpFailedEvent {
+  type: "mcp_failed";
+  /** of the server */
+  name: string;
+  /** why, for people */
+  reason: string;
+}
+
+/** An MCP server is connected. */
+export interface McpReadyEvent {
+  type: "mcp_ready";
+  /** of the server */
+  name: string;
+  /** as the server names them */
+  tools: string[];
+}
+
+/** Start a turn. During a turn it is answered `busy`. */
+export interface MessageCommand {
+  type: "message";
+  /** names the turn; new for every message of the session */
+  msg_id: string;
+  /** what the user says */
+  content: string;
+  /** paths of files the user attached */
+  files?: string[] | null;
+}
+
+/** How much runs unasked, from least to most. */
+export type Mode = "default" | "read_only" | "auto_edit" | "force";
+
+/** A folder. */
+export interface Path {
+  /** absolute, `~/…`, or relative to the workspace; at most 4,096 characters */
+  root: string;
+  /** asking for it turns the scope into `once` */
+  write?: boolean | null;
+}
+
+/** Reading below a folder outside the workspace, for info tools. */
+export interface PathScope {
+  /** the folder */
+  always_path: Path;
+}
+
+/** How long a yes is kept: this process, this workspace, everywhere. */
+export type Persist = "session" | "project" | "user";
+
+/** Ask whether the engine is there. */
+export interface PingCommand {
+  type: "ping";
+}
+
+/** Answer to `ping`. */
+export interface PongEvent {
+  type: "pong";
+}
+
+/** Words of a command. */
+export interface Prefix {
+  /** at most 4,096 characters */
+  prefix: string;
+}
+
+/** Commands of this tool that begin with these words. */
+export interface PrefixScope {
+  /** the words */
+  always_prefix: Prefix;
+}
+
+/** What will happen, for the card. */
+export interface Preview {
+  /** how to show it */
+  kind: "diff" | "command" | "text";
+  /** at most 64 KiB, invisible characters made visible */
+  text: string;
+  /** there is more than is shown */
+  truncated: boolean;
+}
+
+/** An error. */
+export interface Problem {
+  /** what kind */
+  code: Code;
+  /** a sentence for people */
+  message: string;
+  /** whether the same again may work */
+  retryable: boolean;
+}
+
+/** The engine is there. Always the first line. */
+export interface ReadyEvent {
+  type: "ready";
+  /** of the engine, not of the protocol */
+  version: string;
+  /** names the conversation */
+  session_id: string;
+  /** what this engine can do, as it runs now */
+  capabilities: Capabilities;
+  /** after `--resume`: what a crash left open */
+  interrupted_turn?: InterruptedTurn;
+}
+
+/** Disconnect an MCP server. */
+export interface RemoveMcpServerCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "remove_mcp_server";
+  /** of the server */
+  name: string;
+}
+
+export interface RemoveMcpServerResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "remove_mcp_server";
+  /** whether it was obeyed */
+  ok: true;
+}
+
+/** Go on with the turn that a crash interrupted, or give it up. */
+export interface ResumeTurnCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "resume_turn";
+  /** what to do */
+  action: "continue" | "cancel";
+}
+
+export interface ResumeTurnResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "resume_turn";
+  /** whether it was obeyed */
+  ok: true;
+  /** the calls that were given up */
+  cancelled?: string[];
+}
+
+/** Take a grant back. */
+export interface RevokeGrantCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "revoke_grant";
+  /** of `list_grants` */
+  grant_id: string;
+}
+
+export interface RevokeGrantResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "revoke_grant";
+  /** whether it was obeyed */
+  ok: true;
+  /** whether there was such a grant */
+  revoked: boolean;
+}
+
+/** The row of the decision that decided. */
+export type Row =
+  | "blocked"
+  | "deny"
+  | "safety"
+  | "unreadable"
+  | "question"
+  | "protected"
+  | "outside"
+  | "grant"
+  | "tier"
+  | "rule"
+  | "mode"
+  | "default";
+
+/** How far a yes reaches. */
+export type Scope = "once" | "always" | PrefixScope | PathScope;
+
+/** What the session cost so far. */
+export interface SessionCostEvent {
+  type: "session_cost";
+  /** of the session */
+  session_id: string;
+  /** in US dollars */
+  total_cost_usd: number;
+  /** one entry a turn */
+  per_turn: TurnCost[];
+}
+
+/** Replace the tools of an agent. */
+export interface SetAgentToolsCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "set_agent_tools";
+  /** name of the agent */
+  agent: string;
+  /** all of its tools; what is not listed is not offered */
+  tools: AgentTool[];
+}
+
+export interface SetAgentToolsResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "set_agent_tools";
+  /** whether it was obeyed */
+  ok: true;
+  /** tools by agent */
+  agents: AgentPermissions[];
+}
+
+/** Change settings of the model. What is left out stays. */
+export interface SetConfigCommand {
+  type: "set_config";
+  /** its name at the same provider */
+  model?: string | null;
+  /** whether it thinks first */
+  thinking?: "enabled" | "disabled" | null;
+  /** in tokens */
+  thinking_budget?: number | null;
+  /** one of `capabilities.effort_levels` */
+  effort?: string | null;
+  /** accepted for hosts of the family; this engine has none and says so */
+  compaction?: "off" | "safe" | "full" | null;
+}
+
+/** Change what runs unasked. */
+export interface SetModeCommand {
+  type: "set_mode";
+  /** a mode, or an alias of one */
+  mode: "default" | "read_only" | "auto_edit" | "force" | "yolo" | "bypassPermissions" | "dangerously_skip_permissions" | "dangerously-skip-permissions" | "auto_accept_all" | "acceptEdits" | "auto_accept_read_only" | "ask_every_time";
+}
+
+/** Say for the user that a tool needs no question any more, or needs one again. */
+export interface SetToolOverrideCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "set_tool_override";
+  /** name of the agent */
+  agent: string;
+  /** name of the tool */
+  tool: string;
+  /** whether it runs unasked */
+  approve_always: boolean;
+}
+
+export interface SetToolOverrideResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "set_tool_override";
+  /** whether it was obeyed */
+  ok: true;
+}
+
+/** How a call that ran ended. */
+export type Status = "success" | "error";
+
+/** End the running turn. Without one it does nothing. */
+export interface StopCommand {
+  type: "stop";
+}
+
+/** The turn is over. */
+export interface StreamEndEvent {
+  type: "stream_end";
+  /** of the turn */
+  msg_id: string;
+  /** why */
+  finish_reason: "stop" | "length" | "error" | "max_turns";
+  /** of the session so far */
+  usage: UsageReport;
+  /** with `--prompts none`: how many calls were denied because nobody can be asked */
+  denied_unasked?: number;
+}
+
+/** A turn begins. */
+export interface StreamStartEvent {
+  type: "stream_start";
+  /** of the `message` */
+  msg_id: string;
+}
+
+/** What a sub-agent says: text, thinking, its turns. */
+export interface SubAgentEvent {
+  type: "sub_agent_event";
+  /** of the Spawn call */
+  parent_call_id: string;
+  /** its name */
+  agent_name: string;
+  /** a whole event */
+  inner: JsonObject;
+}
+
+/** The call is suspended until the host decides. */
+export interface SuspendEvent {
+  type: "suspend";
+  /** always `awaiting host decision` */
+  reason: string;
+  /** as in `approval_required` */
+  resume_token: string;
+}
+
+/** A piece of the model's text. */
+export interface TextDeltaEvent {
+  type: "text_delta";
+  /** the increment */
+  text: string;
+  /** of the turn */
+  msg_id: string;
+}
+
+/** A piece of the model's thinking. */
+export interface ThinkingEvent {
+  type: "thinking";
+  /** the increment */
+  text: string;
+  /** of the turn */
+  msg_id: string;
+  /** what it is about, where the model says so */
+  subject?: string;
+}
+
+/** Let one waiting call run. */
+export interface ToolApproveCommand {
+  type: "tool_approve";
+  /** of the `tool_request` */
+  call_id: string;
+  /** how far the yes reaches */
+  scope?: Scope | null;
+  /** how long a scope beyond `once` is kept: this process, this workspace, everywhere */
+  persist?: Persist | null;
+  /** the answer to AskUserQuestion; ignored for other tools */
+  answer?: string | null;
+  /** other arguments to run the call with; needs `digest` */
+  args?: JsonObject | null;
+  /** of the call as it was shown; if it differs, nothing happens */
+  digest?: string | null;
+}
+
+/** The call did not run, or was stopped. Ends the call; no `tool_result` follows. */
+export interface ToolCancelledEvent {
+  type: "tool_cancelled";
+  /** of the turn */
+  msg_id: string;
+  /** of the announcement */
+  call_id: string;
+  /** why, for people; the fixed reasons are listed in the approvals document */
+  reason: string;
+}
+
+/** Output of a running tool, as it comes. */
+export interface ToolChunkEvent {
+  type: "tool_chunk";
+  /** of the turn */
+  msg_id: string;
+  /** of the announcement */
+  call_id: string;
+  /** `tool.name` of the announcement */
+  tool_name: string;
+  /** the increment */
+  chunk: string;
+}
+
+/** Refuse one waiting call. */
+export interface ToolDenyCommand {
+  type: "tool_deny";
+  /** of the `tool_request` */
+  call_id: string;
+  /** told to the model and sent back in `tool_cancelled` */
+  reason?: string | null;
+  /** also end the turn */
+  stop?: boolean | null;
+}
+
+/** A call as it is shown. */
+export interface ToolInfo {
+  /** of the tool */
+  name: string;
+  /** what kind of effect it has */
+  category: Category;
+  /** the arguments, in full */
+  args: JsonObject;
+  /** one line for people, at most about 80 characters */
+  description: string;
+}
+
+/** A tool and its tier. */
+export interface ToolPermission {
+  /** of the tool */
+  name: string;
+  /** of the tool */
+  category: Category;
+  /** `operations` for built-in tools, `mcp` for those of servers */
+  provider_key: string;
+  /** the tier in force */
+  status: "always_allow" | "needs_approval" | "blocked";
+  /** `none`: no tiers are set for the agent */
+  status_source: "explicit" | "default" | "none";
+  /** the user lets it run unasked */
+  override: boolean;
+}
+
+/** A call asks. It waits for `tool_approve` or `tool_deny`. */
+export interface ToolRequestEvent {
+  type: "tool_request";
+  /** of the turn */
+  msg_id: string;
+  /** names the call; never used twice in a session */
+  call_id: string;
+  /** the call */
+  tool: ToolInfo;
+  /** why it asks */
+  why: Why;
+  /** what will happen, for the card */
+  preview?: Preview;
+  /** scopes beyond `once` worth offering; each covers this call */
+  suggestions?: Scope[];
+  /** stands for the call as shown; at most 128 characters, without meaning to a host */
+  digest: string;
+  /** seconds left to answer */
+  expires_in_s: number;
+  /** path of the sub-agent that makes the call; absent for the main agent */
+  agent?: string[];
+}
+
+/** The call ran, or could not be prepared. Ends the call. */
+export interface ToolResultEvent {
+  type: "tool_result";
+  /** of the turn */
+  msg_id: string;
+  /** of the announcement */
+  call_id: string;
+  /** `tool.name` of the announcement */
+  tool_name: string;
+  /** whether it worked */
+  status: Status;
+  /** what the model is told */
+  output: string;
+  /** how to show it */
+  output_type: "text" | "diff" | "image";
+  /** more about it: `file_path` with a diff, what else depends on the tool */
+  metadata?: JsonObject;
+}
+
+/** The effect begins now; repeated while the tool is silent. */
+export interface ToolRunningEvent {
+  type: "tool_running";
+  /** of the turn */
+  msg_id: string;
+  /** of the announcement */
+  call_id: string;
+  /** `tool.name` of the announcement */
+  tool_name: string;
+}
+
+/** Trust what the workspace brings along, or stop trusting it. */
+export interface TrustWorkspaceCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "trust_workspace";
+  /** yes or no */
+  trusted: boolean;
+  /** of the files as listed */
+  digest?: string | null;
+}
+
+export interface TrustWorkspaceResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "trust_workspace";
+  /** whether it was obeyed */
+  ok: true;
+  /** whether the workspace is trusted now */
+  trusted: boolean;
+  /** what it brings along */
+  files: TrustedFile[];
+  /** of these files together; absent where there is nothing that can be trusted */
+  digest?: string;
+}
+
+/** A file of the workspace that the engine reads. */
+export interface TrustedFile {
+  /** relative to the workspace */
+  path: string;
+  /** of its content */
+  digest: string;
+}
+
+/** What one turn cost. */
+export interface TurnCost {
+  /** from 1 */
+  turn: number;
+  /** its name */
+  model: string;
+  /** its provider */
+  provider: string;
+  /** in US dollars */
+  cost_usd: number;
+  /** false: the price is not known and counted as 0 */
+  priced: boolean;
+}
+
+/** Tokens since the session began; the input categories are disjoint. */
+export interface UsageReport {
+  /** read fresh */
+  input_tokens: number;
+  /** written */
+  output_tokens: number;
+  /** read from the provider's cache; absent when zero */
+  cache_read_tokens?: number;
+  /** written to it; absent when zero */
+  cache_write_tokens?: number;
+}
+
+/** Why the gate decided as it did. */
+export interface Why {
+  /** the row of the decision */
+  row: Row;
+  /** a sentence for people */
+  detail: string;
+  /** the rule, grant or check that fitted */
+  rule?: string;
+  /** where it is written: `path:line` */
+  source?: string;
+  /** from and to (exclusive), in UTF-8 bytes of `args.command`: the part it is about */
+  span?: [number, number];
+  /** why a shell text is not covered, as a short word */
+  code?: string;
+}
