@@ -7,6 +7,8 @@ import pytest
 from hypothesis import settings
 from talking import Conversation, write_script
 
+DYING = Path(__file__).parent / "crash" / "dying.py"
+
 settings.register_profile("wcore", print_blob=True, deadline=None)
 settings.load_profile("wcore")
 
@@ -26,12 +28,20 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def talk(tmp_path: Path, workspace: Path) -> Callable[..., Conversation]:
-    """Start an engine: `async with talk(*replies, flags=[...]) as host`."""
+    """Start an engine: `async with talk(*replies, flags=[...]) as host`.
+
+    `dies` names the write of the journal at which it is killed; see `crash/dying.py`.
+    """
 
     def start(
-        *replies: list[object], flags: tuple[str, ...] = (), env: dict[str, str] | None = None
+        *replies: list[object],
+        flags: tuple[str, ...] = (),
+        env: dict[str, str] | None = None,
+        dies: str | None = None,
     ) -> Conversation:
         model = ["--model", f"script:{write_script(tmp_path, replies)}"] if replies else []
-        return Conversation(workspace, [*model, *flags], env or {}, home=tmp_path / "home")
+        program = (str(DYING), dies) if dies else ("-m", "wcore")
+        home = tmp_path / "home"
+        return Conversation(workspace, [*model, *flags], env or {}, home=home, program=program)
 
     return start

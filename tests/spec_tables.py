@@ -1,17 +1,26 @@
-"""Writes the tables of the specification that come from the code: `python tests/spec_tables.py`."""
+"""The parts of the specification's pages that come from the code; `write_spec.py` writes them."""
 
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from wcore.approval import reasons, table
-from wcore.policy import decide, protected, safety, tiers
+from spec import limits, reference
+from spec.requirements import SPEC, requirements
+from spec.words import entries
 
-SPEC: Final = Path(__file__).parent.parent / "protocol-spec" / "README.md"
-POLICY: Final = SPEC.with_name("policy.md")
+from wcore.approval import manager, reasons, table
+from wcore.policy import decide, protected, safety, tiers
+from wcore.vocabulary import MODE_ALIASES, Category, Mode
+
+PAGES: Final[tuple[Path, ...]] = tuple(sorted(SPEC.glob("*.md")))
 BLOCK: Final = re.compile(
     r"(?P<open><!-- from the code: (?P<name>[a-z ]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL
+)
+NUMBERED: Final = re.compile(
+    r"(?P<open><!-- requirements (?P<area>[A-Z]+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n)"
+    r".*?(?P<close><!-- end -->)",
+    re.DOTALL,
 )
 
 
@@ -23,6 +32,8 @@ def _reasons() -> str:
         ("stop", "`stop`, or `stop` with another call's denial", reasons.STOP),
         ("signal", "a signal ended the engine", reasons.SIGNAL),
         ("policy", "a rule; `why.detail` follows", reasons.RULE),
+        ("policy", "a bug of the engine: the call cannot go on", manager.REASON_BUG),
+        ("policy", "a server's question whose call has ended", reasons.WITHDRAWN),
         ("(not asked)", "`--prompts none`", reasons.NO_PROMPTS),
     ]
     lines = [f"| {by} | {when} | `{text}` |" for by, when, text in rows]
@@ -62,6 +73,34 @@ def _tiers() -> str:
     return "\n".join(["| tool | status |", "|---|---|", *lines]) + "\n"
 
 
+def _modes() -> str:
+    names = list(Category)
+    lines = [
+        f"| `{mode}` | {' | '.join(_covered(mode, name) for name in names)} |" for mode in Mode
+    ]
+    head = [f"| mode | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def _covered(mode: Mode, category: Category) -> str:
+    if category not in decide.MODE_COVERS[mode]:
+        return "asks"
+    spares = mode is Mode.AUTO_EDIT and category is Category.EDIT
+    return f"runs ({decide.SPARED_BY_AUTO_EDIT} asks)" if spares else "runs"
+
+
+def _aliases() -> str:
+    others = {name: mode for name, mode in MODE_ALIASES.items() if name != mode.value}
+    lines = [f"| `{name}` | `{mode}` |" for name, mode in others.items()]
+    return "\n".join(["| said | meant |", "|---|---|", *lines]) + "\n"
+
+
+def _codes_of_errors() -> str:
+    values = entries("parts")["Code"].values
+    lines = [f"| `{code}` | {says} |" for code, says in values.items()]
+    return "\n".join(["| code | when |", "|---|---|", *lines]) + "\n"
+
+
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "life of a call": table.as_markdown,
     "reasons": _reasons,
@@ -69,14 +108,31 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "protected": _protected,
     "safety": _safety,
     "tiers": _tiers,
+    "modes": _modes,
+    "aliases": _aliases,
+    "error codes": _codes_of_errors,
+    "limits": limits.as_markdown,
+    "commands": lambda: reference.messages("commands"),
+    "events": lambda: reference.messages("events"),
+    "objects": reference.objects,
+    "list of commands": lambda: reference.contents("commands") + "\n",
+    "list of events": lambda: reference.contents("events") + "\n",
+    "results": reference.carried,
 }
+
+
+def _numbered(match: re.Match[str]) -> str:
+    first, last = int(match["first"] or 1), int(match["last"] or 999)
+    lines = [
+        reference.requirement_line(each)
+        for each in requirements()
+        if each.area == match["area"] and first <= int(each.id[-3:]) <= last
+    ]
+    assert lines, match["open"]
+    return match["open"] + "\n" + "\n".join(lines) + "\n\n" + match["close"]
 
 
 def rendered(text: str) -> str:
     """Return `text` with every block as the code has it today."""
-    return BLOCK.sub(lambda m: m["open"] + "\n" + TABLES[m["name"]]() + "\n" + m["close"], text)
-
-
-if __name__ == "__main__":
-    for page in (SPEC, POLICY):
-        page.write_text(rendered(page.read_text()))
+    text = BLOCK.sub(lambda m: m["open"] + "\n" + TABLES[m["name"]]() + "\n" + m["close"], text)
+    return NUMBERED.sub(_numbered, text)

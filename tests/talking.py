@@ -1,7 +1,8 @@
 """How tests talk: a real engine process, raw lines in and out, every wait bounded.
 
-Every conversation also checks what no conversation may break: each stdout line is one JSON
-object with a string `type`, calls are announced once and end once, turns too.
+Every conversation also checks what no conversation may break: each stdout line is an event as
+the published schema has it, calls are announced once and end once, turns too; and the engine
+finds fault with exactly those commands that the schema finds fault with.
 """
 
 import json
@@ -11,9 +12,10 @@ import sys
 from collections import Counter, deque
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import anyio
+from spec.validating import complaint
 
 PATIENCE_S = 20.0  # far above what anything takes, so that a busy machine fails nothing
 ROOT = Path(__file__).parent.parent
@@ -38,28 +40,39 @@ class Conversation:
     """One engine process and everything it said. Leaving closes stdin and expects exit 0."""
 
     def __init__(
-        self, workspace: Path, flags: list[str], env: dict[str, str], home: Path | None = None
+        self,
+        workspace: Path,
+        flags: list[str],
+        env: dict[str, str],
+        home: Path | None = None,
+        program: tuple[str, ...] = ("-m", "wcore"),
     ) -> None:
         self.workspace = workspace
         self.heard: list[Event] = []
-        self._flags = flags
+        self._program = [*program, *flags]
         self._env = {**os.environ, **env}
         if home is not None:
             home.mkdir(exist_ok=True)
             self._env = {"HOME": str(home), **{k: v for k, v in self._env.items() if k != "HOME"}}
+        self.log: IO[bytes] | None = (
+            None  # where its stderr goes; ours, unless set before it starts
+        )
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._stdout = -1
         self.exit_code: int | None = None
+        self._faulty = 0  # commands said that are none
+        self._raw = False  # whether lines were said that nobody has judged
+        self.killed = False
 
     async def __aenter__(self) -> Self:
         self._stdout, theirs = os.pipe()  # ours, so that a test can really close it
         self.process = await anyio.open_process(
-            [sys.executable, "-m", "wcore", *self._flags],
+            [sys.executable, *self._program],
             cwd=self.workspace,
             env=self._env,
             stdout=theirs,
-            stderr=None,
+            stderr=self.log,
         )
         os.close(theirs)
         return self
@@ -73,7 +86,8 @@ class Conversation:
         try:
             if kind is None and self.exit_code is None:
                 assert await self.finish() == 0, "the engine ends with 0 at end of file"
-            if kind is None:
+                self._check_refusals()
+            if kind is None and not self.killed:
                 check_invariants(self.heard)
         finally:
             if self.process.returncode is None:
@@ -86,11 +100,22 @@ class Conversation:
 
     async def say(self, **command: object) -> None:
         """Send one command."""
-        await self.say_raw(json.dumps(command).encode() + b"\n")
+        self._faulty += bool(complaint("commands", command))
+        await self._send(json.dumps(command).encode() + b"\n")
 
     async def say_raw(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._raw = True
+        await self._send(data)
+
+    async def _send(self, data: bytes) -> None:
         assert self.process.stdin
         await self.process.stdin.send(data)
+
+    def _check_refusals(self) -> None:
+        if not self._raw:
+            refused = [e for e in self.of("error") if e["error"]["code"] == "protocol_error"]
+            assert len(refused) == self._faulty, "engine and schema agree on what a command is"
 
     async def message(self, text: str = "go", msg_id: str = "m1") -> None:
         await self.say(type="message", msg_id=msg_id, content=text)
@@ -110,13 +135,12 @@ class Conversation:
                 await anyio.wait_readable(self._stdout)
                 data = os.read(self._stdout, 1024 * 1024)
                 if not data:
-                    assert not self._rest, "the last line is cut off"
+                    assert not self._rest or self.killed, "the last line is cut off"
                     raise anyio.EndOfStream
                 *lines, self._rest = (self._rest + data).split(b"\n")
                 self._lines.extend(lines)
         event: Event = json.loads(self._lines.popleft())
-        assert isinstance(event, dict)
-        assert isinstance(event["type"], str)
+        assert not (wrong := complaint("events", event)), wrong
         self.heard.append(event)
         return event
 
@@ -165,6 +189,12 @@ class Conversation:
                 pass
             self.exit_code = await self.process.wait()
         return self.exit_code
+
+    async def kill(self) -> None:
+        """End the engine as a power cut would, and hear what it had said."""
+        self.killed = True
+        self.process.kill()
+        await self.ended()
 
     def close_stdout(self) -> None:
         """Go away as a reader."""

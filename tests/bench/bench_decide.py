@@ -27,10 +27,10 @@ PATTERNS = {
 }
 
 
-def policies(kind: str) -> Policies:
+def policies(kind: str, count: int = RULES) -> Policies:
     rule = '[[rule]]\nmatch = "{}"\ndo = "{}"\n'
     rules = (
-        rule.format(PATTERNS[kind].format(n), ("allow", "ask", "deny")[n % 3]) for n in range(RULES)
+        rule.format(PATTERNS[kind].format(n), ("allow", "ask", "deny")[n % 3]) for n in range(count)
     )
     return Policies([parse("".join(rules), "/p.toml", Level.USER, SCENE)])
 

@@ -64,6 +64,21 @@ async def test_a_lasting_yes_holds_for_the_next_engine_until_it_is_revoked(
         await last.hear("stream_end")
 
 
+async def test_the_uses_of_a_lasting_grant_are_counted_over_all_engines(talk: Talk) -> None:
+    async with talk(ECHO, []) as first:
+        request = await asked(first)
+        await first.approve(request["call_id"], scope=PREFIX, persist="user")
+        await first.hear("stream_end")
+    for _ in range(2):
+        async with talk(ECHO, []) as host:
+            await host.ready()
+            await host.turn()
+    async with talk([]) as last:
+        await last.ready()
+        await last.turn()
+        assert [grant["uses"] for grant in await grants(last)] == [2]
+
+
 async def test_a_revoke_by_another_engine_counts_from_the_next_decision(talk: Talk) -> None:
     async with talk(ECHO, []) as first:
         request = await asked(first)

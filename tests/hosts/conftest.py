@@ -14,7 +14,11 @@ def place(tmp_path: Path, workspace: Path) -> Place:
     """A workspace, and an environment that leads nowhere else."""
     home = tmp_path / "home"
     home.mkdir()
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "PYTHON", "COLUMNS"))}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("XDG_", "PYTHON", "COLUMNS", "LINES"))
+    }
     env |= {"HOME": str(home), "TERM": "xterm-256color"}
 
     def script(*replies: list[object]) -> str:

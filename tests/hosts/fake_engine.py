@@ -133,6 +133,36 @@ def two_turns() -> None:
         say(type="info", msg_id="", message=f"heard {json.dumps(hear(), sort_keys=True)}")
 
 
+def refusing() -> None:
+    """Takes no answer at all."""
+    ready(call_settled=True)
+    ask(start_turn(), "c1")
+    while True:
+        hear()
+        say(type="error", error={"code": "protocol_error", "message": "not like that"})
+
+
+def suspending() -> None:
+    """Asks by suspend alone, without any `tool_request`."""
+    ready(hitl_suspend=True)
+    msg_id = start_turn()
+    context, reason = "AskUserQuestion: Which way?", "Tool requires host decision"
+    say(
+        type="approval_required",
+        call_id="c1",
+        resume_token="t1",
+        correlation_id="t1",
+        reason=reason,
+        context=context,
+    )
+    say(type="suspend", reason="awaiting host decision", resume_token="t1")
+    heard = hear()
+    say(type="approval_resume", resume_token="t1", approved=heard["approved"])
+    say(type="text_delta", msg_id=msg_id, text=json.dumps(heard, sort_keys=True))
+    say(type="stream_end", msg_id=msg_id)
+    hear()
+
+
 def baseline() -> None:
     """Knows no capability of ours; echoes every answer as text."""
     ready()

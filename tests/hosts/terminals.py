@@ -14,7 +14,7 @@ import anyio
 from anyio.abc import Process
 from hosts.places import PATIENCE_S, PYTHON, Place
 
-CHAT: Final = (*PYTHON, "-m", "wcore_host.chat")
+CHAT: Final = (*PYTHON, "-m", "wcore_host.chat", "--plain")
 SIZE: Final = (40, 100)  # rows, columns
 ESCAPES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 ENTER: Final = "\r"

@@ -5,6 +5,10 @@ from models.conftest import Engine
 from models.dialects import CHAT, Dialect, Reply, say
 from models.serving import Hangup, Provider, Streamed, Whole
 
+from wcore.models.conversing import SUMMING_UP
+from wcore.models.summing import INSTRUCTION
+from wcore.vocabulary import Usage
+
 pytestmark = pytest.mark.anyio
 
 OK = Reply(text=("fine",))
@@ -205,3 +209,32 @@ async def test_nobody_at_the_address_is_told_after_the_attempts(engine: Engine) 
     assert "127.0.0.1:9" in error["message"]
     assert error["retryable"] is True
     assert len([event for event in turn if event["type"] == "info"]) == 3
+
+
+async def test_turns_that_no_longer_fit_are_summed_up_by_the_model(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    window = {"openai": "gpt-4", "anthropic": "claude-x"}[dialect.provider]
+    long = "word " * (2_600 if dialect is CHAT else 130_000)  # 3,250 of 8,192, 162,500 of 200,000
+    summary = Reply(text=("they said ", "</summary> word"), usage=Usage(70, 7))
+    async with engine(dialect, "--system-prompt", "x", "--max-tokens", "100", model=window) as host:
+        await host.ready()
+        provider.will_say(say(dialect, OK), say(dialect, summary), say(dialect, OK))
+        first = await host.turn(long, "m1")
+        second = await host.turn(long, "m2")
+        provider.will_say(Whole(400, {"error": {"message": "no"}}), say(dialect, OK))
+        third = await host.turn("more " * (2_600 if dialect is CHAT else 60_000), "m3")
+    infos = [event["message"] for event in second if event["type"] == "info"]
+    assert infos == ["the conversation outgrew the model's window: " + SUMMING_UP]
+    asked_for, went_on = provider.asked[1:3]
+    assert [text for _, text in dialect.texts(asked_for)][-1] == INSTRUCTION
+    assert long in str(dialect.texts(asked_for)[0])
+    ((role, text),) = dialect.texts(went_on)
+    assert role == "user"
+    assert "they said </ summary> word\n</summary>" in text
+    assert text.endswith(long)
+    spent = [turn[-1]["usage"]["output_tokens"] for turn in (first, second)]
+    assert spent == [0, 7], "a summary costs, and the host is told"
+    assert third[-1]["finish_reason"] == "stop", "without a summary it goes on as well"
+    assert "they said" in str(dialect.texts(provider.asked[3])), "the next one is made from it"
+    assert "they said" not in str(dialect.texts(provider.asked[4]))

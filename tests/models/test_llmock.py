@@ -1,4 +1,4 @@
-"""The same conversation in both dialects against a mock that nobody here wrote.
+"""The same conversation in both dialects, and through the library, against a foreign mock.
 
 It is `@copilotkit/aimock` from npm (`npm install --no-save @copilotkit/aimock@1.43.0`), found in
 `node_modules` or through `WCORE_LLMOCK`, the path of its `llmock`.
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from models.dialects import ANTHROPIC, CHAT, Dialect
+from models.dialects import ANTHROPIC, CHAT
 from talking import ROOT, Conversation, Event
 
 FOUND = os.environ.get("WCORE_LLMOCK") or shutil.which(
@@ -34,7 +34,7 @@ def call(call_id: str, name: str, **args: str) -> dict[str, str]:
 
 FIXTURES = [
     {
-        "match": {"turnIndex": 0},
+        "match": {"sequenceIndex": 0},
         "response": {
             "content": "Let me look.",
             "reasoning": "The file may know.",
@@ -46,7 +46,7 @@ FIXTURES = [
         },
     },
     {
-        "match": {"turnIndex": 1},
+        "match": {"sequenceIndex": 1},
         "response": {"content": "Done, mostly.", "usage": {"prompt_tokens": 20}},
     },
 ]
@@ -59,7 +59,6 @@ def llmock(folder: Path, *flags: str) -> Generator[str, None, None]:
     fixtures.write_text(json.dumps({"fixtures": FIXTURES}))
     process = subprocess.Popen(
         [str(FOUND), "-p", "0", "-f", str(fixtures), "--strict", *flags],
-        env={**os.environ, "AIMOCK_STRICT_TURN_INDEX": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -74,10 +73,11 @@ def llmock(folder: Path, *flags: str) -> Generator[str, None, None]:
 
 
 async def conversation(
-    talk: Callable[..., Conversation], url: str, dialect: Dialect
+    talk: Callable[..., Conversation], url: str, provider: str, model: str
 ) -> list[Event]:
-    flags = ("--provider", dialect.provider, "--model", dialect.model, "--base-url", url)
-    env = {"NO_PROXY": "*", "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    flags = ("--provider", provider, "--model", model, "--base-url", url)
+    keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"), "k")
+    env = {**keys, "NO_PROXY": "*"}
     async with talk(flags=flags, env=env) as host:
         await host.ready()
         await host.message("please")
@@ -101,6 +101,13 @@ def joined(heard: list[Event]) -> list[Event]:
     return found
 
 
+EXPECTED = [
+    "stream_start", "thinking", "text_delta", "tool_request", "tool_request",
+    "call_settled", "tool_running", "tool_result", "call_settled", "tool_cancelled",
+    "text_delta", "stream_end",
+]  # fmt: skip
+
+
 async def test_both_dialects_hold_the_same_conversation(
     talk: Callable[..., Conversation], workspace: Path, tmp_path: Path
 ) -> None:
@@ -108,15 +115,31 @@ async def test_both_dialects_hold_the_same_conversation(
     heard: list[list[Event]] = []
     for dialect in (CHAT, ANTHROPIC):
         with llmock(tmp_path, "-l", "1", "-c", "4") as url:
-            heard.append(joined(await conversation(talk, url, dialect)))
+            said = await conversation(talk, url, dialect.provider, dialect.model)
+            heard.append(joined(said))
     assert heard[0] == heard[1]
-    assert [event["type"] for event in heard[0]] == [
-        "stream_start", "thinking", "text_delta", "tool_request", "tool_request",
-        "call_settled", "tool_running", "tool_result", "call_settled", "tool_cancelled",
-        "text_delta", "stream_end",
-    ]  # fmt: skip
+    assert [event["type"] for event in heard[0]] == EXPECTED
     assert heard[0][1]["text"] == "The file may know."
     assert heard[0][-2]["text"] == "Done, mostly."
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "path"),
+    [("openai-responses", "gpt-5", "/v1"), ("google", "gemini-2.5-pro", "")],
+)
+async def test_a_provider_of_the_library_holds_it_too(
+    talk: Callable[..., Conversation],
+    workspace: Path,
+    tmp_path: Path,
+    provider: str,
+    model: str,
+    path: str,
+) -> None:
+    (workspace / "a.txt").write_text("hello\n")
+    with llmock(tmp_path, "-l", "1", "-c", "4") as url:
+        heard = joined(await conversation(talk, url + path, provider, model))
+    assert [event["type"] for event in heard] == EXPECTED
+    assert [heard[1]["text"], heard[-2]["text"]] == ["The file may know.", "Done, mostly."]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`set_config`: another model, thinking, effort; and what the host is told of it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,3 +118,15 @@ async def test_the_limit_of_a_reply_has_its_providers_name(
         body = await asked(host, provider, dialect, "m1")
     name = "max_completion_tokens" if dialect is CHAT else "max_tokens"
     assert body[name] == 77
+
+
+async def test_the_notes_of_the_project_go_to_the_model_unless_the_host_has_its_own_prompt(
+    engine: Engine, provider: Provider, dialect: Dialect, workspace: Path
+) -> None:
+    (workspace / "AGENTS.md").write_text("use tabs, not spaces")
+    async with engine(dialect, "--system-prompt", "be brief") as host:
+        await host.ready()
+        assert "use tabs" not in str(await asked(host, provider, dialect, "m1"))
+    async with engine(dialect) as host:
+        await host.ready()
+        assert "| use tabs, not spaces" in str(await asked(host, provider, dialect, "m1"))

@@ -44,9 +44,35 @@ def test_check_lists_the_files_in_force(workspace: Path, tmp_path: Path) -> None
     assert (file["path"], file["rules"], file["deny"], file["tests"]) == (str(path), 3, 1, 3)
 
 
+def test_rules_are_listed_in_order_with_their_places(workspace: Path, tmp_path: Path) -> None:
+    assert "no rules" in wcore("policy", "rules", cwd=workspace).stdout
+    user = write_user_policy(tmp_path, POLICY + '[limits]\nmax_mode = "auto_edit"\n')
+    project = workspace / ".wcore" / "policy.toml"
+    project.parent.mkdir()
+    project.write_text('default = "deny"\n[[rule]]\nmatch = "LS"\ndo = "allow"\nagent = "a*"\n')
+    told = json.loads(wcore("policy", "rules", "--json", cwd=workspace).stdout)
+    assert told["trusted"] is False
+    assert told["limits"] == {"max_mode": "auto_edit"}
+    assert [(r["do"], r["match"], r["source"]) for r in told["rules"]] == [
+        ("deny", "Read(*.pem)", f"{user}:1"),
+        ("allow", "Bash", f"{user}:2"),
+        ("ask", "Bash(git push)", f"{user}:5"),
+        ("allow", "Bash", f"{user}:8"),
+        ("allow", "LS", f"{project}:2"),
+        ("deny", "*", f"{project}:1"),
+    ]
+    untrusted = told["rules"][4]
+    assert (untrusted["level"], untrusted["agent"]) == ("project", "a*")
+    assert "not trusted" in untrusted["note"]
+    wcore("trust", str(workspace), cwd=workspace)
+    told = json.loads(wcore("policy", "rules", "--json", cwd=workspace).stdout)
+    assert [r["match"] for r in told["rules"]][:3] == ["Read(*.pem)", "LS", "Bash"]
+    assert "note" not in told["rules"][1]
+
+
 def test_check_names_file_line_and_reason(workspace: Path, tmp_path: Path) -> None:
     path = write_user_policy(tmp_path, "\n[limits]\nttl = 'long'\n")
-    for command in ("check", "test", "lint", "explain"):
+    for command in ("check", "rules", "test", "lint", "explain"):
         more = ["ls"] if command == "explain" else []
         done = wcore("policy", command, *more, cwd=workspace)
         assert done.returncode == 1, command

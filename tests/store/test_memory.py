@@ -148,6 +148,7 @@ async def test_one_session_has_one_engine(location: Location) -> None:
             with pytest.raises(SessionBusyError):
                 await other.resume_session(USER, "s1")
             await held.renew()
+            await held.append(record(Kind.CLOCK))
             await held.release()
             await other.resume_session(USER, "s1")
 
@@ -155,7 +156,9 @@ async def test_one_session_has_one_engine(location: Location) -> None:
 async def test_retention_purges_old_sessions(location: Location) -> None:
     with anyio.fail_after(PATIENCE_S):
         async with Store(location) as store:
-            await (await store.begin_session(USER, "s1", "/w")).release()
+            held = await store.begin_session(USER, "s1", "/w")
+            await held.append(record(Kind.CLOCK))
+            await held.release()
             assert (await store.purge_older(USER, 1)).purged == ()
             assert (await store.purge_older(USER, -1)).purged == ("s1",)
             assert await store.list_sessions(USER) == []

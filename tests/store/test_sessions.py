@@ -19,6 +19,13 @@ from wcore.store.leases import Holder
 from wcore.store.values import Kind, SessionState
 
 
+def store_session(database: Database, name: str, workspace: str) -> None:
+    """Leave a session behind that holds something."""
+    lease = sessions.begin(database, USER, name, workspace)
+    journal.append(database, lease, [record(Kind.CLOCK)], durable=False)
+    sessions.release(database, lease)
+
+
 def test_a_new_session_is_idle_and_held_by_this_process(database: Database) -> None:
     sessions.begin(database, USER, "s1", "/w")
     (row,) = sessions.list_sessions(database, USER)
@@ -29,9 +36,25 @@ def test_a_new_session_is_idle_and_held_by_this_process(database: Database) -> N
 
 
 def test_a_second_session_of_the_same_id_is_refused_and_names_resume(database: Database) -> None:
-    sessions.release(database, sessions.begin(database, USER, "s1", "/w"))
+    store_session(database, "s1", "/w")
     with pytest.raises(SessionExistsError, match="--resume s1"):
         sessions.begin(database, USER, "s1", "/w")
+
+
+def test_a_session_without_a_record_is_forgotten_when_its_engine_ends(database: Database) -> None:
+    sessions.release(database, sessions.begin(database, USER, "s1", "/w"))
+    assert sessions.list_sessions(database, USER) == []
+
+
+def test_a_session_that_a_dead_engine_left_empty_can_be_begun_anew_but_not_a_living_one(
+    database: Database,
+) -> None:
+    sessions.begin(database, USER, "s1", "/old")
+    with pytest.raises(SessionExistsError):
+        sessions.begin(database, USER, "s1", "/new")
+    hold(database, replace(Holder.here(), started=-1))  # as if it were dead
+    sessions.begin(database, USER, "s1", "/new")
+    assert sessions.find(database, USER, "s1").workspace == "/new"
 
 
 def test_two_users_may_choose_the_same_id(database: Database) -> None:
@@ -56,7 +79,7 @@ def test_a_session_in_use_cannot_be_resumed_and_the_holder_is_named(
 
 
 def test_a_released_session_can_be_resumed(database: Database) -> None:
-    sessions.release(database, sessions.begin(database, USER, "s1", "/w"))
+    store_session(database, "s1", "/w")
     _, row = sessions.resume(database, USER, "s1")
     assert row.holder is None
 
@@ -126,10 +149,12 @@ def test_an_engine_whose_session_was_taken_over_can_write_nothing_more(
 
 def test_latest_is_the_session_of_this_workspace_that_was_used_last(database: Database) -> None:
     for name, workspace in (("a", "/w"), ("b", "/w"), ("c", "/other")):
-        sessions.release(database, sessions.begin(database, USER, name, workspace))
+        store_session(database, name, workspace)
     assert sessions.latest(database, USER, "/w") == "b"
     lease, _ = sessions.resume(database, USER, "a")
     journal.append(database, lease, [record(Kind.CLOCK)], durable=False)
+    assert sessions.latest(database, USER, "/w") == "a"
+    sessions.begin(database, USER, "empty", "/w")
     assert sessions.latest(database, USER, "/w") == "a"
     with pytest.raises(SessionMissingError):
         sessions.latest(database, USER, "/empty")
@@ -149,7 +174,7 @@ def test_purging_removes_session_and_journal_but_nothing_in_use(database: Databa
 
 
 def test_purging_an_unknown_session_removes_nothing(database: Database) -> None:
-    sessions.release(database, sessions.begin(database, USER, "s1", "/w"))
+    store_session(database, "s1", "/w")
     with pytest.raises(SessionMissingError):
         sessions.purge(database, USER, ["s1", "s2"])
     assert len(sessions.list_sessions(database, USER)) == 1
@@ -157,12 +182,23 @@ def test_purging_an_unknown_session_removes_nothing(database: Database) -> None:
 
 def test_old_sessions_are_those_not_used_for_so_many_days(database: Database) -> None:
     for name in ("new", "old"):
-        sessions.release(database, sessions.begin(database, USER, name, "/w"))
+        store_session(database, name, "/w")
     with database.writing():
         database.change(
             "UPDATE sessions SET last_at = '2026-01-01T00:00:00.000000Z' WHERE session_id = 'old'"
         )
     assert sessions.older_than(database, USER, 30) == ["old"]
+
+
+def test_old_sessions_are_deleted_but_not_those_used_meanwhile(database: Database) -> None:
+    for name in ("old", "older"):
+        store_session(database, name, "/w")
+    with database.writing():
+        database.change("UPDATE sessions SET last_at = '2026-01-01T00:00:00.000000Z'")
+    assert sessions.purge(database, USER, ["old"], unused_since="2025-12-31").in_use == ("old",)
+    sessions.resume(database, USER, "old")
+    assert sessions.purge_older(database, USER, 30).purged == ("older",)
+    assert [row.session_id for row in sessions.list_sessions(database, USER)] == ["old"]
 
 
 def test_a_workspace_whose_name_is_no_text_is_kept(database: Database) -> None:

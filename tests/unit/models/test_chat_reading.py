@@ -4,9 +4,11 @@ from typing import Any
 import pytest
 
 from wcore.models import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
-from wcore.models.chat import ChatReader
+from wcore.models.anthropic import Anthropic
+from wcore.models.chat import Chat, ChatReader
 from wcore.models.failures import PassingError
-from wcore.vocabulary import Usage
+from wcore.models.providers import PROVIDERS
+from wcore.vocabulary import AssistantMessage, Usage
 
 
 def read(*deltas: dict[str, Any], finish: str | None = "stop", **more: object) -> list[Delta]:
@@ -110,3 +112,18 @@ def test_done_is_an_end_too_and_without_either_it_broke_off() -> None:
     reader.read(b"[DONE]")
     assert reader.done
     assert reader.end() == [Finished(Finish.STOP)]
+
+
+def test_what_a_provider_hangs_on_a_call_goes_back_with_it() -> None:
+    signed = {"google": {"thought_signature": "c2lnbmVk"}}
+    one = part("Read", "{}", id="c1", index=0, extra_content=signed)
+    two = part("Read", "{}", id="c2", index=1)
+    first, second, end = read(one, two)
+    assert isinstance(first, CallReady)
+    assert isinstance(second, CallReady)
+    assert isinstance(end, Finished)
+    message = AssistantMessage("", "", (("c1", first.call), ("c2", second.call)), end.sealed)
+    sent = json.loads(Chat(PROVIDERS["gemini"]).assistant(message).body)["tool_calls"]
+    assert sent[0]["extra_content"] == signed
+    assert "extra_content" not in sent[1]
+    assert Anthropic().assistant(message).body, "another dialect passes it over"

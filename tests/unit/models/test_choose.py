@@ -4,7 +4,8 @@ import pytest
 
 from wcore.errors import ConfigError
 from wcore.models.choose import Surroundings, choose_model, rename
-from wcore.models.native import NativeModel
+from wcore.models.conversing import ConversingModel
+from wcore.models.native import NativeWay
 
 
 @pytest.fixture
@@ -47,8 +48,9 @@ def test_a_provider_is_named_or_found_from_the_model(
     provider: str | None, name: str, vendor: str
 ) -> None:
     model = choose_model(provider, name)
-    assert isinstance(model, NativeModel)
-    assert (model.name, model.provider.name) == (name, vendor)
+    assert isinstance(model, ConversingModel)
+    assert isinstance(model.way, NativeWay)
+    assert (model.name, model.way.provider.name) == (name, vendor)
 
 
 def test_a_key_alone_chooses_nothing() -> None:
@@ -58,8 +60,9 @@ def test_a_key_alone_chooses_nothing() -> None:
 
 def test_another_model_is_of_the_same_provider() -> None:
     model = rename(choose_model("openai", "gpt-5"), "anything")
-    assert isinstance(model, NativeModel)
-    assert (model.name, model.provider.name) == ("anything", "openai")
+    assert isinstance(model, ConversingModel)
+    assert isinstance(model.way, NativeWay)
+    assert (model.name, model.way.provider.name) == ("anything", "openai")
 
 
 def test_the_stand_in_does_not_become_a_real_model_on_the_way() -> None:

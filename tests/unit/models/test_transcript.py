@@ -58,7 +58,7 @@ def taken(dialect: Dialect, *messages: Message) -> Transcript:
 
 
 def sent(dialect: Dialect, transcript: Transcript, window: float = HUGE) -> list[Any]:
-    pieces, _ = transcript.fitted(window, 0)
+    pieces = transcript.fitted(window, 0).pieces
     return json.loads(dialect.body(FRAME, pieces))["messages"]
 
 
@@ -126,8 +126,8 @@ def test_a_cut_keeps_calls_and_results_together(dialect: Dialect) -> None:
 def test_a_cut_is_told_once(dialect: Dialect) -> None:
     history = [UserMessage("x " * 2000), UserMessage("y")]
     transcript = taken(dialect, *history)
-    assert transcript.fitted(500, 0)[1]
-    assert not transcript.fitted(500, 0)[1]
+    assert transcript.fitted(500, 0).is_cut
+    assert not transcript.fitted(500, 0).is_cut
 
 
 def test_the_estimate_is_corrected_by_what_the_provider_counts(dialect: Dialect) -> None:

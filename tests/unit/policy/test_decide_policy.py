@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Final
 
+import pytest
+
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
@@ -19,7 +21,7 @@ from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
 from wcore.policy.rules import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot
-from wcore.vocabulary import Access, Always, Category, Mode, Row, Verdict
+from wcore.vocabulary import Access, Always, Category, Mode, Persist, Row, Verdict
 
 ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.ASK
 SCENE: Final = Scene(Places("/ws", "/home/me"), {})
@@ -254,3 +256,19 @@ def test_every_row_of_policies_and_tiers_decides_some_case() -> None:
         *(Row.BLOCKED, Row.DENY, Row.QUESTION, Row.GRANT),
         *(Row.TIER, Row.RULE, Row.MODE, Row.DEFAULT),
     }
+
+
+@pytest.mark.parametrize(
+    ("persist", "lasts"),
+    [
+        (Persist.SESSION, "for this session"),
+        (Persist.PROJECT, "for this project"),
+        (Persist.USER, "for all projects"),
+    ],
+)
+def test_the_reason_says_how_long_a_grant_lasts(persist: Persist, lasts: str) -> None:
+    found = GrantBook()
+    found.add(Grant("g1", "Read", Always(), "2026-01-01T00:00:00Z", "c1", persist=persist))
+    facts = Facts("Read", Category.INFO, (PathFact("/ws/a", Access.READ, inside=True),))
+    why = decide(facts, Standing(Mode.DEFAULT, found, frozenset({"Read"}))).why
+    assert why.detail == f"Read was granted {lasts}"

@@ -145,6 +145,18 @@ def test_no_field_is_bent_to_fit(kind: type[said.Command]) -> None:
         assert isinstance(decode(line), Malformed), field
 
 
+IDS: Final = "msg_id call_id resume_token request_id grant_id after name agent tool".split()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_ids_are_short_and_hold_no_control_characters(kind: type[said.Command]) -> None:
+    every = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
+    for field in set(IDS) & set(every):
+        for bad in ("", "a\nb", "a\x00", "a\x7f", "a" * 129):
+            line = json.dumps({"type": name_of(kind), **every, field: bad}).encode()
+            assert isinstance(decode(line), Malformed), (field, bad)
+
+
 def test_a_command_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         read(said.Stop, {}).type = "ping"  # type: ignore[attr-defined,assignment]

@@ -20,6 +20,7 @@ EXAMPLES: dict[str, Args] = {
     "Delete": {"file_path": "a"},
     "Bash": {"command": "true"},
     "AskUserQuestion": {"question": "q", "options": [{"label": "a"}]},
+    "Spawn": {"task": "x"},
 }
 ODD: list[Json] = [
     None,
@@ -47,7 +48,8 @@ def test_categories_are_those_of_the_design(room: Room) -> None:
     named = {name: tool.spec.category for name, tool in room.tools.items()}
     edits = {"Write", "Edit", "MultiEdit", "Delete"}
     assert {name for name, category in named.items() if category is Category.EDIT} == edits
-    assert {name for name, category in named.items() if category is Category.EXEC} == {"Bash"}
+    runs = {name for name, category in named.items() if category is Category.EXEC}
+    assert runs == {"Bash", "Spawn"}
 
 
 def test_schemas_forbid_unknown_fields_and_hold_no_references_or_titles(room: Room) -> None:

@@ -1,0 +1,121 @@
+"""`wcore conformance host`: our hosts survive everything, broken ones are caught."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from wcore.conformance.cases import Case
+from wcore.conformance.host_judging import HostJudge, host_cases
+from wcore.conformance.judging import Outcome, Status
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PYTHON = (sys.executable, "-P")
+JOBS = 4
+SLACK = 3.0  # CI machines are busy
+SLACK_OF_THE_BROKEN = 0.25  # where the failure is that nothing happens
+
+#: host: the scenario that catches it, and a part of what the report says.
+CAUGHT_BY = {
+    "NeverAnswers": ("plain", "did not answer ['last']"),
+    "AnswersAnotherCard": ("plain", "answered 'lastx', which does not wait"),
+    "HasOneCardOnly": ("parallel", "did not answer"),
+    "DiesOfTheUnknown": ("unknown", "died"),
+    "EndsOnError": ("error-in-turn", "did not answer ['last']"),
+    "ShortLines": ("long-line", "died"),
+    "DecodesPieces": ("split-characters", "does not show"),
+    "NeverReadsTheLog": ("talkative-log", "does not end"),
+    "WaitsForADeadEngine": ("crash", "does not end"),
+    "HidesTheCrash": ("crash-at-a-card", "ended with 0"),
+    "SendsRubbish": ("plain", "a line that is no command"),
+    "UsesWhatIsNotThere": ("baseline", "what no flag announced"),
+    "AnswersClosedCards": ("late-settle", "answered 'c1', which does not wait"),
+    "ShowsEscapes": ("terminal-tricks", "escape sequences"),
+    "KeepsTheReasonToItself": ("refuses-to-start", "does not show"),
+    "Impatient": ("slow-start", "died"),
+    "LeavesEarly": ("plain", "did not answer"),
+}
+FULL_PATIENCE = {"Impatient", "AnswersClosedCards", "HasOneCardOnly"}
+
+pytestmark = pytest.mark.skipif(
+    "WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the suite"
+)
+
+
+def failures(judge: HostJudge) -> dict[str, str]:
+    def quiet(outcome: Outcome) -> None:
+        pass
+
+    outcomes = anyio.run(judge.judge_all, host_cases(), JOBS, quiet)
+    return {o.case.id: o.reason for o in outcomes if o.status is not Status.PASS}
+
+
+def test_the_terminal_host_survives_everything() -> None:
+    words = (*PYTHON, "-m", "wcore_host.chat", "--engine", "{engine}")
+    assert failures(HostJudge(words, b"go\ny\ny\n", SLACK)) == {}
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="this host needs jq")
+def test_the_shell_host_survives_everything() -> None:
+    program = str(ROOT / "hosts" / "shell" / "wcore-ask.sh")
+    words = (program, "--engine", "{engine}", "--allow", "Bash", "go")
+    assert failures(HostJudge(words, b"", SLACK)) == {}
+
+
+def test_a_script_with_the_client_library_survives_everything() -> None:
+    words = (*PYTHON, str(HERE / "library_host.py"), "{engine}")
+    assert failures(HostJudge(words, b"", SLACK)) == {}
+
+
+def test_the_host_that_the_broken_ones_come_from_survives_everything() -> None:
+    words = (*PYTHON, str(HERE / "hosts.py"), "Good", "{engine}")
+    assert failures(HostJudge(words, b"", SLACK)) == {}
+
+
+async def judged() -> dict[str, Outcome]:
+    cases = {case.id: case for case in host_cases()}
+    limiter = anyio.CapacityLimiter(JOBS)
+    outcomes: dict[str, Outcome] = {}
+
+    async def one(host: str, case: Case) -> None:
+        words = (*PYTHON, str(HERE / "hosts.py"), host, "{engine}")
+        slack = 1.0 if host in FULL_PATIENCE else SLACK_OF_THE_BROKEN
+        async with limiter:
+            outcomes[host] = await HostJudge(words, b"", slack).judge(case)
+
+    async with anyio.create_task_group() as tasks:
+        for host, (scenario, _) in CAUGHT_BY.items():
+            tasks.start_soon(one, host, cases[scenario])
+    return outcomes
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    """All broken hosts at once, each in its one scenario."""
+    return anyio.run(judged)
+
+
+@pytest.mark.parametrize("host", CAUGHT_BY)
+def test_a_broken_host_is_caught(outcomes: dict[str, Outcome], host: str) -> None:
+    _, says = CAUGHT_BY[host]
+    assert outcomes[host].status is Status.FAIL
+    assert says in outcomes[host].reason
+    assert outcomes[host].requires
+
+
+@pytest.mark.parametrize("words", [["--"], ["--", "true"], ["--only", "nope", "--", "{engine}"]])
+def test_wrong_usage_says_what_to_do(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wcore", "conformance", "host", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "--help" in done.stderr

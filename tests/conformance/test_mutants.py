@@ -1,0 +1,126 @@
+"""The suite can fail: each broken engine is caught by the very case that should catch it."""
+
+import os
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from conformance.mutants import MUTANTS
+
+from wcore.conformance.cases import Case, folder, load
+from wcore.conformance.command import Command
+from wcore.conformance.judging import Invariants, Judge, Outcome, Status
+
+#: mutant: the case that catches it, and a part of what the report says.
+CAUGHT_BY = {
+    "drops-stream-end": ("turn-text", 'expected {"type": "stream_end"'),
+    "ends-twice": ("turn-text", "stream_end of 'm1', which does not run"),
+    "cumulative-text": ("turn-text", "the text is 'aab', not 'ab'"),
+    "null-fields": ("turn-text", "a null stands for an absent field"),
+    "usage-of-the-turn": ("turn-two-turns", "usage.input_tokens"),
+    "loses-deltas": ("wire-slow-reader", "the text is"),
+    "leaks-the-key": ("turn-key-refused", "the provider's key is in an event"),
+    "prints-a-banner": ("handshake-ready", "no JSON in UTF-8"),
+    "prints-blank-lines": ("handshake-ready", "no JSON in UTF-8"),
+    "ready-late": ("handshake-ready", "nothing comes for 5 s"),
+    "ready-twice": ("handshake-ready", "ready comes twice"),
+    "unknown-current-mode": ("handshake-ready", "current_mode is none of modes"),
+    "answers-twice": ("command-ping", "a pong that no ping asked for"),
+    "ignores-malformed": ("wire-malformed", 'expected {"type": "error"'),
+    "error-with-msg-id": ("wire-malformed", "an error carries msg_id"),
+    "errors-twice": ("wire-malformed", "error comes instead of pong"),
+    "dies-of-rubbish": ("wire-malformed", "ended"),
+    "drops-the-second-message": ("command-busy", 'expected {"type": "error"'),
+    "silent-about-unknown-ids": ("approval-unknown-id", 'expected {"type": "info"'),
+    "any-mode-is-force": ("mode-unknown", "config_changed comes instead of"),
+    "exits-on-idle-stop": ("stop-idle", "ended"),
+    "result-twice": ("approval-once", "after its tool_result"),
+    "result-after-cancel": ("approval-deny-with-reason", "after its tool_cancelled"),
+    "result-first": ("approval-once", "tool_result comes instead of"),
+    "wrong-msg-id": ("approval-once", "tool_result has msg_id 'm0'"),
+    "shows-other-arguments": ("call-runs-as-announced", "args.content is 'harmless"),
+    "one-call-id-for-all": ("call-ids-are-unique", "announced twice"),
+    "settles-twice": ("approval-settled", "one too many"),
+    "never-settles": ("approval-settled", "before its call_settled"),
+    "runs-before-approval": ("approval-once", "which was not approved"),
+    "runs-though-denied": ("approval-deny-with-reason", "which was not approved"),
+    "prefix-is-text": ("prefix-ends-at-a-word", "tool_running comes instead of tool_request"),
+    "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
+    "once-is-for-ever": ("approval-once", "tool_running comes instead of tool_request"),
+    "mode-settles-what-waits": ("mode-change-while-a-call-waits", "which was not approved"),
+    "forgets-expiry": ("approval-expires", "nothing comes"),
+    "another-reason": ("approval-expires", "reason is 'approval timed out'"),
+    "any-digest-will-do": ("edit-needs-the-digest", "tool_running"),
+    "answer-as-output": ("approval-answer-is-for-questions", "does not contain 'the truth'"),
+    "invents-an-answer": ("question-without-an-answer", "status is 'success'"),
+    "force-answers-questions": ("question-in-every-mode", "tool_running comes instead of"),
+    "no-echo": ("suspend-answered-the-other-way", 'instead of {"type": "approval_resume"'),
+    "echoes-forged-tokens": ("suspend-forged-token", "a token that was never given out"),
+    "leaks-the-token": ("suspend-token-in-output", "does not contain '[REDACTED]'"),
+    "keeps-the-child-alive": ("stop-while-a-tool-runs", "still grows"),
+    "talks-after-stop": ("stop-while-the-model-streams", "the turn is None"),
+    "exits-on-eof-too-early": ("eof-during-a-turn-that-asks-nothing", "ended"),
+    "hangs-on-eof": ("eof-idle", "does not end"),
+    "ignores-signals": ("signal-idle", "does not end"),
+}
+JOBS = 4
+SLACK = {"ready-late": 1.0, "forgets-expiry": 0.3}  # where the failure is that nothing comes
+SLACK_OF_OTHERS = 1.0
+
+pytestmark = pytest.mark.skipif(
+    "WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the suite"
+)
+
+
+def judge(mutant: str, slack: float) -> Judge:
+    words = (sys.executable, str(Path(__file__).parent / "mutants.py"), mutant)
+    return Judge(Command(words), Invariants.load(folder()), slack=slack)
+
+
+async def judged(pairs: list[tuple[str, Case, float]]) -> dict[tuple[str, str], Outcome]:
+    limiter = anyio.CapacityLimiter(JOBS)
+    outcomes: dict[tuple[str, str], Outcome] = {}
+
+    async def one(mutant: str, case: Case, slack: float) -> None:
+        async with limiter:
+            outcomes[mutant, case.id] = await judge(mutant, slack).judge(case)
+
+    async with anyio.create_task_group() as tasks:
+        for pair in pairs:
+            tasks.start_soon(one, *pair)
+    return outcomes
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[tuple[str, str], Outcome]:
+    """All mutants at once, each with its one case, and the faithful proxy with all of those."""
+    cases = {case.id: case for case in load(folder())}
+    pairs = [
+        (mutant, cases[case_id], SLACK.get(mutant, SLACK_OF_OTHERS))
+        for mutant, (case_id, _) in CAUGHT_BY.items()
+    ]
+    pairs += [("faithful", cases[name], 3.0) for name in {c for c, _ in CAUGHT_BY.values()}]
+    return anyio.run(judged, pairs)
+
+
+def test_there_is_a_case_for_every_broken_engine() -> None:
+    assert set(CAUGHT_BY) == set(MUTANTS) - {"faithful"}
+
+
+@pytest.mark.parametrize("mutant", CAUGHT_BY)
+def test_a_broken_engine_is_caught(outcomes: dict[tuple[str, str], Outcome], mutant: str) -> None:
+    case_id, says = CAUGHT_BY[mutant]
+    outcome = outcomes[mutant, case_id]
+    assert outcome.status is Status.FAIL
+    assert says in outcome.reason
+    assert outcome.requires, "the report names requirements"
+
+
+def test_the_proxy_itself_is_not_what_fails(outcomes: dict[tuple[str, str], Outcome]) -> None:
+    wrong = {
+        case_id: outcome.reason
+        for (mutant, case_id), outcome in outcomes.items()
+        if mutant == "faithful" and outcome.status is not Status.PASS
+    }
+    assert wrong == {}

@@ -1,0 +1,35 @@
+"""Our engine passes the whole suite, as its user would run it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+#: What this engine does not announce; everything else is run.
+NOT_ANNOUNCED = {"mcp"}
+SLACK = "3"  # CI machines are busy
+LIMIT_S = 600
+
+slow = pytest.mark.skipif("WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the suite")
+
+
+@slow
+def test_our_engine_conforms(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "wcore", "conformance", "--slack", SLACK, "--json", report],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
+    cases = json.loads(report.read_text())["cases"]
+    assert [c["id"] for c in cases if c["status"] == "NOT_TESTED"] == []
+    reasons = {c["reason"] for c in cases if c["status"] == "SKIP"}
+    assert reasons <= {f"the engine does not announce {flag}" for flag in NOT_ANNOUNCED}
+    assert [c["id"] for c in cases if c["status"] == "FAIL"] == []

@@ -1,0 +1,167 @@
+"""A person in front of the full screen: sees its text, presses keys, waits with patience.
+
+`Screen` drives the app in this process, against a real engine; `Tmux` the program in a terminal.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Final
+from uuid import uuid4
+
+import anyio
+import pytest
+from hosts.places import PATIENCE_S, PYTHON, Place
+from textual.pilot import Pilot
+from wcore_host.chat import options
+from wcore_host.terminal.app import ChatApp
+from wcore_host.terminal.pane import Pane
+
+POLL_S: Final = 0.02  # between two looks
+SIZE: Final = (100, 40)
+READY: Final = "/help says more"
+ANSWERS: Final = "↑↓ Enter"  # the hint of a card that listens
+
+needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+
+class Screen:
+    """The app, its pilot, and what is on the screen."""
+
+    def __init__(self, app: ChatApp, pilot: Pilot[int]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def text(self) -> str:
+        """What is on the screen now, row by row."""
+        rows = self.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+        return "\n".join(row.text.rstrip() for row in rows)
+
+    @property
+    def pane(self) -> Pane:
+        return self.app.panes[0]
+
+    async def see(self, text: str) -> None:
+        """Wait until `text` is on the screen."""
+        await self.until(lambda: text in self.text, f"{text!r} on the screen")
+
+    async def unsee(self, text: str) -> None:
+        """Wait until `text` is no longer on the screen."""
+        await self.until(lambda: text not in self.text, f"{text!r} gone from the screen")
+
+    async def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something holds."""
+        until = monotonic() + PATIENCE_S
+        while not holds():
+            assert monotonic() < until, f"waited for {what}, saw:\n{self.text}"
+            await self.pilot.pause(POLL_S)
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after another."""
+        await self.pilot.press(*keys)
+
+    async def write(self, text: str) -> None:
+        """Type a text."""
+        await self.pilot.press(*("space" if char == " " else char for char in text))
+
+    async def say(self, text: str) -> None:
+        """Send a message."""
+        await self.see(READY)
+        self.app.panes[0].focus_prompt()
+        self.app.panes[0].write(text)
+        await self.pilot.press("enter")
+
+    async def listens(self) -> None:
+        """Wait until the card in front takes answers."""
+        await self.see(ANSWERS)
+
+    async def listens_to_text(self) -> None:
+        """Wait until Enter in the field of a card counts."""
+        await self.see("Enter: exactly this")
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the terminal."""
+        await self.pilot.resize_terminal(columns, rows)
+
+
+@asynccontextmanager
+async def looking(
+    place: Place, monkeypatch: pytest.MonkeyPatch, *flags: str, size: tuple[int, int] = SIZE
+) -> AsyncGenerator[Screen]:
+    """Run the app against a real engine in the workspace of `place`."""
+    monkeypatch.chdir(place.workspace)
+    for name in os.environ:
+        if name.startswith("XDG_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", place.env["HOME"])
+    app = ChatApp(options.read(flags))
+    async with app.run_test(size=size) as pilot:
+        yield Screen(app, pilot)
+
+
+class Tmux:
+    """A terminal of its own with `wcore-chat` in it."""
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+
+    def run(self, *words: str) -> str:
+        """Run one tmux command and return what it prints."""
+        done = subprocess.run(
+            ["tmux", "-S", str(self._socket), *words],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return done.stdout
+
+    @property
+    def text(self) -> str:
+        """What is on the screen now."""
+        return self.run("capture-pane", "-p", "-t", "chat")
+
+    @property
+    def raw(self) -> str:
+        """The same with colours."""
+        return self.run("capture-pane", "-p", "-e", "-t", "chat")
+
+    def press(self, *keys: str) -> None:
+        """Press keys by their tmux names."""
+        self.run("send-keys", "-t", "chat", *keys)
+
+    def write(self, text: str) -> None:
+        """Type a text as it is."""
+        self.run("send-keys", "-l", "-t", "chat", text)
+
+    async def see(self, text: str) -> None:
+        """Wait until `text` is on the screen."""
+        until = monotonic() + PATIENCE_S
+        while text not in self.text:
+            assert monotonic() < until, f"waited for {text!r}, saw:\n{self.text}"
+            await anyio.sleep(5 * POLL_S)
+
+
+@asynccontextmanager
+async def tmux(
+    place: Place, *flags: str, size: tuple[int, int] = (100, 30), **env: str
+) -> AsyncGenerator[Tmux]:
+    """Start `wcore-chat` in a tmux of its own."""
+    terminal = Tmux(place.workspace.parent / f"tmux-{uuid4().hex[:8]}")
+    program = [*PYTHON, "-m", "wcore_host.chat", *flags]
+    named = [f"{name}={value}" for name, value in {**place.env, **env}.items()]
+    where = ["-c", str(place.workspace), "-x", str(size[0]), "-y", str(size[1])]
+    words = ["env", "-i", *named, *program]
+    quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    settings = place.workspace.parent / "tmux.conf"
+    settings.write_text("set -g status off\nset -g remain-on-exit on\n")
+    terminal.run("-f", str(settings), "new-session", "-d", "-s", "chat", *where, quoted)
+    try:
+        yield terminal
+    finally:
+        terminal.run("kill-server")

@@ -1,0 +1,288 @@
+"""Cards on the full screen: what answers them, and above all what does not."""
+
+from collections.abc import Callable
+
+import pytest
+from hosts.places import Place
+from hosts.screens import ANSWERS, looking
+from hosts.terminals import engine_flag
+from talking import call
+from textual.events import Paste
+from wcore_host.terminal import cards
+
+BUSY_S = 2.0  # a quiet moment that is longer than a busy machine needs for a key
+ECHO: list[object] = [{"echo": True}]
+
+
+def writes(*names: str) -> list[object]:
+    return [call("Write", file_path=name, content=f"{name}\n") for name in names]
+
+
+async def test_enter_runs_the_call_that_is_shown(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch, "--model", place.script(writes("a"), ECHO)) as screen:
+        await screen.say("go")
+        await screen.listens()
+        assert "+a" in screen.text
+        assert not place.file("a").exists()
+        await screen.press("enter")
+        await screen.see("✓ Write")
+        assert place.file("a").read_text() == "a\n"
+
+
+async def test_esc_refuses_that_call_and_the_next_card_comes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a", "b"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.see("1 more")
+        await screen.listens()
+        await screen.press("escape")
+        await screen.see("+++ b/b")
+        await screen.listens()
+        await screen.press("enter")
+        await screen.see("✓ Write")
+    assert not place.file("a").exists()
+    assert place.file("b").exists()
+
+
+async def test_the_enter_of_somebody_who_writes_is_for_the_prompt(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = [{"text": "hm"}, {"stall_ms": 800}, *writes("a")]
+    async with looking(place, monkeypatch, "--model", place.script(slow, ECHO)) as screen:
+        await screen.say("go")
+        await screen.see("hm")
+        await screen.write("next")
+        await screen.see("Tab goes to these answers")
+        await screen.press("enter", "enter")
+        await screen.see("your message stays in the prompt")
+        assert screen.pane.talk.cards.front is not None
+        await screen.press("tab")
+        await screen.listens()
+        await screen.press("escape")
+        await screen.see("denied by the user")
+    assert not place.file("a").exists()
+
+
+async def test_keys_in_the_moment_a_card_appears_do_not_answer_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "QUIET_S", BUSY_S)
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.see("Tab goes to these answers")
+        await screen.press("tab", "enter", "enter", "escape", "enter")
+        await screen.see("in a moment…")
+        assert screen.pane.talk.cards.front is not None, "nothing has answered the card"
+        await screen.listens()
+        await screen.press("escape")
+        await screen.see("denied by the user")
+    assert not place.file("a").exists()
+
+
+async def test_a_held_enter_does_not_answer_the_next_card(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a", "b"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.see("1 more")
+        await screen.listens()
+        await screen.press("enter")
+        monkeypatch.setattr(cards, "QUIET_S", BUSY_S)
+        await screen.see("+++ b/b")
+        for _ in range(20):
+            await screen.press("enter")
+        assert screen.pane.talk.cards.front is not None
+        assert not place.file("b").exists()
+        await screen.listens()
+        await screen.press("escape")
+        await screen.see("denied by the user")
+    assert not place.file("b").exists()
+
+
+async def test_letters_at_a_card_go_to_the_prompt(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.write("yes please")
+        await screen.see(" yes please")
+        await screen.press("enter")
+        await screen.see("your message stays in the prompt")
+        assert screen.pane.talk.cards.front is not None
+
+
+async def test_a_paste_at_a_card_goes_to_the_prompt(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        screen.app.screen.focused.post_message(Paste("\n\ny\n\u202e\n"))  # type: ignore[union-attr]
+        await screen.see("⟨U+202E⟩")
+        assert screen.pane.talk.cards.front is not None
+
+
+async def test_an_enter_with_company_is_a_paste_and_no_answer(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        for key in ("enter", "y", "enter"):
+            screen.app.simulate_key(key)
+        await screen.until(lambda: screen.pane.is_writing, "the y in the prompt")
+        assert screen.pane.talk.cards.front is not None
+    assert not place.file("a").exists()
+
+
+async def test_an_enter_right_after_letters_is_no_answer(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        for key in ("y", "enter"):  # before the focus can have moved
+            screen.app.simulate_key(key)
+        await screen.until(lambda: screen.pane.is_writing, "the y in the prompt")
+        await screen.pilot.pause(0.2)
+        assert screen.pane.talk.cards.front is not None
+    assert not place.file("a").exists()
+
+
+async def test_a_click_chooses_and_only_a_second_one_answers(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.pilot.click("#answers", offset=(4, 2))
+        await screen.see("> No")
+        assert screen.pane.talk.cards.front is not None
+        await screen.listens()
+        await screen.pilot.click("#answers", offset=(4, 2))
+        await screen.see("denied by the user")
+
+
+async def test_no_and_tell_it_reaches_the_model(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.press("down", "down", "down")
+        await screen.write("use b")
+        await screen.see("use b")
+        await screen.listens_to_text()
+        await screen.press("enter")
+        await screen.see("denied: use b")
+
+
+async def test_no_and_stop_ends_the_turn(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = place.script(writes("a", "b"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.press("down", "down", "down", "down", "enter")
+        await screen.until(lambda: not screen.pane.talk.turn, "the end of the turn")
+        assert len(screen.pane.talk.cards) == 0
+        assert not screen.app.panes[0].query_one("#card").display
+
+
+async def test_a_grant_shows_its_text_is_edited_and_kept_for_the_project(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch) as screen:
+        await screen.say("run echo a b")
+        await screen.see("every command that starts with 'echo")
+        await screen.listens()
+        await screen.press("down", "enter")
+        await screen.see("kept < until this session ends >")
+        await screen.press("down")
+        await screen.see("kept < for this project >")
+        await screen.press("ctrl+u", *"echo")
+        await screen.listens_to_text()
+        await screen.press("enter")
+        await screen.see("✓ Bash")
+        await screen.say("/grants")
+        await screen.see("Bash prefix 'echo' · project")
+
+
+async def test_a_protected_file_begins_on_no(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = place.script(writes(".env"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        assert "> No" in screen.text
+
+
+async def test_a_card_that_expires_goes_away_and_says_why(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ("--model", place.script(writes("a"), ECHO), "--approval-ttl", "2")
+    async with looking(place, monkeypatch, *flags) as screen:
+        await screen.say("go")
+        await screen.see("Yes, this once")
+        await screen.see("the card was taken away: nobody answered in time")
+        await screen.unsee("Yes, this once")
+    assert not place.file("a").exists()
+
+
+async def test_an_answer_that_no_engine_takes_brings_the_card_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch, fake: Callable[[str], list[str]]
+) -> None:
+    async with looking(place, monkeypatch, engine_flag(fake("refusing"))) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.press("enter")
+        await screen.see("not like that")
+        await screen.see("Yes, this once")
+        await screen.see(ANSWERS)
+
+
+async def test_a_question_takes_an_option_and_own_words(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [{"label": "staging"}, {"label": "prod"}]
+    ask = [call("AskUserQuestion", question="Where?", options=options)]
+    script = place.script(ask, ask, ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.see("Where?")
+        await screen.listens()
+        await screen.press("down", "enter")
+        await screen.see("✓ AskUserQuestion")
+        await screen.see("Answer in your own words")
+        await screen.listens()
+        await screen.press("down", "down")
+        await screen.write("neither")
+        await screen.listens_to_text()
+        await screen.press("enter")
+        await screen.see('"output": "neither"')
+
+
+async def test_a_question_takes_several_options(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [{"label": "red"}, {"label": "gr\u00fcn"}, {"label": "blue"}]
+    ask = [call("AskUserQuestion", question="Which?", multiSelect=True, options=options)]
+    script = place.script(ask, ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.press("down", "space", "down", "space", "down")
+        await screen.see("[x] blue")
+        await screen.press("enter")
+        await screen.see('["grün", "blue"]')

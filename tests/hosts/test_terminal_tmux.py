@@ -1,0 +1,105 @@
+"""`wcore-chat` in a real terminal, from its first row to its exit code."""
+
+import os
+
+import anyio
+import pytest
+from hosts.places import PATIENCE_S, Place
+from hosts.screens import READY, needs_tmux, tmux
+from hosts.terminals import engine_pid, is_alive
+from talking import call
+
+slow = pytest.mark.skipif("WCORE_FAST" in os.environ, reason="the full run does this once")
+pytestmark = [needs_tmux, slow]
+ECHO: list[object] = [{"echo": True}]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 20), (200, 50)])
+async def test_a_call_is_asked_answered_and_done(place: Place, size: tuple[int, int]) -> None:
+    edit = call("Write", file_path="src/greet.py", content="def greet():\n    return 'hello'\n")
+    script = place.script([{"text": "Let me **write** it."}, edit], [{"text": "Done."}])
+    async with tmux(place, "--model", script, size=size) as terminal:
+        await terminal.see("/help says more" if size[0] > 40 else "first.")
+        terminal.write("go")
+        terminal.press("Enter")
+        await terminal.see("Ctrl+O: all")
+        shown = terminal.text.splitlines()
+        assert any(row.startswith("╭ Write") for row in shown)
+        assert any("+def greet():" in row for row in shown)
+        assert shown[size[1] - 1].startswith(" read_only"), "the mode is always there"
+        assert all(len(row) <= size[0] for row in shown)
+        assert not place.file("src").exists()
+        terminal.press("Enter")
+        await terminal.see("Done.")
+        assert place.file("src/greet.py").exists()
+        terminal.press("C-q")
+        await terminal.see("wcore-chat --resume")
+        await terminal.see("status 0")
+
+
+async def test_without_colour_marks_and_signs_say_it(place: Place) -> None:
+    ask = call("Bash", command="ls > out")
+    script = place.script([ask], ECHO)
+    async with tmux(place, "--model", script, NO_COLOR="1") as terminal:
+        await terminal.see(READY)
+        terminal.write("go")
+        terminal.press("Enter")
+        await terminal.see("Ctrl+O: all")
+        assert "> Yes, this once" in terminal.text
+        assert "\x1b[31m" not in terminal.raw
+        assert "\x1b[38;2;253" not in terminal.raw
+        terminal.press("Escape")
+        await terminal.see("denied by the user")
+
+
+async def test_hostile_text_reaches_the_terminal_inert(place: Place) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m[red]x[/red]"
+    place.file("e").write_text(evil)
+    script = place.script(
+        [{"text": evil}, call("Read", file_path="e"), call("Bash", command=f"echo '{evil}'")], ECHO
+    )
+    async with tmux(place, "--model", script) as terminal:
+        await terminal.see(READY)
+        terminal.write("go")
+        terminal.press("Enter")
+        await terminal.see("Ctrl+O: all")
+        assert "⟨U+001B⟩[2J⟨U+202E⟩⟨U+009B⟩31m[red]x[/red]" in terminal.text.replace("\n│ ", "")
+        assert (
+            terminal.run("display-message", "-p", "-t", "chat", "#{pane_title}").strip() != "owned"
+        )
+        terminal.press("Enter")
+        await terminal.see("✓ Bash")
+
+
+async def test_a_resize_keeps_everything(place: Place) -> None:
+    script = place.script([{"text": "word " * 60}, call("Write", file_path="a", content="x")], ECHO)
+    async with tmux(place, "--model", script) as terminal:
+        await terminal.see(READY)
+        terminal.write("go")
+        terminal.press("Enter")
+        await terminal.see("Ctrl+O: all")
+        terminal.run("resize-window", "-t", "chat", "-x", "50", "-y", "18")
+        await terminal.see("╭ Write · edit")
+        terminal.run("resize-window", "-t", "chat", "-x", "120", "-y", "40")
+        await terminal.see("word word")
+        terminal.press("Enter")
+        await terminal.see("✓ Write")
+
+
+async def test_when_the_terminal_goes_away_so_do_chat_and_engine(place: Place) -> None:
+    async with tmux(place, "--force") as terminal:
+        await terminal.see("/help says more")
+        terminal.write("run sleep 600")
+        terminal.press("Enter")
+        await terminal.see("… Bash")
+        chat = int(terminal.run("display-message", "-p", "-t", "chat", "#{pane_pid}"))
+        engine = engine_pid(chat)
+        terminal.run("kill-session", "-t", "chat")
+        with anyio.fail_after(PATIENCE_S):
+            while is_alive(chat) or is_alive(engine):  # noqa: ASYNC110 - of other processes
+                await anyio.sleep(0.05)
+
+
+async def test_without_a_terminal_lines_are_used(place: Place) -> None:
+    async with tmux(place, TERM="dumb") as terminal:
+        await terminal.see("Mode read_only: reading")

@@ -1,0 +1,90 @@
+"""The administrator's file, through the real process: nobody's word counts against it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from policy import managed
+from talking import call, write_script
+
+ALLOW_ALL = 'default = "allow"\n[[rule]]\nmatch = "*"\ndo = "allow"\n'
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(workspace: Path, tmp_path: Path) -> Run:
+    """Run wcore under a managed policy, with a user and a trusted project that allow all."""
+    problem = managed.why_unavailable(tmp_path)
+    if problem:
+        pytest.skip(problem)
+    user = tmp_path / "home" / ".config" / "wcore" / "policy.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(ALLOW_ALL)
+    project = workspace / ".wcore" / "policy.toml"
+    project.parent.mkdir()
+    project.write_text(ALLOW_ALL)
+    path = tmp_path / "managed.toml"
+
+    def started(text: str, *argv: str, stdin: str = "") -> Any:
+        path.write_text(text)
+        return managed.wcore(path, *argv, cwd=workspace, stdin=stdin)
+
+    assert started("", "trust", str(workspace), "--json").returncode == 0
+    return started
+
+
+def explained(run: Run, policy: str, *argv: str) -> dict[str, Any]:
+    done = run(policy, "policy", "explain", "--json", *argv)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_its_rules_come_before_user_and_trusted_project(run: Run) -> None:
+    assert explained(run, "", "ls")["verdict"] == "allow"
+    deny = '[[rule]]\nmatch = "Bash"\ndo = "deny"\n'
+    told = explained(run, deny, "ls", "--mode", "force")
+    assert (told["verdict"], told["source"]) == ("deny", "/etc/wcore/policy.toml:1")
+    told = explained(run, '[[rule]]\nmatch = "Bash"\ndo = "ask"\n', "ls")
+    assert (told["verdict"], told["row"]) == ("ask", "rule")
+
+
+def test_the_engine_obeys_it_in_every_mode(run: Run, tmp_path: Path) -> None:
+    script = write_script(tmp_path, ([call("Bash", "c", command="touch made")], [{"text": "x"}]))
+    host = '{"type":"message","msg_id":"m","content":"go"}\n'
+    done = run('deny = ["Bash(touch)"]\n', "--force", "--model", f"script:{script}", stdin=host)
+    heard = [json.loads(line) for line in done.stdout.splitlines()]
+    (announced,) = (event for event in heard if event["type"] == "call_announced")
+    assert announced["why"]["source"] == "/etc/wcore/policy.toml:1"
+    assert [event["type"] for event in heard if event.get("call_id") == "c"] == [
+        *("call_announced", "tool_cancelled")
+    ]
+    assert not (tmp_path / "workspace" / "made").exists()
+
+
+def test_it_forbids_modes(run: Run) -> None:
+    limits = '[limits]\nmax_mode = "read_only"\n'
+    done = run(limits, "--force")
+    assert done.returncode == 2
+    assert "ceiling" in done.stdout
+    done = run(limits, stdin='{"type":"set_mode","mode":"force"}\n')
+    ready, refused = (json.loads(line) for line in done.stdout.splitlines())
+    assert ready["capabilities"]["modes"] == ["default", "read_only"]
+    assert refused["type"] == "info"
+
+
+def test_when_it_is_broken_nothing_starts(run: Run) -> None:
+    done = run("\ndeny = 3")
+    assert done.returncode == 1
+    (event,) = (json.loads(line) for line in done.stdout.splitlines())
+    assert event["error"]["code"] == "init_failed"
+    assert "/etc/wcore/policy.toml:2: " in event["error"]["message"]
+
+
+def test_no_variable_of_the_environment_moves_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("WCORE_POLICY", "WCORE_MANAGED", "XDG_CONFIG_DIRS", "WCORE_ETC", "PREFIX"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert explained(run, 'deny = ["Bash"]\n', "ls")["verdict"] == "deny"

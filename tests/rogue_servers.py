@@ -1,0 +1,63 @@
+"""A server that misbehaves, and a way to have an engine connect it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+from talking import PATIENCE_S, Conversation, Event, call
+
+ROGUE = Path(__file__).parent / "mcp" / "rogue.py"
+
+
+async def connect(host: Conversation, name: str = "r", *manner: str, **more: Any) -> Event:
+    """Have a rogue server connected; return the event that says how it went."""
+    env = {"ROGUE_TRACE": str(host.workspace.parent / "trace"), **more.pop("env", {})}
+    program = {"command": sys.executable, "args": [str(ROGUE), *manner], "env": env}
+    given = {"transport": "stdio", **({} if "url" in more else program), **more}
+    await host.say(type="add_mcp_server", name=name, **given)
+    while (event := await host.next())["type"] not in ("mcp_ready", "mcp_failed"):
+        pass
+    return event
+
+
+async def approved(host: Conversation, call_id: str) -> Event:
+    """Approve a call once it asks; return its end."""
+    await asked(host, call_id)
+    await host.approve(call_id)
+    return await ended(host, call_id)
+
+
+async def asked(host: Conversation, call_id: str) -> Event:
+    """Return the question about a call, also if it was heard before."""
+    heard = [e for e in host.of("tool_request") if e["call_id"] == call_id]
+    return heard[0] if heard else await host.hear("tool_request", call_id=call_id)
+
+
+async def ended(host: Conversation, call_id: str) -> Event:
+    """Return how a call ended."""
+    while True:
+        event = await host.next()
+        if event["type"] in ("tool_result", "tool_cancelled") and event["call_id"] == call_id:
+            return event
+
+
+def tool(name: str, call_id: str = "c", server: str = "r", **args: object) -> dict[str, object]:
+    """Return a script item that calls a tool of a server."""
+    return call(f"mcp__{server}__{name}", call_id, **args)
+
+
+def living(pid: int) -> bool:
+    """Tell whether a process runs: one that is dead and not yet waited for does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process has ended."""
+    with anyio.fail_after(PATIENCE_S):
+        while living(pid):  # noqa: ASYNC110 - nothing tells us of other people's processes
+            await anyio.sleep(0.02)

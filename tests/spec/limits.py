@@ -1,0 +1,68 @@
+"""The limits of the engine: numbers and reasons as they stand beside the constants in the code."""
+
+import inspect
+import re
+from types import ModuleType
+from typing import Final
+
+from wcore import analyst, engine, settings, stdio, vocabulary
+from wcore.approval import manager
+from wcore.engine import answers, introspection
+from wcore.policy import grants
+from wcore.policy.shell import analysis, suggesting
+from wcore.policy.shell import grants as prefixes
+from wcore.protocol import codec, lines, scopes
+from wcore.tools import ask, shell_output
+from wcore.turn import effect
+
+ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
+    ("a line, both ways, newline included", lines, "LINE_BYTES_MAX"),
+    ("an id; a digest", vocabulary, "ID_CHARS_MAX"),
+    ("of a malformed line, repeated in the error", codec, "ECHO_BYTES_MAX"),
+    ("events waiting for a slow host; then the engine waits", stdio, "QUEUE_BYTES_MAX"),
+    ("output of a tool towards host and model", vocabulary, "OUTPUT_BYTES_MAX"),
+    ("streamed output of one call", shell_output, "STREAM_BYTES_MAX"),
+    ("`preview.text`", vocabulary, "PREVIEW_BYTES_MAX"),
+    ("the free part of `description`", vocabulary, "DESCRIPTION_CHARS_MAX"),
+    ("a reason of the host; the rest is cut", answers, "REASON_CHARS_MAX"),
+    ("text of a scope", scopes, "SCOPE_TEXT_CHARS_MAX"),
+    ("options of a question", ask, "OPTIONS_MAX"),
+    ("suggestions on a card", suggesting, "SUGGESTIONS_MAX"),
+    ("waiting calls", manager, "PENDING_MAX"),
+    ("time to answer (`--approval-ttl`)", manager, "DEFAULT_APPROVAL_TTL"),
+    ("between sweeps for expired calls (`--reap-interval`)", manager, "DEFAULT_REAP_INTERVAL"),
+    ("silence of a running tool before `tool_running` is repeated", effect, "HEARTBEAT_S"),
+    ("grants", grants, "GRANTS_MAX"),
+    ("of them folders", grants, "PATH_GRANTS_MAX"),
+    ("text of a prefix grant", prefixes, "GRANT_CHARS_MAX"),
+    ("shell text analysed", analysis, "TEXT_BYTES_MAX"),
+    ("commands in a shell text", analysis, "COMMANDS_MAX"),
+    ("time for the analysis", analyst, "DEADLINE_S"),
+    ("replies of the model in one turn (`--max-turns`)", settings, "ROUNDS_MAX"),
+    ("messages of a history page", introspection, "HISTORY_LIMIT"),
+    ("from a signal to the end", engine, "SHUTDOWN_S"),
+)
+
+
+def as_markdown() -> str:
+    """Return the table as the specification prints it."""
+    rows = [
+        f"| {what} | {_amount(name, getattr(module, name))} | {_reason(module, name)} |"
+        for what, module, name in ROWS
+    ]
+    return "\n".join(["| what | at most | because |", "|---|---|---|", *rows]) + "\n"
+
+
+def _amount(name: str, value: float) -> str:
+    if "BYTES" in name:
+        unit, size = ("MiB", 1 << 20) if value >= 1 << 20 else ("KiB", 1 << 10)
+        return f"{value / size:g} {unit}" if value >= 1 << 10 else f"{value} bytes"
+    if isinstance(value, float):
+        return f"{value:g} s" if value >= 1 else f"{value * 1000:g} ms"
+    return f"{value:,}" + (" characters" if "CHARS" in name else "")
+
+
+def _reason(module: ModuleType, name: str) -> str:
+    found = re.search(rf"^{name}\b[^#\n]*#\s*(.+)$", inspect.getsource(module), re.MULTILINE)
+    assert found, f"{module.__name__}.{name} has no reason"
+    return found[1]

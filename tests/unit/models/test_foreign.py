@@ -1,0 +1,173 @@
+"""Models through pydantic-ai: what it is given, what it says, and how it fails."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import pytest
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from wcore.errors import ConfigError, ProviderError
+from wcore.models import CallReady, Delta, Finished, Request, Text
+from wcore.models.choose import choose_model
+from wcore.models.conversing import ConversingModel
+from wcore.models.failures import AuthRequiredError, PassingError, RefusedError, StalledError
+from wcore.models.foreign import FOREIGN, Access, Foreign, ForeignWay
+from wcore.vocabulary import (
+    AssistantMessage,
+    Category,
+    Message,
+    ModelCall,
+    Status,
+    ToolMessage,
+    ToolOutput,
+    ToolSpec,
+    UserMessage,
+)
+
+pytestmark = pytest.mark.anyio
+
+READ = ToolSpec("Read", Category.INFO, "Reads.", {"type": "object", "properties": {}})
+Saying = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
+
+
+def model(say: Saying, stall_s: float = 5.0, **keys: str) -> ConversingModel:
+    def make(name: str, access: Access) -> FunctionModel:
+        return FunctionModel(stream_function=say, model_name=name)
+
+    provider = Foreign("fake", "", ("FAKE_KEY",), make)
+    access = Access(keys or {"FAKE_KEY": "k"}, None, None)
+    return ConversingModel(ForeignWay(provider, "m", access, stall_s), "m", "/")
+
+
+async def asked(chosen: ConversingModel, *messages: Message) -> list[Delta]:
+    request = Request("be brief", list(messages), [READ])
+    return [delta async for delta in chosen.stream(request)]
+
+
+async def calling(_: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    assert [tool.name for tool in info.function_tools] == ["Read"]
+    yield "Let me "
+    yield "look."
+    yield {1: DeltaToolCall("Read", '{"file_path":', tool_call_id="theirs")}
+    yield {1: DeltaToolCall(json_args=' "a"}')}
+
+
+async def test_a_reply_streams_and_its_calls_come_whole_and_are_not_run() -> None:
+    *said, ready, end = await asked(model(calling), UserMessage("hi"))
+    assert said == [Text("Let me "), Text("look.")]
+    assert ready == CallReady(ModelCall("theirs", "Read", {"file_path": "a"}))
+    assert isinstance(end, Finished)
+    assert end.sealed
+
+
+async def test_the_history_goes_back_in_the_librarys_own_form() -> None:
+    seen: list[ModelMessage] = []
+
+    async def say(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        seen[:] = messages
+        async for part in calling(messages, info):
+            yield part
+
+    chosen = model(say)
+    *_, ready, end = await asked(chosen, UserMessage("hi"))
+    assert isinstance(ready, CallReady)
+    assert isinstance(end, Finished)
+    history = (
+        UserMessage("hi"),
+        AssistantMessage("Let me look.", "", (("ours", ready.call),), end.sealed),
+        ToolMessage("ours", "Read", ToolOutput.failed("no such file")),
+        UserMessage("and now?"),
+    )
+    await asked(chosen, *history)
+    first, reply, last = seen
+    assert isinstance(first, ModelRequest)
+    assert [part.part_kind for part in first.parts] == ["system-prompt", "user-prompt"]
+    assert isinstance(reply, ModelResponse)
+    assert [part.part_kind for part in reply.parts] == ["text", "tool-call"]
+    assert isinstance(last, ModelRequest)
+    returned, prompt = last.parts
+    assert isinstance(returned, ToolReturnPart)
+    assert (returned.tool_name, returned.tool_call_id) == ("Read", "theirs")
+    assert returned.outcome == "failed"
+    assert isinstance(prompt, UserPromptPart)
+
+
+async def test_a_picture_follows_the_result_that_it_is() -> None:
+    seen: list[ModelMessage] = []
+
+    async def say(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+        seen[:] = messages
+        yield "ok"
+
+    data = ToolOutput(Status.SUCCESS, "aGk=", "image", {"media_type": "image/png"})
+    call = ModelCall("c", "Read", {})
+    history = (UserMessage("x"), AssistantMessage("", calls=(("c", call),)))
+    await asked(model(say), *history, ToolMessage("c", "Read", data))
+    picture = seen[-1].parts[-1]
+    assert isinstance(picture, UserPromptPart)
+    assert any(isinstance(item, BinaryContent) and item.data == b"hi" for item in picture.content)
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"),
+    [
+        (ModelHTTPError(400, "m", {"message": "unknown field"}), RefusedError),
+        (ModelAPIError("m", "no route"), PassingError),
+        (ValueError("a bug\nof theirs"), RefusedError),
+    ],
+)
+async def test_an_error_of_the_library_becomes_one_of_ours(
+    raised: Exception, error: type[ProviderError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wcore.models.retrying.BACKOFF_S", 0.0)
+
+    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
+        raise raised
+        yield ""
+
+    with pytest.raises(error) as caught:
+        await asked(model(say), UserMessage("hi"))
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_library_that_says_nothing_is_given_up() -> None:
+    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
+        yield "wait"
+        await anyio.sleep_forever()
+
+    with pytest.raises(StalledError):
+        await asked(model(say, stall_s=0.05), UserMessage("hi"))
+
+
+async def test_without_a_key_it_says_which_one() -> None:
+    with pytest.raises(AuthRequiredError, match="FAKE_KEY"):
+        await asked(model(calling, OTHER="k"), UserMessage("hi"))
+
+
+async def test_arguments_that_are_no_object_are_a_problem_and_no_call() -> None:
+    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
+        yield {0: DeltaToolCall("Read", "[1", tool_call_id="c")}
+
+    found = await asked(model(say), UserMessage("hi"))
+    (ready,) = [delta for delta in found if isinstance(delta, CallReady)]
+    assert ready.call.args is None
+    assert ready.call.problem
+
+
+def test_providers_of_the_library_are_chosen_by_name() -> None:
+    for name in FOREIGN:
+        chosen = choose_model(name, "m")
+        assert chosen.thinks
+        assert chosen.effort_levels
+    with pytest.raises(ConfigError, match="needs a model"):
+        choose_model("google", None)

@@ -1,0 +1,142 @@
+"""Policy files of an adversary or a careless person: no rule that silently never fits."""
+
+import pytest
+
+from wcore.policy import shell
+from wcore.policy.decide import Standing, decide
+from wcore.policy.facts import Facts, gather
+from wcore.policy.grants import GrantBook
+from wcore.policy.linting import lint
+from wcore.policy.policies import Policies
+from wcore.policy.policyfile import PolicyError
+from wcore.policy.policyparse import parse
+from wcore.policy.protected import Places
+from wcore.policy.rules import Level, Scene
+from wcore.vocabulary import Access, Category, Mode, Prepared, Touch, Verdict
+
+PLACES = Places("/ws", "/home/me", own=("/home/me/.config/wcore", "/home/me/.local/state/wcore"))
+SCENE = Scene(PLACES, {})
+
+
+def forced(facts: Facts, text: str) -> Verdict:
+    """Return the verdict in mode force, where only what denies is left."""
+    policies = Policies([parse(text, "/p.toml", Level.PROJECT, SCENE)])
+    standing = Standing(Mode.FORCE, GrantBook(), frozenset({facts.tool}), policies)
+    return decide(facts, standing).verdict
+
+
+def write(path: str) -> Facts:
+    touch = Touch(path, Access.WRITE)
+    return gather(Prepared("Write", Category.EDIT, {}, "", "", (touch,)), None, PLACES)
+
+
+def bash(text: str) -> Facts:
+    called = Prepared("Bash", Category.EXEC, {}, "", "", command=text)
+    return gather(called, shell.analyse(text), PLACES)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/home/me/.config/wcore/policy.toml",
+        "/home/me/.CONFIG/WCore/policy.toml",
+        "/home/me/.local/STATE/wcore/trust.json",
+        "/ws/.WCORE/policy.toml",
+        "/ws/deep/.wcore",
+    ],
+)
+def test_wcores_own_files_are_safe_where_case_is_ignored(path: str) -> None:
+    assert forced(write(path), "") is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "spec", ["secret/**", "secret/", "./secret/", "/ws/secret/", "SECRET/**", "[s]ecret/**", "**/a"]
+)
+def test_every_spelling_of_a_folder_denies_what_lies_in_it(spec: str) -> None:
+    assert forced(write("/ws/secret/a"), f'deny = ["Write({spec})"]') is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("Bash(FOO=1 make)", "begin with the program"),
+        ("Bash(time make)", "begin with the program"),
+        ("Bash(! make)", "begin with the program"),
+        ("Bash('rm' *)", "without quotes"),
+        ("Bash(rm \\\\*)", "without quotes"),
+        ("Bash({rm,cp)", "without quotes"),
+        ("Read(~me/x)", "own home only"),
+        ("Read(../x)", "`..`"),
+        ("Read(a//b)", "empty"),
+        ("Wr\u0456te", "outside ASCII"),
+        ("write(src/**)", "neither paths nor commands"),
+        ("mcp__a__b(x)", "neither paths nor commands"),
+        ("Read(x\u202e)", "cannot be seen"),
+        ("Read(src", "not closed"),
+    ],
+)
+def test_a_rule_that_could_never_fit_is_an_error(rule: str, problem: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        parse(f'\ndeny = ["{rule}"]', "/p.toml", Level.USER, SCENE)
+    assert problem in error.value.reason
+    assert error.value.line == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("rm x", "/bin/rm x", "r\\m x", "'rm' x", "RM x", "env rm x", "FOO=1 rm x"),
+        *("bash -c 'rm x'", "eval rm x", "xargs rm", "find . -exec rm {} +", "trap 'rm x' EXIT"),
+        *(
+            "watch 'rm x'",
+            "script -c 'rm x'",
+            "su -c 'rm x'",
+            "if true; then rm x; fi",
+            "{ rm x; }",
+        ),
+        *("$(echo rm) x", "cat <<E\nrm x\nE", "r\\\nm x", "ls & rm x", "time rm x", "busybox rm x"),
+    ],
+)
+def test_a_denied_command_is_found_in_every_spelling(command: str) -> None:
+    assert forced(bash(command), 'deny = ["Bash(rm)"]') is Verdict.DENY
+
+
+def test_a_denied_beginning_counts_in_a_text_that_is_not_understood() -> None:
+    assert forced(bash("git-lfs $(x)"), 'deny = ["Bash(git-*)"]') is Verdict.DENY
+    assert forced(bash("ls $(x)"), 'deny = ["Bash(git-*)"]') is Verdict.ASK
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 60_000 + " = 1",
+        "[" + "a." * 60_000 + "a]",
+        '"a".' * 60_000 + "a = 1",
+        "a = " + "[" * 100_000,
+        "a = " + "{a = " * 30_000,
+        '"' * 250_000,
+        "\ufeffdeny = []",
+        'deny = []\ndeny = ["x"]',
+        "[rule]\nmatch = 'x'\ndo = 'ask'",
+        "default = 1979-05-27",
+        "[limits]\nttl = nan",
+        '[groups]\na = ["@b"]\nb = ["@a"]\n[[rule]]\nmatch = "@a"\ndo = "ask"',
+        "[groups]\ng = ["
+        + ",".join(f'"x{n}"' for n in range(200))
+        + "]\n"
+        + '[[rule]]\nmatch = "@g"\ndo = "ask"\n' * 4000,
+        "x" * (256 * 1024 + 1),
+    ],
+    ids=range(14),
+)
+def test_a_file_that_is_odd_or_heavy_is_one_error(text: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        parse(text, "/p.toml", Level.PROJECT, SCENE)
+    assert (text.count(".") > 50_000) == ("more than 32 parts" in error.value.reason)
+
+
+def test_a_tool_in_the_wrong_case_is_found_by_lint() -> None:
+    file = parse('deny = ["bash"]\n', "/p.toml", Level.USER, SCENE)
+    (finding,) = lint(file)
+    assert (finding.kind, finding.source) == ("unknown", "/p.toml:1")
+    assert "called Bash" in finding.text

@@ -1,0 +1,40 @@
+"""No server can take the name of anybody else's tool."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wcore.tools.mcp.names import NAME_CHARS_MAX, sampling_name, server_part, tool_name
+
+TEXT = st.text(max_size=80) | st.text("ab_-. é", max_size=40)
+
+
+@given(TEXT, TEXT)
+def test_a_name_says_which_server_it_belongs_to(server: str, tool: str) -> None:
+    part = server_part(server)
+    name = None if part is None else tool_name(part, tool)
+    if part is None or name is None:
+        return
+    assert name.startswith(f"mcp__{part}__")
+    assert name[len("mcp__") :].partition("__")[0] == part
+    assert len(name) <= NAME_CHARS_MAX
+    assert all(char.isascii() and (char.isalnum() or char in "_-") for char in name)
+    assert name != sampling_name(part)
+
+
+@given(st.text("ab_", min_size=1, max_size=6), st.text("ab_", min_size=1, max_size=6),
+       st.text("ab_", min_size=1, max_size=6), st.text("ab_", min_size=1, max_size=6))  # fmt: skip
+def test_different_servers_never_share_a_name(one: str, two: str, tool: str, other: str) -> None:
+    parts = server_part(one), server_part(two)
+    if None not in parts and parts[0] != parts[1]:
+        assert tool_name(str(parts[0]), tool) != tool_name(str(parts[1]), other)
+
+
+@pytest.mark.parametrize("name", ["", "a__b", "_a", "a_", "__", "a" * 33, "é", "a. b", "\u202e"])
+def test_names_that_cannot_stand_for_a_server(name: str) -> None:
+    assert server_part(name) is None
+
+
+def test_long_names_that_differ_at_their_end_stay_different() -> None:
+    one, two = (tool_name("s", "n" * 100 + end) for end in "ab")
+    assert one != two

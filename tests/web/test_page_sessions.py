@@ -1,0 +1,69 @@
+"""Sessions on the page: continued after a crash, and drawn from their journals."""
+
+import os
+import signal
+from collections.abc import Callable
+
+import psutil
+from playwright.sync_api import Page, expect
+from talking import call
+from web.conftest import Serve
+from web.served import Served
+from web.test_page import card, press, say, turn_over
+
+Visit = Callable[..., Page]
+
+
+def kill_engine(server: Served) -> None:
+    """End the engine as the kernel does when memory is short."""
+    for child in psutil.Process(server.process.pid).children():
+        if "wcore" in child.cmdline():
+            os.kill(child.pid, signal.SIGKILL)
+
+
+def test_after_a_crash_the_session_goes_on_and_its_card_is_asked_again(
+    serve: Serve, visit: Visit
+) -> None:
+    server = serve([{"text": "well"}, call("Bash", command="touch made")])
+    page = visit(server)
+    say(page, "please make it")
+    card(page, "Bash")
+    kill_engine(server)
+    expect(page.locator("#gone")).to_contain_text("was ended by signal 9")
+    expect(page.locator(".card")).to_have_count(0)
+    press(page, "Continue this session")
+    expect(page.locator("#gone")).to_contain_text("A turn was interrupted")
+    expect(page.get_by_role("log")).to_contain_text("please make it")
+    press(page, "Go on with it")
+    card(page, "Bash")
+    expect(page.locator("#gone")).to_be_hidden()
+    expect(page.get_by_role("group", name="Command")).to_have_text("touch made")
+    press(page, "Allow once")
+    expect(page.get_by_role("log")).to_contain_text("done")
+    assert (server.workspace / "made").exists()
+    card(page, "Bash")  # the script of the new engine begins anew
+    press(page, "Deny")
+    turn_over(page)
+
+
+def test_a_session_is_drawn_with_its_waits_and_the_yes_that_would_have_answered(
+    serve: Serve, visit: Visit
+) -> None:
+    server = serve([call("Bash", command="git log --oneline")], [{"text": "over"}])
+    page = visit(server)
+    say(page, "go")
+    card(page, "Bash")
+    press(page, "Allow once")
+    turn_over(page)
+    press(page, "Records")
+    sessions = page.get_by_role("region", name="Sessions", exact=True)
+    expect(sessions.get_by_role("row")).to_have_count(2)
+    expect(sessions.get_by_role("button", name="Continue")).to_be_disabled()  # it is in use
+    sessions.get_by_role("button", name="Look").click()
+    one = page.get_by_role("region", name="One session")
+    expect(one).to_contain_text("1 answers of a person")
+    expect(one.get_by_role("img", name="The session in time")).to_be_visible()
+    expect(one.get_by_role("img", name="Time until an answer")).to_be_visible()
+    asked = one.get_by_role("row").filter(has_text="git log --oneline")
+    expect(asked.get_by_role("cell").nth(2)).to_have_text("1")
+    expect(asked.get_by_role("cell").nth(3)).to_have_text("git log")
