@@ -151,15 +151,19 @@ class Tmux:
 async def tmux(
     place: Place, *flags: str, size: tuple[int, int] = (100, 30), **env: str
 ) -> AsyncGenerator[Tmux]:
-    """Start `wcore-chat` in a tmux of its own."""
+    """Start `wcore-chat` in a tmux of its own; a shell stays behind to say `status N`.
+
+    tmux itself can tell so too, but on a busy machine it loses last words or the status.
+    """
     terminal = Tmux(place.workspace.parent / f"tmux-{uuid4().hex[:8]}")
     program = [*PYTHON, "-m", "wcore_host.chat", *flags]
     named = [f"{name}={value}" for name, value in {**place.env, **env}.items()]
     where = ["-c", str(place.workspace), "-x", str(size[0]), "-y", str(size[1])]
     words = ["env", "-i", *named, *program]
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    quoted += "; echo status $?; read nothing"
     settings = place.workspace.parent / "tmux.conf"
-    settings.write_text("set -g status off\nset -g remain-on-exit on\n")
+    settings.write_text("set -g status off\n")
     terminal.run("-f", str(settings), "new-session", "-d", "-s", "chat", *where, quoted)
     try:
         yield terminal

@@ -101,12 +101,17 @@ def engine_flag(command: list[str]) -> str:
     return "--engine=" + " ".join(command)
 
 
-def engine_pid(host_pid: int) -> int:
-    """Return the pid of the only child of the chat."""
-    children = Path(f"/proc/{host_pid}/task/{host_pid}/children").read_text().split()
+def only_child(pid: int) -> int:
+    """Return the only child of a process: the engine of a chat, the chat of a shell."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     assert sys.platform == "linux"
     return int(children[0])
 
 
 def is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    """Whether a process still runs. Dead ones count as dead even while nobody takes note of it."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"

@@ -13,8 +13,8 @@ from hosts.terminals import (
     Terminal,
     chatting,
     engine_flag,
-    engine_pid,
     is_alive,
+    only_child,
 )
 from talking import call
 
@@ -314,7 +314,7 @@ async def test_a_killed_engine_is_said_plainly(place: Place) -> None:
         before = terminal.mode
         await begin(terminal)
         await terminal.see("allow Write?")
-        os.kill(engine_pid(terminal.process.pid), signal.SIGKILL)
+        os.kill(only_child(terminal.process.pid), signal.SIGKILL)
         await terminal.see("the engine was ended by signal 9")
         assert await terminal.end() == 1
         assert terminal.mode == before
@@ -336,7 +336,7 @@ async def test_sigterm_ends_chat_and_engine(place: Place) -> None:
     async with chatting(place) as terminal:
         before = terminal.mode
         await terminal.see(READY)
-        engine = engine_pid(terminal.process.pid)
+        engine = only_child(terminal.process.pid)
         terminal.process.terminate()
         assert await terminal.end() == 143
         assert terminal.mode == before

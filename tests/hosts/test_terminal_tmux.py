@@ -6,7 +6,7 @@ import anyio
 import pytest
 from hosts.places import PATIENCE_S, Place
 from hosts.screens import READY, needs_tmux, tmux
-from hosts.terminals import engine_pid, is_alive
+from hosts.terminals import is_alive, only_child
 from talking import call
 
 slow = pytest.mark.skipif("WCORE_FAST" in os.environ, reason="the full run does this once")
@@ -92,8 +92,8 @@ async def test_when_the_terminal_goes_away_so_do_chat_and_engine(place: Place) -
         terminal.write("run sleep 600")
         terminal.press("Enter")
         await terminal.see("… Bash")
-        chat = int(terminal.run("display-message", "-p", "-t", "chat", "#{pane_pid}"))
-        engine = engine_pid(chat)
+        chat = only_child(int(terminal.run("display-message", "-p", "-t", "chat", "#{pane_pid}")))
+        engine = only_child(chat)
         terminal.run("kill-session", "-t", "chat")
         with anyio.fail_after(PATIENCE_S):
             while is_alive(chat) or is_alive(engine):  # noqa: ASYNC110 - of other processes
