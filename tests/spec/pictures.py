@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from spec.drawing import Point, bar, box, label, path, picture, words
 from spec.requirements import SPEC
-from spec.transcripts import FOLDER
+from spec.staging import FOLDER
 from wcore.approval.table import MOVES, Move, State
 
 PICTURES: Final = SPEC / "pictures"

@@ -2,18 +2,19 @@
 
 import json
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from talking import Conversation, Event
+from talking import Conversation, Event, write_script
 
 HELD_BACK: Final = "…"
 NORMAL: Final[
     tuple[tuple[str, str], ...]
 ] = (  # what differs from run to run, and what stands for it
     (r"sha256:[0-9a-f]+", "sha256:4f1c…"),
-    (r'"session_id":"[^"]+"', '"session_id":"6e0d…"'),
+    (r'"session_id":"[0-9a-f-]{32,}"', '"session_id":"6e0d…"'),
     (r'"version":"[^"]+"', '"version":"1.0.0"'),
     (r'"created_at":"[^"]+"', '"created_at":"2026-11-22T09:00:00Z"'),
     (r"\bg-[0-9a-f]+\b", "g-1b2c"),
@@ -66,6 +67,7 @@ class Transcript:
     def _normal(self, message: dict[str, Any]) -> str:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         text = text.replace(str(self.workspace), "/home/ada/project")
+        text = text.replace(sys.executable, "/usr/bin/python3")
         for pattern, stands_for in NORMAL:
             text = re.sub(pattern, stands_for, text)
         return text
@@ -77,7 +79,14 @@ class Recorded(Conversation):
     def __init__(self, transcript: Transcript, flags: list[str], home: Path) -> None:
         super().__init__(transcript.workspace, flags, {}, home=home)
         self._transcript = transcript
+        self._home = home
         self.note = transcript.note
+
+    def again(self, *replies: list[object], flags: tuple[str, ...]) -> "Recorded":
+        """Return the next engine of the same person, in the same folder and on the same page."""
+        script = write_script(self._home.parent, replies)
+        model = ["--model", f"script:{script}"]
+        return Recorded(self._transcript, [*model, *flags], self._home)
 
     async def say(self, **command: object) -> None:
         """Send one command, and write it down."""

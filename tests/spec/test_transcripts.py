@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.transcripts import FOLDER, SCENES, record
+from spec.scenes import FOLDER, SCENES, record
 
 
 @pytest.mark.parametrize("name", SCENES)
