@@ -10,7 +10,7 @@ from spec.requirements import requirements
 from spec_tables import BLOCK, PAGES, TABLES, rendered
 
 from wcore.errors import Code
-from wcore.store.values import DURABLE_KINDS, Kind
+from wcore.store.values import DURABLE_KINDS, SOON_KINDS, SYNC_S, Kind
 
 WCORE = Path(__file__).parent.parent / "wcore"
 REMEDY = "run: python tests/write_spec.py"
@@ -70,4 +70,6 @@ def test_the_journal_has_the_kinds_of_the_specification_and_synchronises_the_sam
     rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| `")]
     kinds = {kind: row[-1].strip() for row in rows for kind in re.findall(r"`(\w+)`", row[0])}
     assert set(kinds) == {kind.value for kind in Kind}
-    assert {kind for kind, durable in kinds.items() if durable == "yes"} == DURABLE_KINDS
+    assert {kind for kind, when in kinds.items() if when.startswith("yes")} == DURABLE_KINDS
+    assert {kind for kind, when in kinds.items() if when == "soon"} == SOON_KINDS
+    assert f"or {SYNC_S} s later" in section

@@ -4,6 +4,7 @@ The host answers every question in the same way. What it heard, what the journal
 on the disk are then held against what every conversation has to be like.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -105,20 +106,44 @@ async def _play(host: Conversation) -> bool:
     return True
 
 
+def _store(tmp_path: Path) -> Path:
+    return tmp_path / "home" / ".local" / "state" / "wcore" / "wcore.db"
+
+
+def cut_power(tmp_path: Path) -> None:
+    """Take from the log what was not on the disk itself when the engine was killed."""
+    path = _store(tmp_path)
+    os.truncate(f"{path}-wal", int(path.with_name("synced").read_text()))
+
+
 def recorded(tmp_path: Path) -> list[JournalRecord]:
     """Return the journal as it is on the disk."""
-    path = str(tmp_path / "home" / ".local" / "state" / "wcore" / "wcore.db")
+    path = str(_store(tmp_path))
     with opened(Location(path, path)) as database:
         return list(journal.read_all(database, identity.user_id(), SESSION))
 
 
 def check(first: Life, second: Life, workspace: Path, records: list[JournalRecord]) -> None:
     """Hold two lives against each other, the disk and the journal."""
+    succeeded = check_effects(first, second, workspace, records)
+    heard = set[str]().union(
+        *(life.of("tool_result", status="success") for life in (first, second))
+    )
+    assert heard <= succeeded, "what the host was told is what the model is told"
+    answered = first.of("call_settled")
+    assert not answered & second.of("tool_request"), "no answer is asked for twice"
+    ended = first.of("tool_result") | first.of("tool_cancelled")
+    assert not ended & (second.of("call_announced") | second.of("tool_request"))
+
+
+def check_effects(
+    first: Life, second: Life, workspace: Path, records: list[JournalRecord]
+) -> set[str]:
+    """Hold against each other what must be so even after a power cut; return what succeeded."""
     path = workspace / "ran"
     runs = Counter(path.read_text().split() if path.exists() else [])
     assert max(runs.values(), default=0) <= 1, "nothing runs twice"
     assert runs["no1"] == 0, "what was refused never runs"
-    lives = (first, second)
     (told,) = [e["messages"] for e in second.heard if e.get("command") == "get_history"]
     results = {each["call_id"]: each for each in told if each["role"] == "tool"}
     assert set(results) == CALLS, "the model has a result for each call"
@@ -126,17 +151,14 @@ def check(first: Life, second: Life, workspace: Path, records: list[JournalRecor
     unknown = {name for name, each in results.items() if "outcome unknown" in each["output"]}
     succeeded = {name for name, each in results.items() if each["status"] == "success"}
     assert succeeded | unknown == CALLS - {"no1"}, "what was allowed ran, or may have run"
-    heard = set[str]().union(*(life.of("tool_result", status="success") for life in lives))
-    assert heard <= succeeded, "what the host was told is what the model is told"
     for name in ("yes1", "yes2"):
         assert runs[name] == 1 or name in unknown
     for name in ("w1", "w2"):
         assert name in unknown or (workspace / f"{name}.txt").read_text() == f"{name}\n"
-    answered = first.of("call_settled")
-    assert not answered & second.of("tool_request"), "no answer is asked for twice"
-    ended = first.of("tool_result") | first.of("tool_cancelled")
-    assert not ended & (second.of("call_announced") | second.of("tool_request"))
+    refused = first.of("tool_cancelled")
+    assert not refused & (second.of("call_announced") | second.of("tool_request"))
     check_journal(records)
+    return succeeded
 
 
 def check_journal(records: list[JournalRecord]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crash.lives import check, first_life, recorded, second_life
+from crash.lives import check, check_effects, cut_power, first_life, recorded, second_life
 from talking import Conversation
 
 Talk = Callable[..., Conversation]
@@ -30,6 +30,16 @@ async def test_a_kill_at_a_write_of_the_journal_loses_nothing_and_runs_nothing_t
     assert first.done is (number > WRITES), "each write has its kill, and there are no more"
     second = await second_life(talk, tmp_path)
     check(first, second, workspace, recorded(tmp_path))
+
+
+@pytest.mark.parametrize("number", range(1, WRITES + 1))
+async def test_a_power_cut_at_a_write_of_the_journal_runs_nothing_twice_and_keeps_every_no(
+    talk: Talk, workspace: Path, tmp_path: Path, number: int
+) -> None:
+    first = await first_life(talk, f"cut:any:{number}")
+    cut_power(tmp_path)
+    second = await second_life(talk, tmp_path)
+    check_effects(first, second, workspace, recorded(tmp_path))
 
 
 @pytest.mark.parametrize("number", range(INSTANTS))

@@ -145,6 +145,20 @@ async def every_kind(store):
         await held.append(record(kind))
     sys.stderr.write(MARK)
 
+async def soon(store):
+    held = await store.begin_session(USER, "s2", "/w")
+    sys.stderr.write(MARK)
+    await held.append(record(Kind.ENDED))
+    await held.settle()
+    await held.settle()
+    await held.append(record(Kind.ENDED))
+    await held.append(record(Kind.STARTED))
+    await held.settle()
+    sys.stderr.write(MARK)
+
+if sys.argv[2] == "soon":
+    anyio.run(soon, Store(Location("x", sys.argv[1])))
+    raise SystemExit
 if sys.argv[2] == "kinds":
     anyio.run(every_kind, Store(Location("x", sys.argv[1])))
     raise SystemExit
@@ -161,9 +175,10 @@ sys.stderr.write(MARK)
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")
 @pytest.mark.parametrize(
-    ("what", "syncs"), [("durable", 10), ("audit", 10), ("fast", 0), ("kinds", len(DURABLE_KINDS))]
+    ("what", "syncs"),
+    [("durable", 10), ("audit", 10), ("fast", 0), ("kinds", len(DURABLE_KINDS)), ("soon", 2)],
 )
-def test_what_must_be_durable_is_synchronised_once_a_write_and_the_rest_is_not(
+def test_what_must_be_durable_is_synchronised_once_and_the_rest_is_not(
     tmp_path: Path, what: str, syncs: int
 ) -> None:
     assert STRACE is not None
@@ -194,5 +209,7 @@ def test_a_durable_record_is_flushed_by_the_server_before_the_append_returns(
         for durable in (True, False) * 5:
             journal.append(database, lease, [record(Kind.ENDED)], durable=durable)
             flushed[durable].append(database.query(behind) == [(False,)])
+        database.sync()
+        assert database.query(behind) == [(False,)]
     assert all(flushed[True])
     assert not any(flushed[False])

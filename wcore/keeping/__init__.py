@@ -132,17 +132,24 @@ class Keeper:
         return await self._store.revoke_grant(self._key, grant_id)
 
     async def publish(
-        self, event: ToolApprovalDecisionEvent, facts: Mapping[str, Json], *more: Record
+        self,
+        event: ToolApprovalDecisionEvent,
+        facts: Mapping[str, Json],
+        *more: Record,
+        acted_upon: bool = False,
     ) -> None:
         """Make a decision known: to the journal, with `more` records, and then to the audit.
 
-        This is the one place that all who want to know of decisions hang on.
+        This is the one place that all who want to know of decisions hang on. A yes that will be
+        `acted_upon` reaches the disk itself with the `started` of its call; until then a power
+        cut takes it back, and the call asks again or is decided again. A no is there at once.
 
         Raises:
             StoreError: it could not be written down: the decision must not be acted upon.
             LeaseLostError: another engine has the session.
         """
-        await self.journal.write(records.decided(event, facts), *more)
+        durable = False if acted_upon else None
+        await self.journal.write(records.decided(event, facts), *more, durable=durable)
         self._store.record_decision(event)
 
     async def publish_end(

@@ -5,6 +5,7 @@ it, in one transaction. What cannot be written must not happen: `write` raises, 
 about to act does not. Secrets are taken out at once, so that none ever waits here.
 """
 
+import copy
 import hashlib
 import math
 import secrets as random
@@ -48,6 +49,7 @@ class Journal:
         self._said: list[Json] = []
         self._is_telling = False
         self._heavy = NOTES_MAX
+        self._marks: Mapping[str, Json] = {}  # on every record that a sub-agent writes
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -57,32 +59,38 @@ class Journal:
         self._note_said()
         self._notes.append(self._cleaned(Record(kind, facts)))
 
-    async def write(self, *records: Record) -> None:
+    async def write(self, *records: Record, durable: bool | None = None) -> None:
         """Write the notes and `records`, all or none; durable where one of the kinds is.
 
-        The first write enters the session, unless it was begun or resumed before.
+        With `durable` false even those are on the disk itself only a moment later, or with the
+        next write that is durable. The first write enters the session, unless it was begun or
+        resumed before.
 
         Raises:
             StoreError: nothing was written. The notes stay; `records` are forgotten.
             LeaseLostError: another engine has the session.
         """
         self._note_said()
-        notes, self._notes = self._notes, []
+        notes = self._notes.copy()
+        self._notes.clear()
         try:
             if self._held is None:
                 self._take(await self._begin())
             assert self._held is not None
             if notes or records:
-                await self._held.append(*notes, *map(self._cleaned, records))
+                await self._held.append(*notes, *map(self._cleaned, records), durable=durable)
         except BaseException as error:
-            self._notes = notes + self._notes
+            self._notes[:0] = notes
             if isinstance(error, LeaseLostError):
                 self.lost.set()
             raise
 
     def below(self, agent: str, call_id: str) -> "Journal":
         """Return the journal as a sub-agent writes it: its records name it and its call."""
-        return _Below(self, {"agent": agent, "below": call_id})
+        assert self._held is not None, "sub-agents work within a turn, and a turn has the session"
+        journal = copy.copy(self)  # which shares the notes
+        journal._marks = {"agent": agent, "below": call_id}  # noqa: SLF001 - our own
+        return journal
 
     async def write_down(self, *records: Record) -> Exception | None:
         """Write what has happened already; if that fails it is noted, and the reason returned."""
@@ -194,39 +202,14 @@ class Journal:
 
     def _note_said(self) -> None:
         if self._said:
-            said, self._said = self._said, []
-            self._notes.append(Record(Kind.SAID, {"events": said}))
+            self._notes.append(Record(Kind.SAID, {"events": self._said.copy()}))
+            self._said.clear()
 
     # --- secrets ------------------------------------------------------------------------------
 
     def _cleaned(self, record: Record) -> Record:
-        return Record(record.kind, _cleaned(record.body, self.secrets.strip))
-
-
-class _Below(Journal):
-    """The journal of a session as a sub-agent writes it."""
-
-    def __init__(self, whole: Journal, marks: Mapping[str, Json]) -> None:
-        self._whole = whole
-        self._marks = marks
-        self.session_id, self.secrets, self.lost = whole.session_id, whole.secrets, whole.lost
-
-    def note(self, kind: Kind, **facts: Json) -> None:
-        self._whole.note(kind, **facts, **self._marks)
-
-    async def write(self, *records: Record) -> None:
-        marked = (Record(each.kind, {**each.body, **self._marks}) for each in records)
-        await self._whole.write(*marked)
-
-    async def write_down(self, *records: Record) -> Exception | None:
-        marked = (Record(each.kind, {**each.body, **self._marks}) for each in records)
-        return await self._whole.write_down(*marked)
-
-    def said(self, kind: str, call_id: str, line: bytes) -> None:
-        self._whole.said(kind, call_id, line)
-
-    def below(self, agent: str, call_id: str) -> Journal:
-        return _Below(self._whole, {"agent": agent, "below": call_id})
+        body = {**record.body, **self._marks}
+        return Record(record.kind, _cleaned(body, self.secrets.strip))
 
 
 def _cleaned(body: Mapping[str, Json], strip: Callable[[str], str]) -> dict[str, Json]:

@@ -14,8 +14,9 @@ from wcore.store.errors import (
     SessionMissingError,
     StoreError,
 )
+from wcore.store.held import SessionJournal
 from wcore.store.location import Location, locate
-from wcore.store.memory import SessionJournal, Store
+from wcore.store.memory import Store
 from wcore.store.values import (
     AgentPermissionSnapshot,
     AuditDecision,

@@ -72,13 +72,13 @@ class Entry:
         )
 
 
-def append(database: Database, entries: Sequence[Entry]) -> None:
+def append(database: Database, entries: Sequence[Entry], *, durable: bool = True) -> None:
     """Append rows to the chain, all or none; waits for other engines that append.
 
     Raises:
         StoreError: they could not be written.
     """
-    with database.writing(Lock.AUDIT):
+    with database.writing(Lock.AUDIT, durable=durable):
         last = database.query(_LAST)
         seq, prev_hash = (int(last[0][0] or 0), str(last[0][1])) if last else (0, FIRST_PREV_HASH)
         for entry in entries:

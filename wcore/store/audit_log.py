@@ -5,8 +5,10 @@ journal nor the decision. What cannot be written is logged and gone.
 """
 
 import logging
+import math
 import queue
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,9 +17,11 @@ from typing import Final
 from wcore.store import audit, grants
 from wcore.store.audit import Entry
 from wcore.store.database import Database
+from wcore.store.errors import StoreError
 from wcore.store.values import ToolApprovalDecisionEvent
 
 QUEUE_MAX: Final = 1_024  # decisions not yet written; as many as calls may be pending
+SYNC_S: Final = 0.1  # rows are in the database at once; on the disk itself, many at a time
 BATCH_MAX: Final = 256  # rows a transaction: one wait for the disk, and the lock is soon free
 
 log: Final = logging.getLogger("wcore.audit")
@@ -73,21 +77,35 @@ class AuditLog:
 
     def _write_until_closed(self) -> None:
         database: Database | None = None
-        while batch := self._next_batch():
+        sync_at = math.inf
+        while (batch := self._next_batch(sync_at)) is not None:
             try:
                 database = database or self._connect()
-                _write(database, batch)
+                if batch:
+                    _write(database, batch)
+                    sync_at = min(sync_at, time.monotonic() + SYNC_S)
+                if time.monotonic() >= sync_at:
+                    sync_at = math.inf
+                    database.sync()
             except Exception:
                 log.exception("audit.write_failed", extra={"rows": len(batch)})
         if database is not None:
+            with suppress(StoreError):
+                database.sync()
             database.close()
 
-    def _next_batch(self) -> list[Entry | str]:
-        """Wait for entries; none are left when the log is being closed and all is written."""
+    def _next_batch(self, until: float) -> list[Entry | str] | None:
+        """Wait for entries, until a time at most; `None`: it is being closed, all is written."""
         if self._closing.is_set() and self._queue.empty():
-            return []
+            return None
         batch: list[Entry | str] = []
-        entry = self._queue.get()
+        wait_s = None if math.isinf(until) else max(0.0, until - time.monotonic())
+        try:
+            entry = self._queue.get(timeout=wait_s)
+        except queue.Empty:
+            return batch
+        if entry is None:
+            return None
         while entry is not None:
             batch.append(entry)
             if len(batch) == BATCH_MAX or self._queue.empty():
@@ -99,6 +117,6 @@ class AuditLog:
 def _write(database: Database, batch: list[Entry | str]) -> None:
     entries = [item for item in batch if isinstance(item, Entry)]
     if entries:
-        audit.append(database, entries)
+        audit.append(database, entries, durable=False)
     for grant_id, uses in Counter(item for item in batch if isinstance(item, str)).items():
         grants.count_use(database, grant_id, uses)

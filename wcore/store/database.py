@@ -56,6 +56,10 @@ class Database(Protocol):
         """
         ...
 
+    def sync(self) -> None:
+        """Put all transactions so far on the disk itself; no other engine has to wait for it."""
+        ...
+
     def forget_deleted(self) -> bool:
         """Make what was deleted unreadable in the files; false: some of it may still be there."""
         ...

@@ -1,4 +1,4 @@
-"""What the engine holds: `Store` and `SessionJournal`, the async face of the room.
+"""What the engine holds: `Store`, the async face of the room.
 
 Opened when first used; all calls go to one worker thread at a time, in order, over one
 connection. A call that has begun is finished even if its caller is cancelled.
@@ -16,17 +16,14 @@ from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
 from wcore.store.database import Database, open_database, opened
 from wcore.store.errors import StoreError
-from wcore.store.leases import RENEW_S
+from wcore.store.held import SessionJournal
 from wcore.store.location import Location
-from wcore.store.sessions import Lease, Purged
+from wcore.store.sessions import Purged
 from wcore.store.values import (
-    DURABLE_KINDS,
     AgentPermissionSnapshot,
     GrantKey,
-    JournalPage,
     LastingGrant,
     Loaded,
-    Record,
     SessionRow,
     ToolApprovalDecisionEvent,
     ToolPermission,
@@ -138,9 +135,7 @@ class Store:
 
     # --- sessions -----------------------------------------------------------------------------
 
-    async def begin_session(
-        self, user_id: UUID, session_id: str, workspace: str
-    ) -> "SessionJournal":
+    async def begin_session(self, user_id: UUID, session_id: str, workspace: str) -> SessionJournal:
         """Enter a new session.
 
         Raises:
@@ -149,7 +144,7 @@ class Store:
         lease = await self.run(lambda db: sessions.begin(db, user_id, session_id, workspace))
         return SessionJournal(self, user_id, lease, None)
 
-    async def resume_session(self, user_id: UUID, session_id: str) -> "SessionJournal":
+    async def resume_session(self, user_id: UUID, session_id: str) -> SessionJournal:
         """Take over a stored session; nothing is run by that.
 
         Raises:
@@ -157,7 +152,7 @@ class Store:
             SessionBusyError: another engine has it.
         """
 
-        def take(db: Database) -> "SessionJournal":
+        def take(db: Database) -> SessionJournal:
             lease, row = sessions.resume(db, user_id, session_id)
             journal.drop_torn(db, lease)
             return SessionJournal(self, user_id, lease, row)
@@ -210,67 +205,3 @@ class Store:
         if self._limiter is None:
             self._limiter = CapacityLimiter(1)
         return self._limiter
-
-
-class SessionJournal:
-    """The journal of the session that this engine holds. `resumed` is its row as it was found."""
-
-    def __init__(
-        self, store: Store, user_id: UUID, lease: Lease, resumed: SessionRow | None
-    ) -> None:
-        self.session_id = lease.session_id
-        self.resumed = resumed
-        self._store = store
-        self._user_id = user_id
-        self._lease = lease
-
-    async def append(self, *records: Record, durable: bool | None = None) -> int:
-        """Write records, all or none; return the number of the last one.
-
-        `durable`: on the disk itself when this returns; without it the kinds decide.
-
-        Raises:
-            StoreError: nothing was written; what was to follow must not happen.
-            LeaseLostError: another engine has the session; nothing was written.
-        """
-        if durable is None:
-            durable = any(record.kind in DURABLE_KINDS for record in records)
-        wanted = durable
-        return await self._store.run(
-            lambda db: journal.append(db, self._lease, records, durable=wanted)
-        )
-
-    async def read(self, after: int = 0, limit: int = journal.PAGE_RECORDS) -> JournalPage:
-        """Return the records that follow number `after`.
-
-        Raises:
-            JournalDamagedError: a record before the last is unreadable.
-        """
-        return await self._store.run(
-            lambda db: journal.read(db, self._user_id, self.session_id, after, limit)
-        )
-
-    async def keep(self) -> None:
-        """Renew the lease for ever; run it in a task group.
-
-        Raises:
-            LeaseLostError: another engine has the session: this one must end.
-        """
-        while True:
-            await anyio.sleep(RENEW_S)
-            await self.renew()
-
-    async def renew(self) -> None:
-        """Renew the lease once; a store that fails for a moment does not lose it."""
-        try:
-            await self._store.run(lambda db: sessions.renew(db, self._lease))
-        except StoreError:
-            return
-
-    async def release(self) -> None:
-        """Give the session free. A store that fails then is no harm: the engine is about to end."""
-        with anyio.CancelScope(shield=True):
-            try:
-                await self._store.run(lambda db: sessions.release(db, self._lease))
-            except StoreError:
-                return

@@ -96,6 +96,11 @@ class PostgresDatabase:
                     self._connection.execute(b"ROLLBACK")
                 raise
 
+    def sync(self) -> None:
+        # The server flushes up to its commit, but only for a transaction that has written.
+        with self.writing():
+            self._connection.execute(b"SELECT pg_logical_emit_message(true, 'wcore', '')")
+
     def forget_deleted(self) -> bool:
         """Files, copies and their cleaning are the server's."""
         return False

@@ -40,6 +40,7 @@ class SqliteDatabase:
 
     def __init__(self, location: Location) -> None:
         self.name = location.name
+        self._log = f"{location.path}-wal"
         with self._explained():
             _prepare_file(location)
             self._connection = sqlite3.connect(
@@ -79,6 +80,14 @@ class SqliteDatabase:
                 with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def sync(self) -> None:
+        with self._explained(), suppress(FileNotFoundError):  # no log: SQLite has synchronised it
+            log = os.open(self._log, os.O_RDONLY)
+            try:
+                os.fsync(log)
+            finally:
+                os.close(log)  # no lock of SQLite's is on this file, so none is lost by that
 
     def forget_deleted(self) -> bool:
         """Empty the write-ahead log; deleted pages were overwritten, see `_prepare`."""

@@ -216,8 +216,13 @@ class Kind(StrEnum):
     SAID = "said"  # events, by their digests
 
 
-#: On the disk itself before the append returns; see `protocol-spec/store.md`.
-DURABLE_KINDS: Final = frozenset({Kind.DECIDED, Kind.STARTED, Kind.ENDED})
+#: On the disk itself before the append returns: a power cut must not bring a call back that was
+#: refused, nor one that may have had its effect. See `protocol-spec/store.md`.
+DURABLE_KINDS: Final = frozenset({Kind.DECIDED, Kind.STARTED})
+#: Nothing is acted upon that needs them: on the disk with the next durable record, or `SYNC_S`
+#: later. A power cut before that makes of an end an outcome that is not known.
+SOON_KINDS: Final = frozenset({Kind.ENDED})
+SYNC_S: Final = 0.1  # the next call has mostly started by then, and spares this one the disk
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exc
     answer = None if flight.is_inner else yes.answer  # it is for an MCP server only
     facts = records.yes(prepared.digest, args=changed, answer=answer, always=yes.always)
     try:
-        await keeper.publish(event, facts)
+        await keeper.publish(event, facts, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         return error
     return None
@@ -186,7 +186,7 @@ async def _allow(flight: Flight, decision: Decision) -> Step:
         return Step.ENDED
     event = session.keeper.decisions.ruled(flight.call_id, flight.call.name, decision)
     try:
-        await session.keeper.publish(event, {"digest": flight.digest})
+        await session.keeper.publish(event, {"digest": flight.digest}, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         await flight.refuse_unrecorded(error)
         return Step.ENDED

@@ -1,0 +1,114 @@
+"""The journal of the session that an engine holds: written, read, synchronised, kept."""
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import anyio
+
+from wcore.store import journal, sessions
+from wcore.store.errors import StoreError
+from wcore.store.leases import RENEW_S
+from wcore.store.sessions import Lease
+from wcore.store.values import (
+    DURABLE_KINDS,
+    SOON_KINDS,
+    SYNC_S,
+    JournalPage,
+    Record,
+    SessionRow,
+)
+
+if TYPE_CHECKING:
+    from wcore.store.memory import Store
+
+
+class SessionJournal:
+    """The journal of the session that this engine holds. `resumed` is its row as it was found."""
+
+    def __init__(
+        self, store: "Store", user_id: UUID, lease: Lease, resumed: SessionRow | None
+    ) -> None:
+        self.session_id = lease.session_id
+        self.resumed = resumed
+        self._store = store
+        self._user_id = user_id
+        self._lease = lease
+        self._owed = anyio.Event()  # something is to be synchronised soon
+
+    async def append(self, *records: Record, durable: bool | None = None) -> int:
+        """Write records, all or none; return the number of the last one.
+
+        `durable`: on the disk itself when this returns; without it the kinds decide. What is not
+        then, though its kind says so, follows soon while `keep` runs.
+
+        Raises:
+            StoreError: nothing was written; what was to follow must not happen.
+            LeaseLostError: another engine has the session; nothing was written.
+        """
+        kinds = {record.kind for record in records}
+        wanted = bool(kinds & DURABLE_KINDS) if durable is None else durable
+        last = await self._store.run(
+            lambda db: journal.append(db, self._lease, records, durable=wanted)
+        )
+        if wanted:
+            self._settled()  # a database synchronises with a transaction all that came before it
+        elif kinds & (DURABLE_KINDS | SOON_KINDS):
+            self._owed.set()
+        return last
+
+    async def read(self, after: int = 0, limit: int = journal.PAGE_RECORDS) -> JournalPage:
+        """Return the records that follow number `after`.
+
+        Raises:
+            JournalDamagedError: a record before the last is unreadable.
+        """
+        return await self._store.run(
+            lambda db: journal.read(db, self._user_id, self.session_id, after, limit)
+        )
+
+    async def keep(self) -> None:
+        """Renew the lease, and synchronise what is owed, for ever; run it in a task group.
+
+        Raises:
+            LeaseLostError: another engine has the session: this one must end.
+        """
+        renew_at = anyio.current_time() + RENEW_S
+        while True:
+            with anyio.move_on_after(renew_at - anyio.current_time()):
+                await self._owed.wait()
+            if self._owed.is_set():
+                await anyio.sleep(SYNC_S)
+                await self.settle()
+            if anyio.current_time() >= renew_at:
+                await self.renew()
+                renew_at = anyio.current_time() + RENEW_S
+
+    async def settle(self) -> None:
+        """Synchronise what is owed; a store that fails for a moment goes on owing it."""
+        if not self._owed.is_set():
+            return
+        try:
+            await self._store.run(lambda database: database.sync())
+        except StoreError:
+            return
+        self._settled()
+
+    def _settled(self) -> None:
+        if self._owed.is_set():
+            self._owed = anyio.Event()
+
+    async def renew(self) -> None:
+        """Renew the lease once; a store that fails for a moment does not lose it."""
+        try:
+            await self._store.run(lambda db: sessions.renew(db, self._lease))
+        except StoreError:
+            return
+
+    async def release(self) -> None:
+        """Give the session free. A store that fails then is no harm: the engine is about to end."""
+        with anyio.CancelScope(shield=True):
+            await self.settle()
+            try:
+                await self._store.run(lambda db: sessions.release(db, self._lease))
+            except StoreError:
+                return
