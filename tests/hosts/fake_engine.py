@@ -163,6 +163,27 @@ def suspending() -> None:
     hear()
 
 
+def server_fails() -> None:
+    """Tells of a server that cannot be connected just before a turn; refuses the next turn."""
+    ready(mcp=True)
+    names: list[object] = []
+    while (said := hear())["type"] != "message":
+        if said["type"] == "add_mcp_server":
+            names.append(said["name"])
+        elif said["type"] == "ping":
+            say(type="pong")
+    for name in names:
+        say(type="error", error={"code": "config_error", "message": f"MCP server {name}: no"})
+        say(type="mcp_failed", name=name, reason="no")
+    say(type="stream_start", msg_id=said["msg_id"])
+    say(type="text_delta", msg_id=said["msg_id"], text="done")
+    say(type="stream_end", msg_id=said["msg_id"])
+    while hear()["type"] != "message":
+        pass
+    say(type="error", error={"code": "config_error", "message": "not again"})
+    hear()
+
+
 def baseline() -> None:
     """Knows no capability of ours; echoes every answer as text."""
     ready()

@@ -18,6 +18,7 @@ from wcore_host import (
     StreamStart,
     TextDelta,
     ToolRequest,
+    TurnRefusedError,
     Unknown,
     child,
     connect,
@@ -163,3 +164,16 @@ async def test_an_error_in_the_body_comes_out_as_it_is(fake: Fake) -> None:
         with pytest.raises(KeyError, match="mine"):
             async with connect(fake("baseline")):
                 raise KeyError("mine")
+
+
+async def test_an_error_about_a_server_refuses_no_turn_and_the_same_error_later_does(
+    fake: Fake,
+) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        async with connect(fake("server_fails")) as engine:
+            for name in ("one", "two", "one"):
+                await engine.send({"type": "add_mcp_server", "name": name, "transport": "stdio"})
+            heard = [event async for event in engine.run_turn("go")]
+            assert isinstance(heard[-1], StreamEnd)
+            with pytest.raises(TurnRefusedError, match="not again"):
+                [event async for event in engine.run_turn("go")]

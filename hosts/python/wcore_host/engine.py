@@ -26,6 +26,7 @@ from wcore_host.events import Event, JsonObject
 from wcore_host.inbox import Inbox
 from wcore_host.outbox import Outbox
 from wcore_host.permission import CanUseTool, Desk
+from wcore_host.refusals import Refusals
 from wcore_host.replies import Replies
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 EXIT_GRACE_S: Final = 5.0  # from the end of stdout to the end of the process
 FLUSH_S: Final = 1.0  # for commands still queued when the host closes
-TURN_REFUSALS: Final = frozenset({"busy", "config_error", "refused"})
 
 
 class Engine(Commands):
@@ -58,6 +58,7 @@ class Engine(Commands):
         self._ready_timeout_s = ready_timeout_s
         self._inbox = Inbox()
         self._replies = Replies()
+        self.refusals = Refusals()
         self._desk: Desk | None = None
         self._ended = anyio.Event()
         self._exit: EngineExitedError | None = None
@@ -169,6 +170,7 @@ class Engine(Commands):
         if self._outbox.broken:
             with self._inbox.lifted():
                 raise await self._gone()
+        self.refusals.sent(command)
         self._outbox.put(line)
 
     async def request(self, command: JsonObject) -> events.CommandResult:
@@ -213,8 +215,8 @@ class Engine(Commands):
                     started = started or started_id == msg_id
                 case events.StreamEnd(msg_id=ended_id) if ended_id == msg_id:
                     return
-                case events.Error(code=code, message=why) if not started and code in TURN_REFUSALS:
-                    raise TurnRefusedError(code, why)
+                case events.Error() if not started and self.refusals.refuses_turn(event):
+                    raise TurnRefusedError(event.code, event.message)
                 case _:
                     pass
 
@@ -233,7 +235,9 @@ class Engine(Commands):
         return self
 
     async def __anext__(self) -> Event:
-        return await self._inbox.get()
+        event = await self._inbox.get()
+        self.refusals.heard(event)
+        return event
 
     async def _read(self) -> None:
         try:

@@ -5,6 +5,7 @@ import {
   CommandTooLongError,
   EngineExitedError,
   EngineStartError,
+  TurnRefusedError,
   connect,
   visible,
 } from "../dist/index.js";
@@ -68,6 +69,29 @@ test("a line over 8 MiB is reported once, and the next one is read", async () =>
   const events = await all(engine);
   assert.deepEqual(events.map((e) => e.type), ["host_garbled", "info"]);
   assert.ok(events[0].line.length <= 120);
+});
+
+test("an error about a server refuses no turn, and the same error later does", async () => {
+  const engine = await fake(`
+    await ready({ mcp: true });
+    const names = [];
+    let said;
+    while ((said = await hear()).type !== "message") names.push(said.name);
+    for (const name of names) {
+      await say({ type: "error", error: { code: "config_error", message: name } });
+      await say({ type: "mcp_failed", name, reason: "no" });
+    }
+    await say({ type: "stream_start", msg_id: said.msg_id });
+    await say({ type: "stream_end", msg_id: said.msg_id });
+    await message();
+    await say({ type: "error", error: { code: "config_error", message: "not again" } });
+  `);
+  for (const name of ["one", "two", "one"]) {
+    await engine.send({ type: "add_mcp_server", name, transport: "stdio" });
+  }
+  assert.equal((await all(engine.turn("go"))).at(-1).type, "stream_end");
+  await assert.rejects(all(engine.turn("go")), TurnRefusedError);
+  await engine.close();
 });
 
 test("an engine that dies in a turn says how, and what it last logged", async () => {

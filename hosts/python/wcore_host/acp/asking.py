@@ -1,18 +1,35 @@
 """The question before a call: the options an editor shows, and what a choice means. Pure."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, cast
 
-from acp.schema import AllowedOutcome, DeniedOutcome, PermissionOption
+from acp.schema import (
+    AcceptElicitationResponse,
+    AllowedOutcome,
+    DeniedOutcome,
+    ElicitationFormSessionMode,
+    PermissionOption,
+)
 
-from wcore_host.events import ToolRequest
+from wcore_host.acp.showing import META
+from wcore_host.events import Json, Scope, ToolRequest
 from wcore_host.grants import GRANT_CHARS_SHOWN, grant_label, grant_text
 from wcore_host.permission import Allow, Deny
 from wcore_host.visible import visible_line
 
 REJECTED: Final = ""  # the engine has words of its own for a plain no
 UNKNOWN_CHOICE: Final = "the editor answered with an option that was not offered"
+UNKNOWN_ANSWER: Final = "the editor answered with something that is no answer to this card"
 ONLY_ONCE: Final = frozenset({"question", "protected", "outside", "safety", "unreadable"})
+KEPT: Final = {  # how long a yes lasts, and how a button says it
+    "session": "in this session",
+    "project": "in this project, also later",
+    "user": "everywhere, also later",
+}
+REJECT, REJECT_WHY, REJECT_STOP = "reject_once", "reject_why", "reject_stop"
+WHY_FIELD: Final = "reason"
+WHY_TITLE: Final = "What should it do instead?"
 
 
 @dataclass(frozen=True)
@@ -23,33 +40,83 @@ class Choice:
     verdict: Allow | Deny
 
 
-def choices(request: ToolRequest, *, can_persist: bool) -> list[Choice]:
-    """Return the buttons of a card, in the order in which they are shown."""
-    name = visible_line(request.tool.name, 60)
+def choices(request: ToolRequest, flags: frozenset[str], *, forms: bool) -> list[Choice]:
+    """Return the buttons of a card, in the order in which they are shown.
+
+    Clients that answer by themselves take the first one of a kind: the narrowest.
+    """
     offered = [_choice("allow_once", "Allow once", "allow_once", Allow())]
     for number, scope in enumerate(request.suggestions or (), 1):
-        if granted := grant_text(scope):
-            label = f"Allow every {grant_label(scope)} “{visible_line(granted, GRANT_CHARS_SHOWN)}”"
-            for kept, where in (("session", "session"), ("project", "project, also later")):
-                if kept == "session" or (number == 1 and can_persist):
-                    yes = Allow(scope=scope, persist=None if kept == "session" else kept)
-                    key = f"grant-{number}" if kept == "session" else f"grant-{number}-{kept}"
-                    offered.append(_choice(key, f"{label} in this {where}", "allow_always", yes))
+        lasting = number == 1 and "persist" in flags  # of all of them: too many buttons
+        offered += _grants(f"grant-{number}", scope, request, lasting=lasting)
     if request.why.row not in ONLY_ONCE:  # no grant would lift these rows
-        label = f"Allow every {name} call in this session"
+        label = f"Allow every {visible_line(request.tool.name, 60)} call in this session"
         offered.append(_choice("allow_always", label, "allow_always", Allow(scope="always")))
-    offered.append(_choice("reject_once", "Reject", "reject_once", Deny(REJECTED)))
+    offered.append(_choice(REJECT, "Reject", "reject_once", Deny(REJECTED)))
+    if forms:
+        offered.append(_choice(REJECT_WHY, "Reject, and say why…", "reject_once", Deny(REJECTED)))
+    else:
+        stop = Deny(REJECTED, stop=True)
+        offered.append(_choice(REJECT_STOP, "Reject, and stop to say why", "reject_once", stop))
     return offered
 
 
-def verdict(offered: list[Choice], outcome: AllowedOutcome | DeniedOutcome) -> Allow | Deny:
+def _grants(key: str, scope: Scope, request: ToolRequest, *, lasting: bool) -> Iterator[Choice]:
+    if not (granted := grant_text(scope)):
+        return
+    label = f"Allow every {grant_label(scope)} “{visible_line(granted, GRANT_CHARS_SHOWN)}”"
+    yield _choice(key, f"{label} {KEPT['session']}", "allow_always", Allow(scope=scope))
+    for kept in ("project", "user") if lasting else ():
+        if kept == "project" or not request.agent:  # a sub-agent is one of this project's
+            yes = Allow(scope=scope, persist=kept)
+            yield _choice(f"{key}-{kept}", f"{label} {KEPT[kept]}", "allow_always", yes)
+
+
+def verdict(
+    request: ToolRequest, offered: list[Choice], outcome: AllowedOutcome | DeniedOutcome
+) -> Allow | Deny:
     """Return what the person's answer means. A cancelled card ends the turn, as ACP has it."""
     if isinstance(outcome, DeniedOutcome):
         return Deny(REJECTED, stop=True)
     for choice in offered:
         if choice.option.option_id == outcome.option_id:
-            return choice.verdict
+            return _with_more(request, choice.verdict, outcome)
     return Deny(UNKNOWN_CHOICE)
+
+
+def _with_more(
+    request: ToolRequest, verdict: Allow | Deny, outcome: AllowedOutcome
+) -> Allow | Deny:
+    """Add what an editor that knows us may say in `_meta`: a reason, or changed arguments."""
+    more = (outcome.field_meta or {}).get(META)
+    if more is None:
+        return verdict
+    said: dict[str, Json] = cast("dict[str, Json]", more) if isinstance(more, dict) else {}
+    match verdict, said:
+        case Deny(), {"reason": str(reason)}:
+            return replace(verdict, message=reason)
+        case Allow(), {"args": dict(args), "digest": request.digest}:
+            return replace(verdict, args=args)
+        case Allow(), {"args": _}:  # for another card, or nothing that can be run
+            return Deny(UNKNOWN_ANSWER)
+        case _:
+            return verdict
+
+
+def reason_form(session_id: str, call_id: str) -> ElicitationFormSessionMode:
+    """Return the form that asks for the reason of a no."""
+    field = {"type": "string", "title": WHY_TITLE}
+    schema = {"type": "object", "properties": {WHY_FIELD: field}}
+    return ElicitationFormSessionMode.model_validate(
+        {"sessionId": session_id, "toolCallId": call_id, "requestedSchema": schema}
+    )
+
+
+def reason(response: object) -> Deny:
+    """Return the no with the reason that was written, if one was."""
+    content = response.content if isinstance(response, AcceptElicitationResponse) else None
+    written = (content or {}).get(WHY_FIELD)
+    return Deny(written if isinstance(written, str) else REJECTED)
 
 
 def _choice(option_id: str, name: str, kind: str, verdict: Allow | Deny) -> Choice:

@@ -1,7 +1,8 @@
 """The calls that are under way, as the editor sees them: announced, running, streaming, ended."""
 
+import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
@@ -11,9 +12,11 @@ from acp.schema import ToolCallStatus, ToolCallUpdate
 
 from wcore_host import events
 from wcore_host.acp import showing
+from wcore_host.acp.agents import GENERAL, RUNS, SPAWN, Work
 from wcore_host.acp.markup import block, span
 from wcore_host.acp.showing import Announced, Content, Shown
-from wcore_host.events import Event
+from wcore_host.decode import Fields
+from wcore_host.events import Event, JsonObject
 
 TAIL_CHARS_MAX: Final = 16 * 1024  # every update repeats the whole output, so only its end is sent
 STREAM_PAUSE_S: Final = 0.2  # between two updates of running calls: as smooth as people need
@@ -26,6 +29,8 @@ class _Call:
     tail: str = ""
     cut: bool = False
     unsent: bool = False
+    work: Work | None = None  # of the sub-agent that this call starts
+    parent: "_Call | None" = None  # the call whose sub-agent made this one, where that is clear
 
     def add(self, chunk: str) -> None:
         joined = self.tail + chunk
@@ -46,7 +51,8 @@ class Calls:
     async def announce(self, event: Announced) -> None:
         """Tell of a call that asks, runs at once or is refused."""
         shown = showing.call(event, self._cwd)
-        self._calls[event.call_id] = _Call(shown)
+        made = self._calls[event.call_id] = _Call(shown)
+        self._place(event, made)
         update = start_tool_call(
             event.call_id,
             shown.title,
@@ -79,18 +85,31 @@ class Calls:
         match event:
             case events.ToolRunning(call_id=call_id) if call_id in self._calls:
                 await self._run(call_id, self._calls[call_id])
+            case events.CallSettled(call_id=call_id, raw={"args": dict(args)}) if (
+                call_id in self._calls
+            ):
+                await self._edited(call_id, self._calls[call_id], args)
             case events.ToolChunk(call_id=call_id, chunk=chunk) if call_id in self._calls:
                 self._calls[call_id].add(chunk)
                 self._chunks.set()
             case events.ToolResult(call_id=call_id) if call_id in self._calls:
-                shown = self._calls.pop(call_id).shown
+                call = self._calls.pop(call_id)
                 worked = event.status == "success"
-                content = showing.outcome(shown, event.output, event.output_type)
+                self._tell_parent(call, call_id, "done" if worked else "failed")
+                content = showing.outcome(call.shown, event.output, event.output_type)
+                if call.work is not None and content is not None:
+                    content = [*call.work.content(report=event.output), *content]
                 await self._end(call_id, content, worked=worked)
             case events.ToolCancelled(call_id=call_id, reason=reason) if call_id in self._calls:
-                shown = self._calls.pop(call_id).shown
-                content = [*shown.body, showing.text(f"did not run: {span(reason, 400)}")]
+                call = self._calls.pop(call_id)
+                self._tell_parent(call, call_id, "did not run")
+                content = [*_live(call), showing.text(f"did not run: {span(reason, 400)}")]
                 await self._end(call_id, content, worked=False)
+            case events.Unknown(type="sub_agent_event", raw=raw):
+                told = Fields(raw)
+                parent = self._calls.get(told.text("parent_call_id"))
+                if parent is not None and parent.work and parent.work.hear(told.part("inner")):
+                    self._show_soon(parent)
             case _:
                 pass
 
@@ -103,12 +122,47 @@ class Calls:
                 for call_id, call in list(self._calls.items()):
                     if call.unsent:
                         call.unsent = False
-                        await self._update(call_id, content=[*call.shown.body, *_tail(call)])
+                        await self._update(call_id, content=_live(call))
                 await anyio.sleep(STREAM_PAUSE_S)
+
+    async def _edited(self, call_id: str, call: _Call, args: JsonObject) -> None:
+        """Show what runs instead of what was shown."""
+        told = block(json.dumps(args, ensure_ascii=False, indent=1))
+        body = [showing.text("the arguments were changed before it ran:"), showing.text(told)]
+        call.shown = replace(call.shown, body=body, raw_input=args, is_edited=True)
+        update = update_tool_call(call_id, content=body, raw_input=args)
+        await self._editor.session_update(self._session_id, update)
+
+    def _place(self, event: Announced, made: _Call) -> None:
+        """Find out whose call it is; of two agents at one path that run, nobody can tell."""
+        if event.tool.name == SPAWN:
+            name = event.tool.args.get("agent")
+            made.work = Work((*event.agent, str(name or GENERAL)))
+        if event.agent:
+            above = [
+                (call_id, call, call.work)
+                for call_id, call in self._calls.items()
+                if call.work and call.is_running and call.work.path == event.agent
+            ]
+            if len(above) == 1:
+                parent_id, made.parent, work = above[0]
+                made.shown.facts["parent_call_id"] = parent_id
+                work.call(event.call_id, showing.told(event))
+                self._show_soon(made.parent)
+
+    def _tell_parent(self, call: _Call, call_id: str, state: str) -> None:
+        if call.parent is not None and call.parent.work is not None:
+            call.parent.work.call_is(call_id, state)
+            self._show_soon(call.parent)
+
+    def _show_soon(self, call: _Call) -> None:
+        call.unsent = True
+        self._chunks.set()
 
     async def _run(self, call_id: str, call: _Call) -> None:
         if not call.is_running:  # it is repeated as a sign of life
             call.is_running = True
+            self._tell_parent(call, call_id, RUNS)
             await self._update(call_id, status="in_progress", content=call.shown.body)
 
     async def _end(self, call_id: str, content: list[Content] | None, *, worked: bool) -> None:
@@ -122,6 +176,8 @@ class Calls:
         await self._editor.session_update(self._session_id, update)
 
 
-def _tail(call: _Call) -> list[Content]:
+def _live(call: _Call) -> list[Content]:
+    """Return what a call shows while it runs: what it does, and what came of it so far."""
     lead = "…\n" if call.cut else ""
-    return [showing.text(block(lead + call.tail))]
+    tail = [showing.text(block(lead + call.tail))] if call.tail else []
+    return [*call.shown.body, *(call.work.content() if call.work else []), *tail]

@@ -6,22 +6,25 @@ takes its question back; whatever goes wrong with asking is a no.
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 import anyio
 from acp import RequestError
 from acp.interfaces import Client
-from acp.schema import PermissionOption, RequestPermissionResponse
+from acp.schema import DeniedOutcome, PermissionOption, RequestPermissionResponse
 from anyio.abc import TaskGroup
 
 from wcore_host import events
-from wcore_host.acp import asking
+from wcore_host.acp import asking, showing
 from wcore_host.acp.calls import Calls
 from wcore_host.acp.questions import QUESTION_TOOL, Question
 from wcore_host.acp.showing import META
 from wcore_host.engine import Engine
-from wcore_host.errors import EngineExitedError
+from wcore_host.errors import CommandTooLongError, EngineExitedError
 from wcore_host.events import Event, ToolRequest
-from wcore_host.permission import Allow, Deny
+from wcore_host.permission import CANNOT_EDIT, REFUSED, SETTLE_S, Allow, Deny
+
+NO_SUCH_FORM: Final = "no editor can show a form like this"
 
 
 class Desk:
@@ -56,36 +59,56 @@ class Desk:
                 pass
 
     async def _answer(self, request: ToolRequest, engine: Engine, scope: anyio.CancelScope) -> None:
-        with scope:
+        with scope, suppress(EngineExitedError, ConnectionError):  # whoever reads says so
             try:
                 verdict = await self._decide(request, engine)
+                await engine.answer_call(request, verdict)
             except RequestError as error:
                 verdict = Deny(f"the editor could not ask: {error}")
-            except ConnectionError:
-                return  # the editor is gone, and we with it
-            self._open.pop(request.call_id, None)
-            if isinstance(verdict, Deny) and verdict.stop:
-                self._on_cancel()
-            with suppress(EngineExitedError):  # whoever reads the events says so
                 await engine.answer_call(request, verdict)
+            except (ValueError, CommandTooLongError):  # not to be said in a line of JSON
+                verdict = Deny(asking.UNKNOWN_ANSWER)
+                await engine.answer_call(request, verdict)
+            if isinstance(verdict, Allow) and "call_settled" in engine.capabilities.flags:
+                await anyio.sleep(SETTLE_S)  # cut short when the engine takes it
+                await engine.answer_call(request, Deny(REFUSED))
+        if self._open.get(request.call_id) is scope:
+            del self._open[request.call_id]
 
     async def _decide(self, request: ToolRequest, engine: Engine) -> Allow | Deny:
-        if request.tool.name != QUESTION_TOOL:
-            can_persist = "persist" in engine.capabilities.flags
-            offered = asking.choices(request, can_persist=can_persist)
-            answer = await self._buttons(request, [choice.option for choice in offered])
-            return asking.verdict(offered, answer.outcome)
+        if request.tool.name == QUESTION_TOOL:
+            return await self._ask(request)
+        flags = engine.capabilities.flags
+        offered = asking.choices(request, flags, forms=self._forms)
+        answer = await self._buttons(request, [choice.option for choice in offered])
+        outcome = answer.outcome
+        if isinstance(outcome, DeniedOutcome):
+            self._on_cancel()
+        elif outcome.option_id == asking.REJECT_WHY:
+            form = asking.reason_form(self._session_id, request.call_id)
+            return asking.reason(await self._editor.create_elicitation(asking.WHY_TITLE, form))
+        verdict = asking.verdict(request, offered, outcome)
+        if isinstance(verdict, Allow) and verdict.args is not None and "edit_args" not in flags:
+            return Deny(CANNOT_EDIT)
+        return verdict
+
+    async def _ask(self, request: ToolRequest) -> Allow | Deny:
         question = Question.of(request)
         if self._forms:
             form = question.form(self._session_id, request.call_id)
+            if form is None:
+                return Deny(NO_SUCH_FORM)
             return question.filled(await self._editor.create_elicitation(question.text, form))
-        answer = await self._buttons(request, question.options())
+        answer = await self._buttons(request, question.options(), question.note)
+        if isinstance(answer.outcome, DeniedOutcome):
+            self._on_cancel()
         return question.pressed(answer.outcome)
 
     async def _buttons(
-        self, request: ToolRequest, options: list[PermissionOption]
+        self, request: ToolRequest, options: list[PermissionOption], note: str = ""
     ) -> RequestPermissionResponse:
         card = self._calls.card(request)
+        card.content = [*(card.content or []), *([showing.text(note)] if note else [])]
         return await self._editor.request_permission(
             self._session_id, card, options, **{META: (card.field_meta or {}).get(META)}
         )

@@ -1,6 +1,7 @@
 """AskUserQuestion in an editor: a form where the editor has forms, else buttons. Pure.
 
 Buttons carry one answer, also where several may be chosen; a form takes several, and own words.
+A question of an MCP server brings the form it wants; without forms nobody can fill it in.
 """
 
 import json
@@ -21,8 +22,14 @@ from wcore_host.visible import visible, visible_line
 
 QUESTION_TOOL: Final = "AskUserQuestion"
 CHOSEN, OWN_WORDS = "answer", "other"  # the fields of the form
+SHOWN: Final = ("title", "description")  # of a form's field
 LABEL_CHARS_MAX: Final = 200  # a button
 UNANSWERED: Final = "the user gave no answer"
+IN_CHAT: Final = (
+    "the editor takes no free text here: end your turn with this question as text, "
+    "the user answers with the next message"
+)
+NO_FORMS: Final = "This editor has no forms, and there is nothing to choose from:"
 
 
 @dataclass(frozen=True)
@@ -32,28 +39,49 @@ class Question:
     text: str
     labels: tuple[tuple[str, str], ...]  # label and description
     several: bool
+    schema: dict[str, Json] | None = None  # the form that an MCP server wants
 
     @classmethod
     def of(cls, request: ToolRequest) -> "Question":
         args = request.tool.args
         header, text = str(args.get("header") or ""), str(args.get("question") or "")
         shown = f"{visible_line(header, 60)}: {visible(text)}" if header else visible(text)
-        return cls(shown, tuple(_labels(args)), args.get("multiSelect") is True)
+        several, schema = args.get("multiSelect") is True, args.get("schema")
+        wanted = schema if isinstance(schema, dict) else None
+        return cls(shown, tuple(_labels(args)), several, wanted)
 
-    def form(self, session_id: str, call_id: str) -> ElicitationFormSessionMode:
-        """Return the form; the person may always answer in own words."""
-        own: JsonObject = {"type": "string", "title": "In your own words"}
-        fields = {CHOSEN: self._chooser(), OWN_WORDS: own}
-        schema = {"type": "object", "properties": fields}
-        return ElicitationFormSessionMode.model_validate(
-            {"sessionId": session_id, "toolCallId": call_id, "requestedSchema": schema}
+    @property
+    def note(self) -> str:
+        """What the buttons have to add where nothing can be chosen."""
+        if self.labels:
+            return ""
+        return f"{NO_FORMS} " + (
+            "the server gets no answer." if self.schema else "answer in the chat."
         )
+
+    def form(self, session_id: str, call_id: str) -> ElicitationFormSessionMode | None:
+        """Return the form; `None` if ACP cannot say the one that is wanted."""
+        fields: dict[str, Json] = {"sessionId": session_id, "toolCallId": call_id}
+        try:
+            return ElicitationFormSessionMode.model_validate(
+                {**fields, "requestedSchema": _shown(self.schema or self._own_form())}
+            )
+        except ValueError:
+            return None
+
+    def _own_form(self) -> dict[str, Json]:
+        """Return our form: the person may always answer in own words."""
+        own: Json = {"type": "string", "title": "In your own words"}
+        fields: dict[str, Json] = {CHOSEN: self._chooser()} if self.labels else {}
+        return {"type": "object", "properties": {**fields, OWN_WORDS: own}}
 
     def filled(self, response: object) -> Allow | Deny:
         """Return what a form that came back says."""
         if not isinstance(response, AcceptElicitationResponse):
             return Deny(UNANSWERED)
         content: dict[str, object] = dict(response.content or {})
+        if self.schema is not None:
+            return Allow(answer=json.dumps(content, ensure_ascii=False))
         own, chosen = content.get(OWN_WORDS), content.get(CHOSEN)
         words = [own] if isinstance(own, str) and own.strip() else []
         if isinstance(chosen, list):
@@ -82,7 +110,7 @@ class Question:
         for number, (label, _) in enumerate(self.labels, 1):
             if outcome.option_id == f"answer-{number}":
                 return self._answer([label])
-        return Deny(UNANSWERED)
+        return Deny(UNANSWERED if self.labels or self.schema else IN_CHAT)
 
     def _answer(self, picked: list[str]) -> Allow | Deny:
         if not picked:
@@ -90,9 +118,9 @@ class Question:
         answer = json.dumps(picked, ensure_ascii=False) if self.several else picked[0]
         return Allow(answer=answer)
 
-    def _chooser(self) -> JsonObject:
+    def _chooser(self) -> dict[str, Json]:
         choices: list[Json] = [
-            {"const": label, "title": visible_line(f"{label}: {about}" if about else label)}
+            {"const": label, "title": f"{label}: {about}" if about else label}
             for label, about in self.labels
         ]
         if self.several:
@@ -106,3 +134,15 @@ def _labels(args: JsonObject) -> Iterator[tuple[str, str]]:
         if isinstance(option, dict) and isinstance(option.get("label"), str):
             about = option.get("description")
             yield str(option["label"]), about if isinstance(about, str) else ""
+
+
+def _shown(schema: Json) -> Json:
+    """Return `schema` with everything visible that a form shows and nobody sends back."""
+    if isinstance(schema, list):
+        return [_shown(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: visible_line(value) if key in SHOWN and isinstance(value, str) else _shown(value)
+        for key, value in schema.items()
+    }

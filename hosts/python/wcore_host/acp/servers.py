@@ -1,14 +1,18 @@
 """MCP servers that the editor passes in, as the engine's command to start them. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from acp.schema import AcpMcpServer, EnvVariable, HttpHeader, HttpMcpServer, McpServerStdio
 from acp.schema import SseMcpServer as SseServer
 
+from wcore_host.acp.markup import span
 from wcore_host.events import Json, JsonObject
 
 Server: TypeAlias = HttpMcpServer | SseServer | AcpMcpServer | McpServerStdio
+
+NAME_CHARS_MAX: Final = 32  # of a server, in the protocol
 
 
 def command(server: Server) -> JsonObject | None:
@@ -22,11 +26,26 @@ def command(server: Server) -> JsonObject | None:
             how = {"command": server.command, "args": [*server.args], "env": _named(server.env)}
         case _:
             return None
-    return {"type": "add_mcp_server", "name": server.name, "transport": transport, **how}
+    return {"type": "add_mcp_server", "name": _name(server), "transport": transport, **how}
 
 
-def names(servers: Iterable[Server]) -> str:
-    return ", ".join(server.name for server in servers)
+def unusable(servers: Iterable[Server], flags: frozenset[str]) -> str:
+    """Return what to tell of servers that an engine with these flags is not told of."""
+    left = [server for server in servers if "mcp" not in flags or command(server) is None]
+    named = ", ".join(span(server.name) for server in left)
+    return f"This engine cannot use these MCP servers: {named}." if left else ""
+
+
+def failed(event: JsonObject) -> str:
+    """Return what to tell of a server that is not there."""
+    name, reason = span(str(event.get("name"))), span(str(event.get("reason")), 400)
+    return f"MCP server {name} is not available: {reason}"
+
+
+def _name(server: Server) -> str:
+    """Return the name as engines take it: editors allow any, tools are called after it."""
+    name = re.sub("_+", "_", re.sub("[^A-Za-z0-9_-]+", "-", server.name))
+    return name.strip("_-")[:NAME_CHARS_MAX].rstrip("_-") or "server"
 
 
 def _named(pairs: Sequence[EnvVariable | HttpHeader] | None) -> dict[str, Json]:

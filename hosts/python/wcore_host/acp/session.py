@@ -132,9 +132,8 @@ class Session:
         with suppress(ConnectionError):
             await self._update(update_available_commands(slash.announced()))
             engine = self._engine
-            if self._servers and engine and "mcp" not in engine.capabilities.flags:
-                named = span(servers.names(self._servers))
-                await self._say(f"This engine cannot use MCP servers; not started: {named}.")
+            if engine and (told := servers.unusable(self._servers, engine.capabilities.flags)):
+                await self._say(told)
             if engine and _interrupted(engine):
                 await self._say(INTERRUPTED)
         self._told.set()
@@ -235,6 +234,8 @@ class Session:
             tasks.start_soon(calls.stream)
             try:
                 async for event in engine:
+                    if isinstance(event, events.Error) and engine.refusals.is_about_server:
+                        continue  # `mcp_failed` follows
                     await self._take(event, calls)
                     desk.follow(event, engine, tasks)
             except EngineExitedError as error:
@@ -255,6 +256,8 @@ class Session:
                 await self._show_mode(capabilities.current_mode)
             case events.Info(message=message) if not message.startswith(OWN_NEWS):
                 await self._update(update_agent_thought_text(f"{span(message, 1000)}\n"))
+            case events.Unknown(type="mcp_failed", raw=raw):
+                await self._say(servers.failed(raw))
             case events.Error(message=message) if self._turn is None:
                 await self._say(f"The engine reports: {span(message, 1000)}")
             case _:

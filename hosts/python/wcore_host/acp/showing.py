@@ -3,7 +3,7 @@
 import json
 import os.path
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from acp import text_block, tool_content, tool_diff_content
@@ -49,7 +49,12 @@ class Shown:
     body: list[Content]
     locations: list[ToolCallLocation]
     raw_input: JsonObject
-    meta: dict[str, Json] = field(default_factory=dict[str, Json])
+    facts: dict[str, Json]  # of the engine, for editors that know more than ACP
+    is_edited: bool = False  # the arguments are no longer those of the model
+
+    @property
+    def meta(self) -> dict[str, Json]:
+        return {META: self.facts}
 
 
 def call(event: Announced, cwd: str) -> Shown:
@@ -65,8 +70,17 @@ def call(event: Announced, cwd: str) -> Shown:
         body,
         locations,
         tool.args,
-        {META: {"category": tool.category, **facts}},
+        {"category": tool.category, **facts},
     )
+
+
+def told(event: Announced) -> str:
+    """Return on one line what a call would do."""
+    tool = event.tool
+    command = tool.args.get("command")
+    if tool.name == "Bash" and isinstance(command, str):
+        return span(command, TITLE_CHARS_MAX)
+    return span(tool.description or tool.name, TITLE_CHARS_MAX)
 
 
 def card(request: ToolRequest, shown: Shown) -> list[Content]:
@@ -85,9 +99,9 @@ def card(request: ToolRequest, shown: Shown) -> list[Content]:
 
 def outcome(shown: Shown, output: str, output_type: str) -> list[Content] | None:
     """Return what a call that has ended shows; `None` leaves what is there."""
-    if output_type == "diff" and shown.body:
+    if output_type == "diff" and shown.body and not shown.is_edited:
         return None
-    kept = shown.body if shown.kind == "execute" else []
+    kept = shown.body if shown.kind == "execute" or shown.is_edited else []
     return [*kept, *([text(block(output))] if output.strip() else [])]
 
 
@@ -105,14 +119,8 @@ def _reason(why: Why) -> str:
 
 
 def _title(event: Announced) -> str:
-    tool, args = event.tool, event.tool.args
-    command = args.get("command")
-    if tool.name == "Bash" and isinstance(command, str):
-        told = span(command, TITLE_CHARS_MAX)
-    else:
-        told = span(tool.description or tool.name, TITLE_CHARS_MAX)
     who = "/".join(visible_line(name, 40) for name in event.agent)
-    return f"{span(who)}: {told}" if who else told
+    return f"{span(who)}: {told(event)}" if who else told(event)
 
 
 def _path(args: JsonObject, cwd: str) -> str:

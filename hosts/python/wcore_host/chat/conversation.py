@@ -18,9 +18,10 @@ from wcore_host.chat.keys import Key, Pasted, Press
 from wcore_host.chat.question_dialog import QUESTION_TOOL, QuestionDialog
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.view import View
-from wcore_host.engine import TURN_REFUSALS, Engine
+from wcore_host.engine import Engine
 from wcore_host.errors import CommandTooLongError, EngineExitedError
 from wcore_host.events import Event
+from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.visible import visible_line
 
 LEAVING: Final = "this host is leaving"

@@ -14,7 +14,7 @@ import anyio.lowlevel
 
 from wcore_host import decode, events
 from wcore_host.chat.options import Options
-from wcore_host.engine import TURN_REFUSALS, Engine
+from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
     CommandTooLongError,
@@ -24,6 +24,7 @@ from wcore_host.errors import (
 from wcore_host.events import Event, JsonObject
 from wcore_host.modes import MODES
 from wcore_host.permission import Allow, Deny
+from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.spawning import connect
 from wcore_host.terminal.cards import Card, Cards, suspended
 from wcore_host.terminal.story import Story

@@ -10,9 +10,10 @@ from typing import Final
 import anyio
 
 from wcore_host import events
-from wcore_host.engine import TURN_REFUSALS, Engine
+from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
 from wcore_host.events import Event, Json, JsonObject
+from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.spawning import connect
 from wcore_host.web.board import Board
 from wcore_host.web.options import Options
