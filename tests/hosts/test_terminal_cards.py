@@ -167,11 +167,11 @@ async def test_a_click_chooses_and_only_a_second_one_answers(
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.listens()
-        await screen.pilot.click("#answers", offset=(4, 2))
+        await screen.pilot.click("#answers", offset=(4, 3))
         await screen.see("> No")
         assert screen.pane.talk.cards.front is not None
         await screen.listens()
-        await screen.pilot.click("#answers", offset=(4, 2))
+        await screen.pilot.click("#answers", offset=(4, 3))
         await screen.see("denied by the user")
 
 
@@ -182,7 +182,7 @@ async def test_no_and_tell_it_reaches_the_model(
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.listens()
-        await screen.press("down", "down", "down")
+        await screen.press("down", "down", "down", "down")
         await screen.write("use b")
         await screen.see("use b")
         await screen.listens_to_text()
@@ -195,7 +195,7 @@ async def test_no_and_stop_ends_the_turn(place: Place, monkeypatch: pytest.Monke
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.listens()
-        await screen.press("down", "down", "down", "down", "enter")
+        await screen.press("down", "down", "down", "down", "down", "enter")
         await screen.until(lambda: not screen.pane.talk.turn, "the end of the turn")
         assert len(screen.pane.talk.cards) == 0
         assert not screen.app.panes[0].query_one("#card").display

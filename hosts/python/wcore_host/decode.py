@@ -184,8 +184,9 @@ def _call_announced(f: Fields) -> Event:
 
 
 def _call_settled(f: Fields) -> Event:
-    outcome, by = f.text("outcome"), f.text("by")
-    return events.CallSettled(f.text("msg_id"), f.need("call_id"), outcome, by, raw=f.raw)
+    outcome, by, args = f.text("outcome"), f.text("by"), f.raw.get("args")
+    changed = args if isinstance(args, dict) else None
+    return events.CallSettled(f.text("msg_id"), f.need("call_id"), outcome, by, changed, raw=f.raw)
 
 
 def _tool_running(f: Fields) -> Event:

@@ -172,12 +172,13 @@ class CallAnnounced(Event):
 
 @dataclass(frozen=True)
 class CallSettled(Event):
-    """How a question ended (`outcome`) and who ended it (`by`)."""
+    """How a question ended (`outcome`) and who ended it (`by`); `args` if they were changed."""
 
     msg_id: str
     call_id: str
     outcome: str
     by: str
+    args: JsonObject | None = None
 
 
 @dataclass(frozen=True)

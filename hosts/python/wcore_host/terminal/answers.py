@@ -38,6 +38,13 @@ class Answers(RowsView, can_focus=True):
             super().__init__()
             self.verdict = verdict
 
+    class Changing(Message):
+        """The arguments shall be changed, or be as they were (`undo`)."""
+
+        def __init__(self, *, undo: bool) -> None:
+            super().__init__()
+            self.undo = undo
+
     class Moved(Message):
         """The rows have changed, or a second step begins or ends."""
 
@@ -184,6 +191,8 @@ class Answers(RowsView, can_focus=True):
             self.post_message(self.Given(verdict))
         elif self.picking.in_step:
             self._cards.appeared(monotonic())  # a second Enter must be meant as one
+        elif (act := self.picking.choice.act) in (Act.CHANGE, Act.UNDO):
+            self.post_message(self.Changing(undo=act is Act.UNDO))
         self._moved()
 
     def _scroll(self, pages: int) -> None:
@@ -222,7 +231,7 @@ def _label(picking: Picking, at: int, choice: Choice) -> str:
     tick = ("[x] " if at in picking.ticked else "[ ] ") if picking.several else ""
     tick = tick if choice.act is Act.OPTION else ""
     text = f" {choice.text!r}" if choice.act is Act.LASTING and choice.text else ""
-    more = "…" if choice.act in (Act.TELL, Act.WRITE) else ""
+    more = "…" if choice.act in (Act.TELL, Act.WRITE, Act.CHANGE) else ""
     return f"{tick}{choice.label}{text}{more}"
 
 

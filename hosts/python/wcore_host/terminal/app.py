@@ -218,7 +218,8 @@ class ChatApp(App[int]):
 
     def action_end_of_input(self) -> None:
         """Ctrl+D leaves, where nothing is written."""
-        if self._front is not None and not self._front.is_writing:
+        alone = len(self.screen_stack) == 1
+        if self._front is not None and alone and not self._front.is_writing:
             self.action_leave()
 
     # --- the end ----------------------------------------------------------------------------------

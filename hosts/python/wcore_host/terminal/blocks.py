@@ -6,8 +6,11 @@ painter's job, and the painter's alone.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from wcore_host.events import JsonObject, Why
+
+GISTS: Final = ("command", "file_path", "path", "pattern", "url")  # what a row of a call names
 
 
 class CallState(StrEnum):
@@ -84,11 +87,18 @@ class Call(Folding):
     output: str = ""
     output_type: str = "text"
     reason: str = ""
+    is_changed: bool = False  # a person has changed the arguments
+    speaker: str = ""  # the sub-agent that spoke last in the output
 
     @property
     def is_open(self) -> bool:
         """Whether its end is still to come."""
         return self.state in (CallState.ANNOUNCED, CallState.WAITING, CallState.RUNNING)
+
+
+def gist(args: JsonObject) -> str:
+    """Return the argument that says most of what a call does."""
+    return next((v for n in GISTS if isinstance(v := args.get(n), str)), "")
 
 
 @dataclass(eq=False, slots=True)

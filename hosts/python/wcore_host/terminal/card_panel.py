@@ -13,10 +13,12 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from wcore_host.chat.running import clock
+from wcore_host.events import JsonObject
 from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.answers import Answers
 from wcore_host.terminal.card_rows import card_rows, head
 from wcore_host.terminal.cards import Card, Cards
+from wcore_host.terminal.editor import EditScreen
 from wcore_host.terminal.picking import Act, Picking
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.visible import visible_line
@@ -70,7 +72,8 @@ class CardPanel(Vertical):
     def __init__(self, cards: Cards) -> None:
         super().__init__(id="card")
         self._cards = cards
-        self._persists = False
+        self._flags = frozenset[str]()
+        self._editor: EditScreen | None = None
         self.shown: Card | None = None
         self.display = False
 
@@ -95,19 +98,26 @@ class CardPanel(Vertical):
         """Whether keys go to this card now."""
         return self.answers.has_focus or self.field.has_focus
 
-    def sync(self, *, persists: bool) -> bool:
-        """Show the front card if it is another one; `True` if it is."""
-        self._persists = persists
+    def sync(self, flags: frozenset[str]) -> bool:
+        """Show the front card if it is another one; `True` if it is.
+
+        `flags` are the capabilities of the engine.
+        """
+        self._flags = flags
         if self._cards.front is self.shown:
             return False
         self.shown = self._cards.front
+        if self._editor is not None and self._editor.card is not self.shown:
+            self._close_editor(self._editor)
         self.display = self.shown is not None
         self.field.display = False
         self.field.value = ""
-        picking = None if self.shown is None else Picking(self.shown, persists=persists)
-        self.answers.ask(picking)
+        self.answers.ask(None if self.shown is None else self._picking(self.shown))
         self.fit()
         return True
+
+    def _picking(self, card: Card) -> Picking:
+        return Picking(card, persists="persist" in self._flags, edits="edit_args" in self._flags)
 
     def appeared(self) -> None:
         """This card has been drawn and has the keys: from now on silence counts."""
@@ -139,12 +149,59 @@ class CardPanel(Vertical):
         if self.shown is None:
             return
         left = self._cards.left_s(monotonic())
+        self._watch(left)
         facts = [clock(left)] if left is not None else []
         if self._cards.waiting:
             facts.append(f"{self._cards.waiting} more")
         width = max(20, self._place.width - 1)
         self.query_one("#card-head", Rows).put([head(self.shown, width, " · ".join(facts))])
         self.answers.redraw()
+
+    def _watch(self, left: int | None) -> None:
+        """A card behind a dialog does not listen; when it is in front again, silence counts."""
+        if not self.screen.is_active:
+            self._cards.left()
+        elif self.has_keys and not self._cards.is_timed:
+            self.appeared()
+        if self._editor is not None:
+            self._editor.left(left)
+
+    # --- changing the arguments -------------------------------------------------------------------
+
+    @on(Answers.Changing)
+    def changing(self, message: Answers.Changing) -> None:
+        """Open the editor, or show the call as the model wrote it."""
+        message.stop()
+        card = self.shown
+        if card is None or card is not self._cards.front:
+            return
+        if message.undo:
+            self._change(card, card.request.tool.args)
+            return
+        self._cards.left()
+        self._editor = EditScreen(card)
+        self.app.push_screen(self._editor, self._edited)  # pyright: ignore[reportUnknownMemberType]
+
+    def _edited(self, args: JsonObject | None) -> None:
+        editor, self._editor = self._editor, None
+        if editor is not None:
+            self._change(editor.card, editor.card.args if args is None else args)
+
+    def _change(self, card: Card, args: JsonObject) -> None:
+        """Show the card as it would run now: it listens as late as a new one."""
+        if card is not self._cards.front:
+            return  # it was settled meanwhile
+        if args != card.args:
+            self._cards.change(card.with_args(args))
+            self.sync(self._flags)
+        self.answers.focus()
+        self.call_after_refresh(self.appeared)
+
+    def _close_editor(self, editor: EditScreen) -> None:
+        """The engine has settled the card: what was half written for it goes away with it."""
+        self._editor = None
+        if editor.is_active:
+            editor.dismiss(None)
 
     # --- messages ---------------------------------------------------------------------------------
 

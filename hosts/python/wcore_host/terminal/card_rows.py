@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from wcore_host.changing import differences
 from wcore_host.chat.card import SHOWN_BY_DIFF, facts, title
 from wcore_host.events import JsonObject, Preview, ToolRequest
 from wcore_host.terminal.cards import Card
@@ -44,6 +45,10 @@ def card_rows(card: Card, width: int, *, whole: bool = False) -> list[Strip]:
         text = question if isinstance(question, str) else ""
         return list(rows_of(text or "(no question)", width, bar=bar, words=True))
     rows = list(rows_of(f"asks because {_because(request)}", width, DIM, bar=bar, words=True))
+    if card.problem:
+        rows += rows_of(f"not taken: {card.problem}", width, RED, bar=bar, words=True)
+    if card.changed is not None:
+        return [*rows, *_changed(request.tool.args, card.changed, width, bar, whole=whole)]
     return [*rows, *_body(request, width, bar, whole=whole)]
 
 
@@ -89,6 +94,23 @@ def _body(
         cut = "… this is not all of it: the engine cut the preview here; the arguments are whole"
         yield from rows_of(cut, width, RED, bar=bar)
     yield from _arguments(args, known, width, bar, whole=whole)
+
+
+def _changed(
+    before: JsonObject, now: JsonObject, width: int, bar: tuple[str, Style], *, whole: bool
+) -> Iterator[Strip]:
+    """Yield what a yes would run instead, and how that differs from what the model wanted."""
+    yield from rows_of(
+        "changed by you: this runs, not what the model wrote", width, YELLOW, bar=bar
+    )
+    command, path = now.get("command"), now.get("file_path")
+    known = frozenset({"command"}) if isinstance(command, str) else frozenset[str]()
+    if isinstance(command, str):
+        yield from _command(command, None, width, bar)
+    for name, lines in differences(before, now):
+        yield from rows_of(f"your changes of {visible_line(name, 60)}:", width, DIM, bar=bar)
+        yield from diff_rows(lines, width, path if isinstance(path, str) else "", bar=bar)
+    yield from _arguments(now, known, width, bar, whole=whole)
 
 
 def _shows(preview: Preview, command: str) -> bool:

@@ -8,7 +8,7 @@ engine did not take brings the card back.
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wcore_host import decode
@@ -22,11 +22,27 @@ QUESTION_TOOL: Final = "AskUserQuestion"
 
 @dataclass(frozen=True)
 class Card:
-    """A call that waits for a person. `token` if it is answered by `approval_resume`."""
+    """A call that waits for a person. `token` if it is answered by `approval_resume`.
+
+    `changed` are the arguments as the person changed them, `problem` why the engine does not take
+    them.
+    """
 
     request: ToolRequest
     deadline: float | None = None
     token: str = ""
+    changed: JsonObject | None = None
+    problem: str = ""
+
+    @property
+    def args(self) -> JsonObject:
+        """The arguments that a yes would run."""
+        return self.request.tool.args if self.changed is None else self.changed
+
+    def with_args(self, args: JsonObject) -> "Card":
+        """Return the card of the same call, to be run with these arguments."""
+        changed = None if args == self.request.tool.args else args
+        return replace(self, changed=changed, problem="")
 
     @property
     def call_id(self) -> str:
@@ -93,6 +109,11 @@ class Cards:
         """The front card has lost the focus, or cannot be seen."""
         self._listens_at = None
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether silence counts for the front card, or has counted."""
+        return self._listens_at is not None
+
     def pressed(self, now: float) -> bool:
         """A key or click came; return whether it counts. If not, silence begins again."""
         if self.listens(now):
@@ -131,9 +152,28 @@ class Cards:
         found = next((card for card in cards if card.token and card.token == token), None)
         return found is not None and self.settle(found.call_id)
 
-    def refused(self) -> bool:
-        """The engine refused something we sent: unsettled answers are asked again."""
+    def change(self, card: Card) -> None:
+        """Put another card of the same call in front; it listens as late as a new one."""
+        assert self.front is not None
+        assert self.front.call_id == card.call_id
+        self.front, self._listens_at = card, None
+
+    def refused(self, problem: str = "") -> bool:
+        """The engine refused something we sent: unsettled answers are asked again.
+
+        A `problem` that begins with a call's id is about that call, and is shown on its card.
+        """
+        for call_id, (card, at) in self._sent.items():
+            if problem.startswith(f"{call_id}: "):
+                told = problem.removeprefix(f"{call_id}: ")
+                self._sent[call_id] = replace(card, problem=told), at
+                return self._bring_back([call_id])
         return self._bring_back(list(self._sent))
+
+    def advised(self, message: str) -> bool:
+        """The engine told something; `True` if it is why changed arguments were not taken."""
+        changed = [call_id for call_id, (card, _) in self._sent.items() if card.changed is not None]
+        return any(message.startswith(f"{each}: ") for each in changed) and self.refused(message)
 
     def overdue(self, now: float) -> bool:
         """Ask again what was answered long ago and never settled; `True` if there was any."""

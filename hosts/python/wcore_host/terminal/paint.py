@@ -141,7 +141,7 @@ def _head(call: Call, width: int, now: float) -> Strip:
 
 
 def _facts(call: Call, now: float) -> str:
-    facts: list[str] = []
+    facts = ["changed by you"] if call.is_changed else []
     if call.state is CallState.RUNNING and call.began is not None:
         facts.append(seconds(now - call.began))
     elif call.took_s is not None and call.took_s >= QUICK_S:

@@ -134,7 +134,7 @@ class Pane(Vertical):
         if not self.is_mounted or not self.is_running:
             return
         self._transcript.sync()
-        if self._panel.sync(persists=self._persists):
+        if self._panel.sync(self._flags):
             self.call_after_refresh(self._card_appeared)
         self._draw_status()
         if self.talk.interrupted is not None and self.talk.interrupted is not self._offered:
@@ -163,9 +163,9 @@ class Pane(Vertical):
         self._changed()
 
     @property
-    def _persists(self) -> bool:
+    def _flags(self) -> frozenset[str]:
         engine = self.talk.engine
-        return engine is not None and "persist" in engine.capabilities.flags
+        return frozenset() if engine is None else engine.capabilities.flags
 
     # --- who has the keys -------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ class Act(StrEnum):
 
     YES = "yes"
     LASTING = "lasting"
+    CHANGE = "change"
+    UNDO = "undo"
     NO = "no"
     TELL = "tell"
     STOP = "stop"
@@ -56,12 +58,12 @@ class Choice:
 class Picking:
     """Where the person is on one card."""
 
-    def __init__(self, card: Card, *, persists: bool) -> None:
+    def __init__(self, card: Card, *, persists: bool, edits: bool = False) -> None:
         self.card = card
         self._persists = PERSISTS if persists else PERSISTS[:1]
         self._kept = 0
         self.several = card.is_question and card.request.tool.args.get("multiSelect") is True
-        self.choices = _answers(card, self.several) if card.is_question else _verdicts(card)
+        self.choices = _answers(card, self.several) if card.is_question else _verdicts(card, edits)
         self.ticked: set[int] = set()
         self.at = self._first()
         self.in_step = False  # the second step of a lasting yes, or a text is being written
@@ -101,7 +103,9 @@ class Picking:
             return None
         match choice.act:
             case Act.YES:
-                return Allow()
+                return Allow(args=self.card.changed)
+            case Act.CHANGE | Act.UNDO:
+                return None  # whoever asked opens an editor, or shows the call as it was
             case Act.NO:
                 return Deny("")
             case Act.STOP:
@@ -154,11 +158,18 @@ class Picking:
         return Allow(answer=several if self.several else chosen[0])
 
 
-def _verdicts(card: Card) -> list[Choice]:
+def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
     name = visible_line(card.request.tool.name, 40)
     yes = [Choice(Act.YES, "Yes, this once")]
     if card.token:
         return [*yes, Choice(Act.NO, "No")]
+    if card.changed is not None:
+        return [
+            Choice(Act.YES, "Yes, with these changes, this once"),
+            Choice(Act.CHANGE, "Change it again"),
+            Choice(Act.UNDO, "Undo the changes"),
+            *_noes(),
+        ]
     narrow = [
         Choice(Act.LASTING, f"Yes, and every {grant_label(scope)}", scope, grant_text(scope))
         for scope in card.request.suggestions or ()
@@ -168,6 +179,13 @@ def _verdicts(card: Card) -> list[Choice]:
         *yes,
         *narrow,
         Choice(Act.LASTING, f"Yes, and every {name} call from now on", "always"),
+        *([Choice(Act.CHANGE, "Change it first")] if edits and card.request.digest else []),
+        *_noes(),
+    ]
+
+
+def _noes() -> list[Choice]:
+    return [
         Choice(Act.NO, "No"),
         Choice(Act.TELL, "No, and tell it what to do instead"),
         Choice(Act.STOP, "No, and stop"),

@@ -9,7 +9,17 @@ from typing import Final
 from wcore_host import decode, events
 from wcore_host.errors import HostLibraryError
 from wcore_host.events import Event, JsonObject
-from wcore_host.terminal.blocks import Block, Call, CallState, Folding, Note, Said, Spoken, Thought
+from wcore_host.terminal.blocks import (
+    Block,
+    Call,
+    CallState,
+    Folding,
+    Note,
+    Said,
+    Spoken,
+    Thought,
+    gist,
+)
 from wcore_host.terminal.markdown import BLOCK_CHARS_MAX, split_at
 
 BLOCKS_MAX: Final = 50_000  # five times a session of 10,000 calls
@@ -161,8 +171,11 @@ class Story:
                 call.state, call.began = CallState.RUNNING, now
             case events.ToolChunk(chunk=chunk):
                 call.output = (call.output + chunk)[-CHUNK_CHARS_MAX:]
-            case events.CallSettled(outcome="approved"):
+            case events.CallSettled(outcome="approved", args=args):
                 call.state = CallState.ANNOUNCED
+                if args is not None:
+                    call.args, call.is_changed = args, True
+                    call.about = gist(args)
             case events.ToolResult(status=status, output=output, output_type=output_type):
                 good = status == "success"
                 self._finish(call, CallState.DONE if good else CallState.FAILED, now)
@@ -194,12 +207,16 @@ class Story:
                 self._touch(oldest)
 
     def _sub_agent(self, event: decode.Fields, now: float) -> None:
-        """Show what a sub-agent says as the output of the call that started it."""
+        """Show what a sub-agent says, behind its name, under the call that started it."""
         call = self.calls.get(event.text("parent_call_id"))
         inner = event.part("inner")
-        if call is not None and inner.text("type") == "text_delta":
-            chunk = events.ToolChunk("", call.call_id, call.name, inner.text("text"))
-            self._follow(call, chunk, now)
+        if call is None or inner.text("type") != "text_delta":
+            return
+        text, speaker = inner.text("text"), event.text("agent_name")
+        if speaker != call.speaker:
+            call.speaker = speaker
+            text = ("\n" if call.output else "") + f"{speaker}: {text}"
+        self._follow(call, events.ToolChunk("", call.call_id, call.name, text), now)
 
     def _turn_over(self, event: events.StreamEnd, now: float) -> None:
         self._end_thought(now)

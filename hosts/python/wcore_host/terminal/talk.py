@@ -171,10 +171,12 @@ class Talk:
                 self._usage(decode.Fields(event.raw).part("usage"))
                 self.cards.drain()  # an engine that does not settle what a stop cuts off
                 self._turn_over()
-            case events.Error(code=code):
+            case events.Error(code=code, message=message):
                 if self.turn and not self.is_started and code in TURN_REFUSALS:
                     self._turn_over()
-                self.cards.refused()
+                self.cards.refused(message)
+            case events.Info(message=message, msg_id=""):
+                self.cards.advised(message)
             case events.Unknown(type=kind):
                 self._more(kind, decode.Fields(event.raw))
             case _:
@@ -234,7 +236,10 @@ class Talk:
         if self.engine is None or card is not self.cards.front:
             return
         self.cards.answered(monotonic())
-        await self.engine.send(card.command(verdict))
+        try:
+            await self.engine.send(card.command(verdict))
+        except (CommandTooLongError, ValueError) as error:
+            self.cards.refused(f"{card.call_id}: not sent: {error}")
         self._changed()
 
     async def stop(self) -> None:
