@@ -297,3 +297,22 @@ def test_heights_agree_with_counting(steps: list[tuple[str, int]]) -> None:
 def test_files_that_begin_as_typed_come_first() -> None:
     files = ["lib/app.py", "src/", "docs/apple.md", "app/x.py", "zapp"]
     assert ranked("app", files) == ("app/x.py", "lib/app.py", "docs/apple.md", "zapp")
+
+
+def test_what_sub_agents_say_stands_behind_their_names_a_paragraph_between_calls() -> None:
+    told = Story()
+    told.take(events.CallAnnounced("m", "s", Tool("Spawn", "exec", {})), 0.0)
+
+    def says(agent: str, text: str) -> None:
+        inner = {"type": "text_delta", "text": text}
+        raw = {"parent_call_id": "s", "agent_name": agent, "inner": inner}
+        told.take(events.Unknown("sub_agent_event", raw=raw), 0.0)  # type: ignore[arg-type]
+
+    says("a/b", "one ")
+    says("a/b", "two")
+    told.take(events.CallAnnounced("m", "x", Tool("LS", "info", {}), agent=("a", "b")), 0.0)
+    says("a/b", "three")
+    says("c", "four")
+    spawned = told.blocks[0]
+    assert isinstance(spawned, Call)
+    assert spawned.output == "a/b: one two\na/b: three\nc: four"

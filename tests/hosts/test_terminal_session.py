@@ -299,3 +299,17 @@ async def test_a_session_of_ten_thousand_calls_scrolls_and_resizes(
         await screen.see("all of them")
         widgets = len(list(screen.app.query("*")))
         assert widgets < 50, "blocks are no widgets"
+
+
+async def test_what_a_sub_agent_says_stands_behind_its_name_under_its_call(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn = call("Spawn", "s1", task="look")
+    says: list[object] = [{"text": "it says x"}, call("Bash", command="ls")]
+    script = place.script([spawn], says, [{"text": "found"}], [{"text": "over"}])
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        await screen.press("enter")
+        await screen.see("general: it says x")
+        await screen.see("Bash, asked by general")

@@ -67,3 +67,25 @@ def test_a_session_is_drawn_with_its_waits_and_the_yes_that_would_have_answered(
     asked = one.get_by_role("row").filter(has_text="git log --oneline")
     expect(asked.get_by_role("cell").nth(2)).to_have_text("1")
     expect(asked.get_by_role("cell").nth(3)).to_have_text("git log")
+
+
+def test_what_a_sub_agent_says_is_folded_under_the_call_that_started_it(
+    serve: Serve, visit: Visit
+) -> None:
+    spawn = call("Spawn", "s1", task="look")
+    says: list[object] = [{"thinking": "hm"}, {"text": "it **says** x"}, call("Bash", command="ls")]
+    server = serve([spawn], says, [{"text": "found"}], [{"text": "over"}])
+    page = visit(server)
+    say(page, "go")
+    card(page, "Spawn")
+    press(page, "Allow once")
+    expect(page.get_by_role("region", name="Bash")).to_contain_text("asked by general")
+    row = page.get_by_role("log").locator("details.call").filter(has_text="Spawn")
+    expect(page.get_by_text("it says x")).to_be_hidden()
+    row.locator("summary").first.click()
+    expect(row).to_contain_text("general: Thinking")
+    expect(row.locator(".told").first).to_have_text("generalit says x")
+    card(page, "Bash")
+    press(page, "Deny")
+    expect(row.locator(".told").last).to_have_text("generalfound")
+    expect(page.locator("#transcript > .told").last).to_contain_text("over")

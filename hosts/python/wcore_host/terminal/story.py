@@ -151,6 +151,7 @@ class Story:
 
     def _announce(self, event: events.ToolRequest | events.CallAnnounced, now: float) -> None:
         self._end_thought(now)
+        self._end_speech("/".join(event.agent))
         tool, asks = event.tool, isinstance(event, events.ToolRequest)
         call = Call(
             event.call_id,
@@ -217,6 +218,12 @@ class Story:
             call.speaker = speaker
             text = ("\n" if call.output else "") + f"{speaker}: {text}"
         self._follow(call, events.ToolChunk("", call.call_id, call.name, text), now)
+
+    def _end_speech(self, speaker: str) -> None:
+        """A sub-agent makes a call: what it says after that is another paragraph."""
+        for call in self.calls.values():
+            if call.speaker == speaker:
+                call.speaker = ""
 
     def _turn_over(self, event: events.StreamEnd, now: float) -> None:
         self._end_thought(now)

@@ -25,7 +25,7 @@ let connected = false;
 let live = false; // what is told happens now; before that, the page is told what happened
 
 const transcript = new Transcript(byId("transcript"), byId("latest"));
-const queue = new Queue(byId("cards"), showTitle);
+const queue = new Queue(byId("cards"), showTitle, () => host.capabilities?.edit_args === true);
 const settings = new SettingsView(byId("settings"), () => host);
 const records = new RecordsView(byId("records"), continueSession);
 

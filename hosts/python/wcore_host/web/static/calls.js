@@ -1,6 +1,7 @@
 // One call in the conversation: what it is, how it stands, and its output for who wants to see it.
 import { make, put } from "./dom.js";
 import { shown } from "./preview.js";
+import { Speech } from "./speech.js";
 import { asText, duration, visible, visibleLine } from "./visible.js";
 
 /** @typedef {import("./types.js").AnyEvent} AnyEvent */
@@ -33,6 +34,9 @@ export class CallRow {
     this._event = event;
     this._output = "";
     this._reason = "";
+    this._isChanged = false;
+    this._told = make("div", { class: "sub", hidden: true }); // what its sub-agents say
+    this._speech = new Speech(this._told);
     /** @type {Text | null} */
     this._shown = null; // the output, while somebody looks at it
     this._began = 0;
@@ -41,9 +45,9 @@ export class CallRow {
     this._sign = make("span", { class: "sign", "aria-hidden": "true" });
     this._body = make("div", { class: "inside" });
     const name = make("span", { class: "tool" }, visibleLine(event.tool.name, 80));
-    const what = make("span", { class: "what" }, described(event.tool));
+    this._what = make("span", { class: "what" }, described(event.tool));
     const agent = event.agent?.length ? make("span", { class: "agent" }, event.agent.map((part) => visibleLine(part, 40)).join(" / ")) : null;
-    this.root = make("details", { class: "call" }, make("summary", {}, this._sign, name, agent, what, this._state), this._body);
+    this.root = make("details", { class: "call" }, make("summary", {}, this._sign, name, agent, this._what, this._state), this._body);
     this.root.addEventListener("toggle", () => this._open());
     this._set(event.type === "tool_request" ? "waiting" : "announced", "");
   }
@@ -53,6 +57,7 @@ export class CallRow {
     if (event.type === "call_settled") {
       const by = SETTLED_BY[event.by] ?? event.by;
       this._reason = `${event.outcome}: ${by}`;
+      if (event.args) this._change(event.args);
       if (event.outcome === "approved") this._set("allowed", "");
     } else if (event.type === "tool_running") this._run();
     else if (event.type === "tool_chunk") this._more(event.chunk);
@@ -66,8 +71,33 @@ export class CallRow {
     if (this.root.open && event.type !== "tool_chunk") this._open();
   }
 
+  /** A person has changed what it does. @param {import("./types.js").ToolInfo["args"]} args */
+  _change(args) {
+    this._event = { ...this._event, tool: { ...this._event.tool, args } };
+    this._isChanged = true;
+    this._reason += ", with changed arguments";
+    this._what.textContent = `changed: ${described(this._event.tool)}`;
+  }
+
+  /** A sub-agent says something. @param {string} kind @param {string} text @param {string} agent */
+  hear(kind, text, agent) {
+    this._told.hidden = false;
+    this._speech.add(kind, text, agent);
+  }
+
+  /** A sub-agent makes a call: what it says after that is another paragraph. @param {string} agent */
+  pause(agent) {
+    this._speech.pause(agent);
+  }
+
+  /** Show what sub-agents have said. */
+  flush() {
+    this._speech.flush();
+  }
+
   /** Nothing more comes. */
   leave() {
+    this._speech.end();
     clearInterval(this._timer);
     this._timer = 0;
   }
@@ -112,9 +142,10 @@ export class CallRow {
     this._body.replaceChildren();
     if (!this.root.open) return;
     const { tool, preview, why } = /** @type {Extract<AnyEvent, {type: "tool_request"}>} */ (this._event);
-    put(this._body, shown(tool, preview, why?.span));
+    put(this._body, this._isChanged ? shown(tool, undefined, undefined) : shown(tool, preview, why?.span));
     if (why) put(this._body, make("p", { class: "why" }, `Decided by: ${reason(why)}`));
     if (this._reason) put(this._body, make("p", { class: "why" }, `Ended: ${visible(this._reason)}`));
+    put(this._body, this._told);
     if (!this._output) return;
     this._shown = document.createTextNode(visible(this._output));
     put(this._body, make("pre", { class: "code output", tabindex: "0", role: "group", "aria-label": "Output" }, make("code", {}, this._shown)));

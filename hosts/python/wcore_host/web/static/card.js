@@ -1,14 +1,16 @@
 // The card of a call that waits: what will happen, why it asks, and every answer there is.
 import { reason } from "./calls.js";
-import { make, put } from "./dom.js";
+import { changing, differences, isExact } from "./change.js";
+import { make, put, replace } from "./dom.js";
 import { shown } from "./preview.js";
 import { editable, KEPT } from "./scopes.js";
-import { visibleLine } from "./visible.js";
+import { visible, visibleLine } from "./visible.js";
 
 /** @typedef {import("./types.js").ToolRequest} ToolRequest */
 /** @typedef {import("./types.js").Scope} Scope */
 /** @typedef {import("./types.js").Command} Command */
 /** @typedef {(command: Command) => void} Answer */
+/** @typedef {import("./types.js").ToolInfo["args"]} Args */
 
 let made = 0; // cards so far: each needs names of its own for its fields
 
@@ -16,27 +18,48 @@ let made = 0; // cards so far: each needs names of its own for its fields
  * The inside of a card: everything but its head, which the queue keeps up to date.
  * @param {ToolRequest} request
  * @param {Answer} answer called with what to send
- * @returns {HTMLElement}
+ * @param {(() => void) | null} again called when the card shows something else; `null`: the engine takes no changes
+ * @returns {{root: HTMLElement, refuse: (problem: string) => void}}
  */
-export function card(request, answer) {
-  const name = visibleLine(request.tool.name, 60);
-  const { call_id } = request;
-  const once = () => answer({ type: "tool_approve", call_id });
-  const deny = () => answer({ type: "tool_deny", call_id });
-  return make(
-    "div",
-    { class: "asks" },
-    request.why ? make("p", { class: "why" }, make("strong", {}, "It asks because: "), reason(request.why)) : null,
-    shown(request.tool, request.preview, request.why?.span),
-    make(
-      "div",
-      { class: "answers" },
-      make("button", { type: "button", class: "yes", click: once }, "Allow once"),
-      make("button", { type: "button", class: "no", click: deny }, "Deny"),
-    ),
-    remember(request, name, answer),
-    instead(request, answer),
-  );
+export function card(request, answer, again) {
+  const { call_id, digest, tool } = request;
+  const root = make("div", { class: "asks" });
+  const problem = make("p", { class: "problem", role: "alert", hidden: true });
+  const why = request.why ? make("p", { class: "why" }, make("strong", {}, "It asks because: "), reason(request.why)) : null;
+  const last = remember(request, visibleLine(tool.name, 60), answer);
+  const no = instead(request, answer);
+  const deny = make("button", { type: "button", class: "no", click: () => answer({ type: "tool_deny", call_id }) }, "Deny");
+  const canChange = again !== null && digest !== undefined && isExact(tool.args);
+  /** @param {Args | null} args as the person changed them */
+  const draw = (args) => {
+    const yes = args === null ? () => answer({ type: "tool_approve", call_id }) : () => answer({ type: "tool_approve", call_id, args, digest });
+    const undo = args && make("button", { type: "button", click: () => change(tool.args) }, "Undo my changes");
+    const allow = make("button", { type: "button", class: "yes", click: yes }, args ? "Allow with my changes" : "Allow once");
+    replace(
+      root,
+      why,
+      problem,
+      args ? make("p", { class: "cut" }, "Changed by you: this runs, not what the model wrote.") : null,
+      args ? shown({ ...tool, args }, undefined, undefined) : shown(tool, request.preview, request.why?.span),
+      args ? differences(tool.args, args) : null,
+      make("div", { class: "answers" }, allow, deny, undo),
+      args ? null : last,
+      canChange ? changing(args ?? tool.args, change) : null,
+      no,
+    );
+  };
+  /** @param {Args} args */
+  const change = (args) => {
+    problem.hidden = true;
+    draw(JSON.stringify(args) === JSON.stringify(tool.args) ? null : args);
+    again?.();
+  };
+  draw(null);
+  const refuse = (/** @type {string} */ told) => {
+    problem.textContent = visible(`Not taken: ${told}`);
+    problem.hidden = false;
+  };
+  return { root, refuse };
 }
 
 /**

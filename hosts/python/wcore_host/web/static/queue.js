@@ -10,17 +10,22 @@ import { say } from "./wire.js";
 /** @typedef {import("./types.js").ToolRequest} ToolRequest */
 /** @typedef {import("./types.js").AnyEvent} AnyEvent */
 /** @typedef {import("./types.js").Command} Command */
-/** @typedef {{request: ToolRequest, root: HTMLElement, title: HTMLElement, left: HTMLElement, body: HTMLElement, endsAt: number, busy: boolean, answered: string, listed: boolean}} Waiting */
+/** @typedef {{request: ToolRequest, root: HTMLElement, title: HTMLElement, left: HTMLElement, refuse: (problem: string) => void, endsAt: number, busy: boolean, answered: string, listed: boolean}} Waiting */
 
 const DEAF_MS = 500; // a click or key that was meant for what stood here before answers nothing
 const TICK_MS = 1_000;
 const SOON_S = 60;
 
 export class Queue {
-  /** @param {HTMLElement} root @param {() => void} changed called when the number of cards has changed */
-  constructor(root, changed) {
+  /**
+   * @param {HTMLElement} root
+   * @param {() => void} changed called when the number of cards has changed
+   * @param {() => boolean} canChange whether the engine takes changed arguments
+   */
+  constructor(root, changed, canChange) {
     this._root = root;
     this._changed = changed;
+    this._canChange = canChange;
     /** @type {Map<string, Waiting>} */
     this._waiting = new Map();
     /** @type {Set<string>} */
@@ -67,6 +72,8 @@ export class Queue {
   /** @param {AnyEvent} event */
   take(event) {
     if (event.type === "tool_request") this.add(event);
+    else if (event.type === "error") this._refused(event.error.message);
+    else if (event.type === "info") this._refused(event.message);
     else if (event.type === "call_settled" || event.type === "tool_cancelled" || event.type === "tool_result" || event.type === "tool_running") {
       this._settled.add(event.call_id);
       const gone = this._waiting.get(event.call_id);
@@ -74,6 +81,13 @@ export class Queue {
       if (event.type === "call_settled") toldOf(gone, event);
       this._remove(gone);
       this._show();
+    }
+  }
+
+  /** What the engine says about an answer begins with its call. @param {string} told */
+  _refused(told) {
+    for (const [callId, waiting] of this._waiting) {
+      if (waiting.answered && told.startsWith(`${callId}: `)) waiting.refuse(told.slice(callId.length + 2));
     }
   }
 
@@ -97,9 +111,15 @@ export class Queue {
     const category = asks ? null : make("span", { class: "chip" }, visibleLine(request.tool.category, 20));
     const left = make("span", { class: "left", role: "timer" });
     const send = (/** @type {Command} */ command) => void this._send(request.call_id, command);
-    const body = asks ? question(request, send) : card(request, send);
+    const again = () => {
+      this._hearsFrom = performance.now() + DEAF_MS;
+      title.focus();
+      announce("Nothing runs yet: read the question again.");
+    };
+    const none = { root: asks ? question(request, send) : null, refuse: () => {} };
+    const { root: body, refuse } = asks ? none : card(request, send, this._canChange() ? again : null);
     const root = make("section", { class: "card", "aria-labelledby": title.id }, make("header", {}, title, category, agent, make("span", { class: "behind" }), left), body);
-    return { request, root, title, left, body, endsAt, busy: false, answered: "", listed: true };
+    return { request, root, title, left, refuse, endsAt, busy: false, answered: "", listed: true };
   }
 
   /** @param {string} callId @param {Command} command */

@@ -1,8 +1,8 @@
 // The conversation as it is read: what was said, what was done, in order.
 import { CallRow } from "./calls.js";
 import { make, put } from "./dom.js";
-import { Flow } from "./flow.js";
-import { visible, visibleLine } from "./visible.js";
+import { Speech } from "./speech.js";
+import { visible } from "./visible.js";
 
 /** @typedef {import("./types.js").AnyEvent} AnyEvent */
 
@@ -15,8 +15,9 @@ export class Transcript {
     this._latest = latest;
     /** @type {Map<string, CallRow>} */
     this._calls = new Map();
-    /** @type {{kind: string, agent: string, flow: Flow} | null} */
-    this._speaking = null;
+    this._speech = new Speech(root);
+    /** @type {Set<CallRow>} */
+    this._parents = new Set(); // rows whose sub-agents have spoken
     this._follows = true;
     this._drawing = false;
     this._top = 0; // where it was scrolled to when last looked
@@ -29,7 +30,8 @@ export class Transcript {
   clear() {
     for (const call of this._calls.values()) call.leave();
     this._calls.clear();
-    this._speaking = null;
+    this._parents.clear();
+    this._speech = new Speech(this.root);
     this.root.replaceChildren();
     this._follows = true;
   }
@@ -48,10 +50,10 @@ export class Transcript {
         this.toEnd();
         break;
       case "text_delta":
-        this._speak("text", event.text, "");
+        this._speech.add("text", event.text, "");
         break;
       case "thinking":
-        this._speak("thinking", event.text, "");
+        this._speech.add("thinking", event.text, "");
         break;
       case "sub_agent_event":
         this._subAgent(event);
@@ -113,33 +115,29 @@ export class Transcript {
     this._add(make("p", { class: kind }, visible(text)));
   }
 
-  /** @param {string} kind @param {string} text @param {string} agent */
-  _speak(kind, text, agent) {
-    if (this._speaking?.kind !== kind || this._speaking.agent !== agent) {
-      this._end();
-      this._speaking = { kind, agent, flow: new Flow() };
-      this.root.append(spoken(kind, agent, this._speaking.flow));
-    }
-    this._speaking.flow.add(text);
-  }
-
   /** What was being said is whole. */
   _end() {
-    this._speaking?.flow.end();
-    this._speaking = null;
+    this._speech.end();
   }
 
-  /** @param {Extract<AnyEvent, {type: "sub_agent_event"}>} event */
+  /** What a sub-agent says is folded under the call that started it. @param {Extract<AnyEvent, {type: "sub_agent_event"}>} event */
   _subAgent(event) {
     const inner = /** @type {{type?: string, text?: unknown}} */ (event.inner);
-    if (inner.type === "text_delta" || inner.type === "thinking") {
-      this._speak(inner.type === "thinking" ? "thinking" : "text", String(inner.text), event.agent_name);
+    if (inner.type !== "text_delta" && inner.type !== "thinking") return;
+    const kind = inner.type === "thinking" ? "thinking" : "text";
+    const row = this._calls.get(event.parent_call_id);
+    if (row === undefined) {
+      this._speech.add(kind, String(inner.text), event.agent_name);
+      return;
     }
+    row.hear(kind, String(inner.text), event.agent_name);
+    this._parents.add(row);
   }
 
   /** @param {Extract<AnyEvent, {type: "tool_request" | "call_announced"}>} event */
   _announce(event) {
     if (this._calls.has(event.call_id)) return;
+    for (const parent of this._parents) parent.pause((event.agent ?? []).join("/"));
     const row = new CallRow(event);
     this._calls.set(event.call_id, row);
     this._add(row.root);
@@ -148,6 +146,7 @@ export class Transcript {
   /** @param {Extract<AnyEvent, {type: "stream_end"}>} event */
   _over(event) {
     for (const call of this._calls.values()) call.leave();
+    this._parents.clear();
     const usage = event.usage;
     const tokens = usage && usage.input_tokens + usage.output_tokens > 0 ? `${usage.input_tokens.toLocaleString()} tokens in, ${usage.output_tokens.toLocaleString()} out in this session` : "";
     const ends = /** @type {{[reason: string]: string}} */ ({ length: "The answer was cut: it became too long.", error: "The turn ended with an error.", max_turns: "The turn ended: too many replies for one message." });
@@ -158,8 +157,8 @@ export class Transcript {
   _remember(message) {
     if (message.role === "user") this._add(make("div", { class: "said" }, make("p", {}, visible(message.text ?? ""))));
     if (message.role === "assistant") {
-      if (message.thinking) this._speak("thinking", message.thinking, "");
-      if (message.text) this._speak("text", message.text, "");
+      if (message.thinking) this._speech.add("thinking", message.thinking, "");
+      if (message.text) this._speech.add("text", message.text, "");
       for (const call of message.calls ?? []) {
         const tool = { name: String(call.tool), category: "exec", args: {}, description: "" };
         this._announce(/** @type {any} */ ({ type: "call_announced", msg_id: message.msg_id, call_id: call.call_id, tool }));
@@ -182,7 +181,8 @@ export class Transcript {
   }
 
   _draw() {
-    this._speaking?.flow.flush();
+    this._speech.flush();
+    for (const row of this._parents) row.flush();
     this._stay();
     requestAnimationFrame(() => this._stay()); // what came into view has its real height now
   }
@@ -200,12 +200,4 @@ export class Transcript {
     this._top = scrollTop;
     this._latest.hidden = this._follows;
   }
-}
-
-/** @param {string} kind @param {string} agent @param {Flow} flow */
-function spoken(kind, agent, flow) {
-  const who = agent ? `${visibleLine(agent, 60)}: ` : "";
-  if (kind === "thinking") return make("details", { class: "thinking" }, make("summary", {}, `${who}Thinking`), flow.root);
-  const label = agent ? make("p", { class: "agent" }, visibleLine(agent, 60)) : make("h2", { class: "unseen" }, "wcore");
-  return make("div", { class: "told" }, label, flow.root);
 }

@@ -17,6 +17,15 @@ export function visible(text) {
 }
 
 /**
+ * JSON in which escapes stand for everything invisible: it means the same, and all of it is seen.
+ * @param {string} json
+ */
+export function escaped(json) {
+  const unit = (/** @type {number} */ code) => `\\u${code.toString(16).padStart(4, "0")}`;
+  return json.replace(HIDDEN, (char) => (char === " " || char === "\n" ? char : Array.from({ length: char.length }, (_, at) => unit(char.charCodeAt(at))).join("")));
+}
+
+/**
  * The text on one line, a cut marked by an ellipsis.
  * @param {unknown} text
  * @param {number} [charsMax]
