@@ -1,7 +1,17 @@
 """The processes that a test has started; what ran before, such as a database, is left out."""
 
+import ctypes
+import os
+import sys
+from contextlib import suppress
+from typing import Final
+
 import psutil
 
+from wcore.tools.processes import adopt_orphans
+
+_SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
+_GET_CHILD_SUBREAPER: Final = 37
 _before: set[int] = set()
 
 
@@ -20,6 +30,26 @@ def started() -> list[psutil.Process]:
 def living() -> list[int]:
     """Return what has come since and still runs."""
     return [child.pid for child in started() if _is_alive(child)]
+
+
+def disown() -> None:
+    """Adopt no orphans any more, and bury those that have died since."""
+    if adopt_orphans.cache_info().currsize == 0:
+        return
+    adopt_orphans.cache_clear()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+    for child in started():
+        if not _is_alive(child):
+            with suppress(ChildProcessError):  # no child of ours, or waited for meanwhile
+                os.waitpid(child.pid, os.WNOHANG)
+
+
+def adopts() -> bool:
+    """Tell whether orphans become children of this process."""
+    answer = ctypes.c_int()
+    ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+    return bool(answer.value)
 
 
 def _is_alive(process: psutil.Process) -> bool:

@@ -1,6 +1,7 @@
 """Fixtures of the tool tests: a real folder and the real tools in it."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,5 +19,8 @@ def room(tmp_path: Path) -> Room:
 
 
 @pytest.fixture(autouse=True)
-def _what_ran_before() -> None:
+def _this_process_as_before() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Leave no orphans to a worker that goes on with other tests: a shell call adopts them."""
     below.remember()
+    yield
+    below.disown()

@@ -15,7 +15,7 @@ from wcore.tools.processes import CallTree
 from wcore.tools.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
 from wcore.vocabulary import OUTPUT_BYTES_MAX, Json, Status, ToolOutput
 
-TIME_S = 10
+TIME_S = 30
 
 
 async def _bash(room: Room, command: str, **args: Json) -> ToolOutput:
