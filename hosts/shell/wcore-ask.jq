@@ -25,7 +25,9 @@ def answer_card:
     if $policy.answer == null then deny("nobody is there to answer")
     else approve({answer: (if .tool.args.multiSelect == true
                            then [$policy.answer] | tojson else $policy.answer end)}) end
-  elif is_named or is_covered then approve({})
+  elif is_named or is_covered then
+    ("note " + ("allowed \(.tool.name): \(.tool.description)" | quoted)), # nobody was asked: say so
+    approve({})
   else deny("this script does not allow it") end;
 
 def instructions:

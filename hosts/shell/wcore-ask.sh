@@ -2,7 +2,7 @@
 # A whole host in bash and jq: one prompt, one turn, cards answered by a policy. See README.md.
 set -uo pipefail
 
-readonly READY_TIMEOUT_S=30
+readonly READY_TIMEOUT_S=30 END_TIMEOUT_S=5
 readonly EXIT_ENGINE=1 EXIT_USAGE=2 EXIT_DENIED=3 EXIT_CUT=4 EXIT_ERROR=5
 
 usage() {
@@ -128,6 +128,9 @@ done
 end_line
 exec {to_engine}>&-
 if [[ -n $finished ]]; then
+    status=0 # its output ends when it does
+    while ((status == 0)); do IFS= read -r -t $END_TIMEOUT_S -u "$from_engine" _; status=$?; done
+    ((status > 128)) && kill "$engine_pid" 2>/dev/null # it goes on though its input has ended
     wait "$engine_pid" && engine_pid=''
 elif [[ -z $problem ]]; then
     wait "$engine_pid"

@@ -12,6 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 Table = dict[str, Any]
+SCREEN_CHARS = 200
+END_S = 3
 
 
 def visible(text: str) -> str:
@@ -60,7 +62,14 @@ class Good:
         assert self.engine.stdin
         with suppress(BrokenPipeError):
             self.engine.stdin.close()
-        return self.ended(self.engine.wait())
+        return self.ended(self.wait())
+
+    def wait(self) -> int:
+        try:
+            return self.engine.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self.engine.terminate()
+            return self.engine.wait()
 
     def ended(self, code: int) -> int:
         return 0 if self.finished else code or 1
@@ -214,7 +223,100 @@ class LeavesEarly(Good):
         self.finished = self.finished or kind == "stream_start"
 
 
-HOSTS = {kind.__name__: kind for kind in (Good, *Good.__subclasses__())}
+class RepeatsTheMsgId(Good):
+    def hear(self, kind: str, event: Table) -> None:
+        if kind == "stream_end":
+            self.ready()
+        super().hear(kind, event)
+
+
+class EditsWithoutTheDigest(Good):
+    def card(self, event: Table) -> None:
+        self.say(type="tool_approve", call_id=event["call_id"], args={"command": "echo other"})
+
+
+class JoinsTheLabels(Good):
+    def card(self, event: Table) -> None:
+        options = event["tool"]["args"].get("options", [])
+        answer = ", ".join(option["label"] for option in options)
+        self.say(type="tool_approve", call_id=event["call_id"], answer=answer)
+
+
+class Asks(Good):
+    """Reads what is typed, and understands `n`."""
+
+    def card(self, event: Table) -> None:
+        self.show(event["tool"]["description"][:SCREEN_CHARS])
+        word = {"tool_approve": "y", "tool_deny": "n"}
+        typed = self.typed()
+        kind = next((kind for kind in word if word[kind] == typed), self.otherwise(typed))
+        self.say(type=kind, call_id=event["call_id"])
+
+    def ready(self) -> None:
+        self.typed()
+        super().ready()
+
+    def typed(self) -> str:
+        return sys.stdin.readline().strip()
+
+    def otherwise(self, typed: str) -> str:
+        return "tool_deny"
+
+
+class ApprovesWhatItDoesNotUnderstand(Asks):
+    def otherwise(self, typed: str) -> str:
+        return "tool_approve" if typed else "tool_deny"
+
+
+class TakesTheEndForAYes(Asks):
+    def otherwise(self, typed: str) -> str:
+        return "tool_deny" if typed else "tool_approve"
+
+
+class ApprovesUnseen(Asks):
+    """Cuts what is long, without a word, and takes the yes for all of it."""
+
+
+class ApprovesSilently(Good):
+    def card(self, event: Table) -> None:
+        self.say(type="tool_approve", call_id=event["call_id"])
+
+
+class KillsTheEngine(Good):
+    """Gives it no time to end by itself, nor tells it to."""
+
+    def hear(self, kind: str, event: Table) -> None:
+        super().hear(kind, event)
+        if self.finished:
+            assert self.engine.stdin
+            self.engine.stdin.close()
+            time.sleep(1)
+            self.engine.kill()
+
+
+class LeavesTheEngineBehind(Good):
+    """Does not wait for the engine's end, nor bring it about."""
+
+    def wait(self) -> int:
+        return 0
+
+
+class SignalsFirst(Good):
+    def hear(self, kind: str, event: Table) -> None:
+        super().hear(kind, event)
+        if self.finished:
+            self.engine.terminate()
+            self.engine.wait()
+
+
+def all_below(kind: type[Good]) -> Iterator[type[Good]]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from all_below(one)
+
+
+HOSTS = {kind.__name__: kind for kind in all_below(Good)}
+BROKEN = set(HOSTS) - {"Good", "Asks"}
 
 if __name__ == "__main__":
     host = HOSTS[sys.argv[1]](sys.argv[2])

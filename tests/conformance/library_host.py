@@ -10,6 +10,7 @@ from wcore_host.permission import ToolContext
 
 
 async def yes(tool: str, args: JsonObject, context: ToolContext) -> Allow:
+    sys.stdout.write(f"approved: {visible(str(args))}\n")  # nobody was asked; whoever looks is told
     return Allow()
 
 

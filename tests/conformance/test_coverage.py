@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wcore.conformance.cases import Tier, folder, load
+from wcore.conformance.host_judging import host_cases
 from wcore.conformance.judging import Invariants
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,17 @@ def test_every_requirement_of_an_engine_has_a_case() -> None:
     wanted = {name for name, r in requirements().items() if r["side"] == "engine"}
     inside = {name for name, r in requirements().items() if "inside" in r}
     assert wanted - covered() - inside == set()
+
+
+def test_every_requirement_of_a_host_has_a_scenario() -> None:
+    wanted = {name for name, r in requirements().items() if r["side"] == "host"}
+    assert wanted - {name for case in host_cases() for name in case.requires} == set()
+
+
+def test_every_scenario_names_requirements_of_hosts() -> None:
+    for case in host_cases():
+        sides = {requirements()[name]["side"] for name in case.requires}
+        assert sides == {"host"}, case.id
 
 
 def test_every_case_names_requirements_that_exist() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from conformance.hosts import BROKEN
 
 from wcore.conformance.cases import Case
 from wcore.conformance.host_judging import HostJudge, host_cases
@@ -39,7 +40,20 @@ CAUGHT_BY = {
     "KeepsTheReasonToItself": ("refuses-to-start", "does not show"),
     "Impatient": ("slow-start", "died"),
     "LeavesEarly": ("plain", "did not answer"),
+    "RepeatsTheMsgId": ("plain", "was used before"),
+    "EditsWithoutTheDigest": ("plain", "without the digest"),
+    "JoinsTheLabels": ("multi-select", "no JSON array of labels"),
+    "ApprovesWhatItDoesNotUnderstand": ("not-understood", "nobody has said yes"),
+    "TakesTheEndForAYes": ("input-ends", "nobody has said yes"),
+    "ApprovesUnseen": ("long-command", "neither showed in full"),
+    "ApprovesSilently": ("approves-by-itself", "does not show"),
+    "KillsTheEngine": ("lingers", "did not tell the engine to exit"),
+    "LeavesTheEngineBehind": ("lingers", "did not tell the engine to exit"),
+    "SignalsFirst": ("lingers", "before it closed"),
 }
+ASK_NOBODY = {"ApprovesSilently"}
+TYPED = b"go\ny\n"
+OF_A_PERSON = {"not-understood", "input-ends", "long-command"}
 FULL_PATIENCE = {"Impatient", "AnswersClosedCards", "HasOneCardOnly"}
 
 pytestmark = pytest.mark.skipif(
@@ -52,7 +66,9 @@ def failures(judge: HostJudge) -> dict[str, str]:
         pass
 
     outcomes = anyio.run(judge.judge_all, host_cases(), JOBS, quiet)
-    return {o.case.id: o.reason for o in outcomes if o.status is not Status.PASS}
+    skipped = {o.case.id for o in outcomes if o.status is Status.SKIP}
+    assert skipped == (OF_A_PERSON if judge.approves else {"approves-by-itself"})
+    return {o.case.id: o.reason for o in outcomes if o.status is Status.FAIL}
 
 
 def test_the_terminal_host_survives_everything() -> None:
@@ -64,12 +80,12 @@ def test_the_terminal_host_survives_everything() -> None:
 def test_the_shell_host_survives_everything() -> None:
     program = str(ROOT / "hosts" / "shell" / "wcore-ask.sh")
     words = (program, "--engine", "{engine}", "--allow", "Bash", "go")
-    assert failures(HostJudge(words, b"", SLACK)) == {}
+    assert failures(HostJudge(words, b"", SLACK, approves=True)) == {}
 
 
 def test_a_script_with_the_client_library_survives_everything() -> None:
     words = (*PYTHON, str(HERE / "library_host.py"), "{engine}")
-    assert failures(HostJudge(words, b"", SLACK)) == {}
+    assert failures(HostJudge(words, b"", SLACK, approves=True)) == {}
 
 
 def test_the_host_that_the_broken_ones_come_from_survives_everything() -> None:
@@ -86,7 +102,7 @@ async def judged() -> dict[str, Outcome]:
         words = (*PYTHON, str(HERE / "hosts.py"), host, "{engine}")
         slack = 1.0 if host in FULL_PATIENCE else SLACK_OF_THE_BROKEN
         async with limiter:
-            outcomes[host] = await HostJudge(words, b"", slack).judge(case)
+            outcomes[host] = await HostJudge(words, TYPED, slack, host in ASK_NOBODY).judge(case)
 
     async with anyio.create_task_group() as tasks:
         for host, (scenario, _) in CAUGHT_BY.items():
@@ -98,6 +114,10 @@ async def judged() -> dict[str, Outcome]:
 def outcomes() -> dict[str, Outcome]:
     """All broken hosts at once, each in its one scenario."""
     return anyio.run(judged)
+
+
+def test_there_is_a_scenario_for_every_broken_host() -> None:
+    assert set(CAUGHT_BY) == set(BROKEN)
 
 
 @pytest.mark.parametrize("host", CAUGHT_BY)

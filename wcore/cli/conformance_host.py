@@ -21,11 +21,12 @@ EPILOG: Final = """\
 COMMAND starts the host. {engine} in it becomes the path of the program that the host must start
 as its engine; arguments that the host adds are ignored. The host sends one message, answers
 cards as it likes, and ends when the turn is over and its own stdin has ended.
---input is what a person would type; then stdin ends.
+--input is what a person would type; then stdin ends. The first line is the message; two
+scenarios replace the others by what is no answer, or by nothing.
 
 examples:
   wcore conformance host -- wcore-chat --engine {engine}
-  wcore conformance host -- hosts/shell/wcore-ask.sh --engine {engine} --allow Bash go
+  wcore conformance host --approves -- hosts/shell/wcore-ask.sh --engine {engine} --allow Bash go
   wcore conformance host --input 'go\\ny\\n' --only 'crash*' -- ./my-host --engine {engine}
 
 exit codes:
@@ -44,6 +45,8 @@ def run(argv: list[str]) -> int:
     parser = Parser("wcore conformance host", DESCRIPTION, EPILOG)
     typing = r"typed into the host (go\n)"
     parser.add_argument("--input", default=DEFAULT_INPUT, metavar="TEXT", help=typing)
+    unattended = "the host is told to approve by itself: no person answers"
+    parser.add_argument("--approves", action="store_true", help=unattended)
     given = parsed(parser, ours)
     wanted = cases.chosen(host_cases(), given.only)
     if not wanted:
@@ -60,7 +63,7 @@ def run(argv: list[str]) -> int:
     rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
     typed = codecs.decode(given.input.encode("latin-1", "backslashreplace"), "unicode_escape")
     command = (os.path.abspath(program), *rest)
-    judge = HostJudge(command, typed.encode(), given.slack)
+    judge = HostJudge(command, typed.encode(), given.slack, given.approves)
     progress = Progress(len(wanted))
     outcomes = anyio.run(judge.judge_all, wanted, given.jobs, progress.tell)
     write_reports(outcomes, judge.words, given.junit, given.json)

@@ -12,20 +12,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 Table: TypeAlias = dict[str, Any]
 
-SLOW_S: Final = 6.0  # a start that is slow and still within what hosts wait
 LATE_S: Final = 1.0  # an answer so long after the end of its card was no race
-LONG_BYTES: Final = 8 * 1024 * 1024 - 200  # a line just within the limit
-FLOOD_EVENTS: Final = 3000  # of ten kilobytes: more than fits into any pipe
-LOG_LINES: Final = 100_000  # a megabyte of log, more than fits into any pipe
 MODES: Final = ("default", "auto_edit", "force")
 OURS: Final = ("call_announced", "call_settled", "edit_args", "persist", "introspection", "prompts")
-REFUSAL: Final = "no key for this provider"
-ESCAPE: Final = "\x1b]0;owned\x07\x1b[2J"
 
 
 class Engine:
@@ -38,8 +33,9 @@ class Engine:
         self._lines: list[bytes] = []
         self.msg_id = ""
         self._msg_ids: set[str] = set()
-        self._open: dict[str, bool] = {}  # call_id: is it a question to the person
+        self._open: dict[str, Table] = {}  # cards by call_id
         self._closed: dict[str, float] = {}
+        self.input_ended = False
 
     def note(self, kind: str, text: str = "") -> None:
         """Report something: `wrong` is what the host must not do."""
@@ -73,8 +69,16 @@ class Engine:
         args = {"command": f"echo {call_id}"}
         tool = {"name": "Bash", "category": "exec", "args": args, "description": "Execute: echo"}
         base: Table = {"type": "tool_request", "msg_id": self.msg_id, "call_id": call_id}
-        self._open[call_id] = False
-        self.say(**{**base, "tool": tool, **more})
+        card = {**base, "tool": tool, **more}
+        self._open[call_id] = card
+        self.say(**card)
+
+    def command(self, call_id: str, text: str) -> None:
+        """Send a card for this command, as engines of today do."""
+        shown = f"Execute: {text}"
+        tool = {"name": "Bash", "category": "exec", "args": {"command": text}, "description": shown}
+        preview = {"kind": "command", "text": text, "truncated": False}
+        self.ask(call_id, tool=tool, preview=preview, expires_in_s=300, digest=f"d-{call_id}")
 
     def end_card(self, call_id: str, *, by_host: bool = False) -> None:
         """Remember that a card is over; answers that come much later are wrong."""
@@ -97,6 +101,7 @@ class Engine:
                 return None
             data = os.read(0, 1024 * 1024)
             if not data:
+                self.input_ended = True
                 return None
             *self._lines, self._rest = (self._rest + data).split(b"\n")
         return self._command(self._lines.pop(0))
@@ -154,6 +159,7 @@ class Engine:
             self.say(type="info", msg_id="", message="no call is waiting under that id")
             return ""
         self.note("answered", said["type"])
+        self._judge(said, self._open[call_id])
         self.end_card(call_id, by_host=True)
         ids: Table = {"msg_id": self.msg_id, "call_id": call_id}
         if said["type"] == "tool_deny":
@@ -166,7 +172,30 @@ class Engine:
             self.say(type="tool_result", **ids, tool_name="Bash", **end)
         return call_id
 
+    def _judge(self, said: Table, card: Table) -> None:
+        """Report what is wrong with an answer."""
+        if "args" in said and said.get("digest") != card.get("digest"):
+            self.note("wrong", "the host edited arguments without the digest of what it showed")
+        several = card["tool"]["args"].get("multiSelect", False)
+        if several and "answer" in said and not _is_list_of_labels(said["answer"]):
+            given = f"{said['answer']!r:.200}"
+            self.note("wrong", f"the answer is no JSON array of labels as text: {given}")
+
+    def no_yes(self, call_id: str) -> None:
+        """Wait until a card is denied or the host has nothing more to say; a yes is wrong."""
+        while (said := self.hear()) is not None:
+            if said["type"] == "tool_approve" and said.get("call_id") == call_id:
+                self.note("wrong", "the host approved, and nobody has said yes")
+            if said["type"] in ("tool_approve", "tool_deny") and self._answered(said) == call_id:
+                return
+        self.cancel(call_id, "nobody can answer: the host closed its command stream")
+
     def finish(self, reason: str = "stop") -> NoReturn:
+        """End the turn, wait for the end of input, and end."""
+        self.end_turn(reason)
+        os._exit(0)
+
+    def end_turn(self, reason: str = "stop") -> None:
         """End the turn, then wait for the end of input."""
         usage = {"input_tokens": 1, "output_tokens": 1}
         self.say(type="stream_end", msg_id=self.msg_id, finish_reason=reason, usage=usage)
@@ -178,13 +207,29 @@ class Engine:
                 self._begin(said)
                 self.say(type="stream_end", msg_id=self.msg_id, finish_reason="stop", usage=usage)
         self.note("closed")
-        os._exit(0)
 
     def card_then_finish(self) -> NoReturn:
         """Ask once more: only a host that is still well answers."""
         self.ask("last", expires_in_s=300, digest="d-last")
         self.answers("last")
         self.finish()
+
+
+class When(StrEnum):
+    """Which hosts a scenario is for."""
+
+    ANY = "any"
+    ASKS = "asks"  # a host that asks a person
+    APPROVES = "approves"  # one that approves by itself
+
+
+def _is_list_of_labels(answer: object) -> bool:
+    """Whether this is a JSON array of strings, as text."""
+    try:
+        labels = json.loads(str(answer))
+    except ValueError:
+        return False
+    return isinstance(labels, list) and all(isinstance(x, str) for x in cast("list[Any]", labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +243,10 @@ class Scenario:
     advisory: bool = False
     shows: str = ""  # what the host must show
     hides: str = ""  # what the host must not show as it is
+    approves_only: tuple[str, ...] = ()  # of these it must have shown one if it approved
+    told: bool = False  # the host must end the engine by SIGTERM
+    when: When = When.ANY
+    answers: str | None = None  # what is typed after the first line, instead of `--input`
 
 
 def main() -> None:

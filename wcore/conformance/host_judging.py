@@ -15,7 +15,7 @@ import anyio
 
 from wcore.conformance.cases import Case, Tier
 from wcore.conformance.child import rooms
-from wcore.conformance.fake_engine import Scenario
+from wcore.conformance.fake_engine import Scenario, When
 from wcore.conformance.judging import Outcome, Status
 from wcore.conformance.scenarios import SCENARIOS
 
@@ -29,16 +29,24 @@ OPTIONAL: Final = frozenset(  # commands and fields that need a flag
     "list_pending list_grants revoke_grant get_history list_permissions set_agent_tools"
     " set_tool_override trust_workspace resume_turn remove_mcp_server".split()
 )
+_OTHER_HOSTS: Final = {
+    When.ASKS: "the host approves by itself (--approves)",
+    When.APPROVES: "the host asks a person; of one that does not, --approves says so",
+}
 OPTIONAL_FIELDS: Final = frozenset({"args", "persist"})
 
 
 @dataclass(frozen=True, slots=True)
 class HostJudge:
-    """Judges one host command. `typed` is what is written to its stdin, which then ends."""
+    """Judges one host command. `typed` is what is written to its stdin, which then ends.
+
+    `approves`: it is told to say yes by itself, so that scenarios about a person do not apply.
+    """
 
     words: tuple[str, ...]
     typed: bytes
     slack: float = 1.0
+    approves: bool = False
 
     async def judge_all(
         self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
@@ -61,6 +69,9 @@ class HostJudge:
     async def judge(self, case: Case) -> Outcome:
         """Run one scenario."""
         began = time.monotonic()
+        when = SCENARIOS[case.id].when
+        if when is (When.ASKS if self.approves else When.APPROVES):
+            return Outcome(case, Status.SKIP, _OTHER_HOSTS[when])
         with rooms() as room:
             seen = await self._run(case.id, Path(room))
         reason = _problem(SCENARIOS[case.id], case.id, seen)
@@ -95,7 +106,7 @@ class HostJudge:
                 with anyio.move_on_after(HOST_S * self.slack):
                     assert process.stdin
                     try:
-                        await process.stdin.send(self.typed)
+                        await process.stdin.send(self._typed_in(SCENARIOS[scenario]))
                         await process.stdin.aclose()
                     except anyio.BrokenResourceError:
                         pass  # a host that reads no input
@@ -104,8 +115,13 @@ class HostJudge:
                 _kill(process.pid)
                 with anyio.CancelScope(shield=True):
                     await process.aclose()
-        notes = [json.loads(line) for line in report.read_text().splitlines()]
+        notes: list[Table] = [json.loads(line) for line in report.read_text().splitlines()]
         return Seen(code, notes, output.read_bytes().decode(errors="backslashreplace"))
+
+    def _typed_in(self, scenario: Scenario) -> bytes:
+        if scenario.answers is None or not self.typed:
+            return self.typed
+        return self.typed.partition(b"\n")[0] + b"\n" + scenario.answers.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,10 @@ class Seen:
     def commands(self) -> list[str]:
         """What the host sent."""
         return [note["text"] for note in self.notes if note["kind"] == "heard"]
+
+    def shows(self, texts: Sequence[str]) -> bool:
+        """Whether one of these is in what the host showed."""
+        return any(text in self.output for text in texts)
 
     def has(self, kind: str) -> bool:
         """Whether the engine noted this."""
@@ -156,11 +176,21 @@ def _problem(scenario: Scenario, name: str, seen: Seen) -> str | None:
         return "the engine failed, and the host ended with 0 as if nothing had happened"
     if not seen.has("done"):
         return "the host left before the turn was over"
+    return _too_much(seen) if name == "baseline" else _unmet(scenario, seen)
+
+
+def _unmet(scenario: Scenario, seen: Seen) -> str | None:
+    """Return what the scenario asks for besides survival, and did not get."""
+    approved = ("answered", "tool_approve") in {(n["kind"], n["text"]) for n in seen.notes}
     if scenario.shows and scenario.shows not in seen.output:
         return f"the host does not show {scenario.shows!r}"
     if scenario.hides and scenario.hides in seen.output:
         return "the host shows escape sequences as they are"
-    return _too_much(seen) if name == "baseline" else None
+    if scenario.told and not seen.has("told"):
+        return "the host did not tell the engine to exit, by SIGTERM, when its stdin was closed"
+    if scenario.approves_only and approved and not seen.shows(scenario.approves_only):
+        return "the host approved what it neither showed in full nor said that it does not"
+    return None
 
 
 def _too_much(seen: Seen) -> str | None:
