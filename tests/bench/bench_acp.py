@@ -1,8 +1,10 @@
-"""What the ACP bridge costs, in CPU: a gate and a start. `python tests/bench/bench_acp.py`.
+"""What the ACP bridge costs: a gate and a start. `python tests/bench/bench_acp.py`.
 
-The CPU time of the bridge's own process, which is what it adds on a machine with a core to spare:
-for a gate (announced, asked, answered, ended) over a turn of many, and from spawn to the
-answer of `session/new` less what a Python needs that imports the SDK and nothing else.
+First the CPU time of the bridge's own process, which is what it adds on a machine with a core to
+spare: for a gate (announced, asked, answered, ended) over a turn of many, and from spawn to the
+answer of `session/new` less what a Python needs that imports the SDK and nothing else. Then the
+same start by the clock, less an engine's start and that import, each measured in the same round.
+What a gate takes by the clock through every host is in `bench_hosts.py`.
 """
 
 import json
@@ -12,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +23,7 @@ import psutil
 GATES: Final = 200
 STARTS: Final = 5
 BRIDGE: Final = (sys.executable, "-P", "-m", "wcore_host.acp")
+ENGINE: Final = (sys.executable, "-P", "-m", "wcore")
 SDK: Final = (sys.executable, "-P", "-c", "import acp, anyio")
 REJECT: Final = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
 
@@ -33,14 +37,31 @@ class Bridge:
         self._child = subprocess.Popen(
             (*BRIDGE, *flags), cwd=folder, env=env, stdin=pipe, stdout=pipe
         )
+        self._number = 3
         self._request(1, "initialize", protocolVersion=1, clientCapabilities={})
         self._until("id", 1)
         self._request(2, "session/new", cwd=folder, mcpServers=[])
         self._session_id = self._until("id", 2)["result"]["sessionId"]
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
     def cpu_ms(self) -> float:
         used = psutil.Process(self._child.pid).cpu_times()
         return (used.user + used.system) * 1000
+
+    def prompt(self) -> int:
+        """Run one turn, deny whatever asks; return how many frames came."""
+        prompt = [{"type": "text", "text": "go"}]
+        self._number += 1
+        self._request(self._number, "session/prompt", sessionId=self._session_id, prompt=prompt)
+        frames = 0
+        while "method" in (frame := self._next()):
+            frames += 1
+            if frame["method"] == "session/request_permission":
+                self._say({"jsonrpc": "2.0", "id": frame["id"], "result": REJECT})
+        return frames
 
     def gates(self, count: int) -> None:
         prompt = [{"type": "text", "text": "go"}]
@@ -61,11 +82,14 @@ class Bridge:
         self._child.stdin.flush()
 
     def _until(self, field: str, value: object) -> dict[str, Any]:
+        while (frame := self._next()).get(field) != value:
+            pass
+        return frame
+
+    def _next(self) -> dict[str, Any]:
         assert self._child.stdout
-        while True:
-            frame: dict[str, Any] = json.loads(self._child.stdout.readline())
-            if frame.get(field) == value:
-                return frame
+        frame: dict[str, Any] = json.loads(self._child.stdout.readline())
+        return frame
 
 
 def gate_ms(folder: str) -> float:
@@ -87,6 +111,20 @@ def start_ms(folder: str) -> float:
     return used
 
 
+def clock_ms(folder: str) -> tuple[float, float, float]:
+    """Return by the clock: bridge and session, an engine, the SDK's import."""
+    began = time.perf_counter()
+    Bridge(folder).close()
+    bridge = (time.perf_counter() - began) * 1000
+    began = time.perf_counter()
+    subprocess.run(SDK, cwd=folder, check=True)
+    sdk = (time.perf_counter() - began) * 1000
+    began = time.perf_counter()
+    env, out = {**os.environ, "HOME": folder}, subprocess.DEVNULL
+    subprocess.run(ENGINE, cwd=folder, env=env, input=b"", check=True, stdout=out)
+    return bridge, (time.perf_counter() - began) * 1000, sdk
+
+
 def sdk_ms(folder: str) -> float:
     def children_ms() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -104,6 +142,13 @@ def main() -> None:
         sdk = statistics.median(sdk_ms(folder) for _ in range(STARTS))
         print(f"start: {start:.0f} ms CPU, the SDK's import alone {sdk:.0f}", end="")
         print(f", added {start - sdk:.0f} (budget 150)")
+        rounds = zip(*(clock_ms(folder) for _ in range(STARTS)), strict=True)
+        both, engine, sdk = map(statistics.median, rounds)
+        print(
+            f"by the clock: start and end {both:.0f} ms, engine {engine:.0f}, import {sdk:.0f}",
+            end="",
+        )
+        print(f", added {both - engine - sdk:.0f} (budget 150)")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Child:
                 start_new_session=True,
             )
         except OSError as error:
-            raise EngineStartError(f"cannot start {command[0]}: {error}") from error
+            raise EngineStartError(_problem(error, command[0], cwd)) from error
         return cls(process)
 
     @property
@@ -153,3 +153,12 @@ class Child:
         text = line[:STDERR_LINE_CHARS_KEPT].decode(errors="replace").rstrip()
         if text:
             self._log.append(text)
+
+
+def _problem(error: OSError, program: str, cwd: str | None) -> str:
+    """Return what kept `program` from being started, as a person understands it."""
+    if cwd is not None and error.filename == cwd:
+        return f"cannot work in the folder {cwd}: {error.strerror}"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no program {program}"
+    return f"cannot start {program}: {error.strerror or error}"

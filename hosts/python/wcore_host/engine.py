@@ -126,7 +126,7 @@ class Engine(Commands):
                             await self._ended.wait()
                             raise EngineStartError(message, exit_code=self.exit_code)
                         case _:
-                            noise = noise or f"; its first words were {event}"
+                            noise = noise or f"; its first words were {_words(event)}"
         except TimeoutError:
             raise EngineStartError(
                 f"the engine was not ready within {self._ready_timeout_s:g} s{noise}"
@@ -277,3 +277,8 @@ class Engine(Commands):
         self._replies.fail(self._exit)
         self._inbox.end(None if wanted else self._exit)
         self._ended.set()
+
+
+def _words(event: Event) -> str:
+    """Return what came instead of `ready`, for a person."""
+    return repr(event.line if isinstance(event, events.Garbled) else event.raw.get("type"))

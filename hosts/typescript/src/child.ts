@@ -2,6 +2,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EngineStartError } from "./errors.js";
 import { type Line, Lines } from "./lines.js";
@@ -35,8 +36,7 @@ export class Child {
     try {
       await once(process, "spawn");
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new EngineStartError(`cannot start ${program}: ${why}`);
+      throw new EngineStartError(problem(error, program, cwd));
     }
     return new Child(process);
   }
@@ -127,4 +127,14 @@ export class Child {
 
 function cut(line: string): string {
   return line.slice(0, STDERR_LINE_CHARS_KEPT);
+}
+
+/** What kept `program` from being started. Node says ENOENT of a missing folder, too. */
+function problem(error: unknown, program: string, cwd: string | undefined): string {
+  if (cwd !== undefined && !existsSync(cwd)) return `there is no folder ${cwd}`;
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
+    return `cannot start ${program}: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  const hint = program === "wcore" ? ": install the engine with `pip install wcore`" : "";
+  return `there is no program ${program}${hint}`;
 }

@@ -135,9 +135,19 @@ for (const [what, code, message] of [
   });
 }
 
-test("a program that is not there is an EngineStartError", async () => {
-  await assert.rejects(connect({ command: ["/nowhere/wcore"] }), EngineStartError);
-});
+for (const [what, options, message] of [
+  ["program", { command: ["/nowhere/wcore"] }, /^there is no program \/nowhere\/wcore$/],
+  ["engine", { env: { PATH: "/nowhere" } }, /no program wcore: install the engine with `pip install/],
+  ["folder", { command: [process.execPath], cwd: "/nowhere" }, /^there is no folder \/nowhere$/],
+]) {
+  test(`a ${what} that is not there is said plainly`, async () => {
+    await assert.rejects(connect(options), (error) => {
+      assert.ok(error instanceof EngineStartError, String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+  });
+}
 
 test("a host that does not read makes the engine wait, and loses nothing", async () => {
   const engine = await fake(`

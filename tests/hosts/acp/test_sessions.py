@@ -158,11 +158,30 @@ async def test_an_engine_that_dies_is_said_plainly(place: Place) -> None:
         assert "The next message continues" in str(failed.value)
 
 
-async def test_an_engine_that_does_not_start_says_why(place: Place) -> None:
-    async with Editor(place, "--model", "script:/nowhere") as editor:
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--model", "script:/nowhere"), "start: /nowhere: the model script cannot be read"),
+        (("--frobnicate",), "unrecognized arguments: --frobnicate .*those of wcore-acp in the edi"),
+        (("--engine", "/no/such/engine"), "start: there is no program /no/such/engine$"),
+        (("--engine", "echo Welcome"), "exited with code 0; its first words were 'Welcome'"),
+    ],
+)
+async def test_an_engine_that_does_not_start_says_why(
+    place: Place, flags: tuple[str, ...], told: str
+) -> None:
+    async with Editor(place, *flags) as editor:
         await editor.request("initialize", protocolVersion=1, clientCapabilities={})
-        with pytest.raises(RequestFailedError, match="does not start"):
+        with pytest.raises(RequestFailedError, match=told) as failed:
             await editor.session()
+        assert str(failed.value).startswith("wcore does not start: ")
+
+
+async def test_a_folder_that_cannot_be_worked_in_is_named(place: Place) -> None:
+    async with Editor(place) as editor:
+        await editor.request("initialize", protocolVersion=1, clientCapabilities={})
+        with pytest.raises(RequestFailedError, match="the folder /no/where: No such file"):
+            await editor.session(cwd="/no/where")
         with pytest.raises(RequestFailedError):
             await editor.session(cwd="relative")
 

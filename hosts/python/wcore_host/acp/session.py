@@ -40,6 +40,9 @@ INTERRUPTED: Final = (
     "The last turn was interrupted. Your next message goes on with it, "
     f"{CONTINUE} goes on without one; calls that had not started ask again."
 )
+EXIT_USAGE: Final = 2  # of an engine whose flags are wrong
+ENGINES_WORDS: Final = "Engine failed to start: "
+FLAGS: Final = "The flags are those of wcore-acp in the editor's settings."
 OWN_NEWS: Final = "mode updated"  # the editor has its own way to show the mode
 
 log = logging.getLogger("wcore_host")
@@ -91,7 +94,7 @@ class Session:
         try:
             await self._tasks.start(self._live, resume)
         except (EngineStartError, EngineExitedError) as error:
-            raise RequestError(INTERNAL_ERROR, f"the engine does not start: {error}") from None
+            raise RequestError(INTERNAL_ERROR, _not_started(error)) from None
 
     async def _live(self, resume: str, *, task_status: TaskStatus[None]) -> None:
         flags = (*self._chosen.flags, *((f"--resume={resume}",) if resume else ()))
@@ -279,6 +282,12 @@ class Session:
 
     async def _update(self, update: SessionUpdate) -> None:
         await self._editor.session_update(self.session_id, update)
+
+
+def _not_started(error: EngineStartError | EngineExitedError) -> str:
+    """Return why there is no engine; who reads it sees an editor, and neither engine nor flags."""
+    where = f" {FLAGS}" if error.exit_code == EXIT_USAGE else ""
+    return f"wcore does not start: {str(error).removeprefix(ENGINES_WORDS)}{where}"
 
 
 def _interrupted(engine: Engine) -> str:
