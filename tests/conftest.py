@@ -1,16 +1,37 @@
 """Fixtures for every room. Hypothesis prints its seed with `print_blob`."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import selection
 from hypothesis import settings
 from talking import Conversation, write_script
 
 DYING = Path(__file__).parent / "crash" / "dying.py"
 
+EXAMPLES_WHEN_FAST = 25  # of generated text; the first Python of CI sees four times as many
+
 settings.register_profile("wcore", print_blob=True, deadline=None)
-settings.load_profile("wcore")
+settings.register_profile("fast", settings.get_profile("wcore"), max_examples=EXAMPLES_WHEN_FAST)
+settings.load_profile("fast" if selection.IS_FAST else "wcore")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many workers: most tests wait for a process, so more than there are cores."""
+    return (os.cpu_count() or 2) * 3 // 2
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests, and put those of long files first."""
+    left_out = [item for item in items if not selection.is_chosen(item.nodeid)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+    items[:] = sorted(
+        (item for item in items if selection.is_chosen(item.nodeid)),
+        key=lambda item: selection.rank(item.nodeid),
+    )
 
 
 @pytest.fixture

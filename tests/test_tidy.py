@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from wcore.errors import Code
 
 ROOT: Final = Path(__file__).parent.parent
@@ -43,10 +41,6 @@ COMES_WITH: Final = {
     "markdown_it": "textual",
     "yaml": "pyyaml",
 }
-
-slow = pytest.mark.skipif(
-    "WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the slow checks"
-)
 
 
 @cache
@@ -89,7 +83,6 @@ def test_every_file_is_formatted() -> None:
     check("-m", "ruff", "format", "--no-cache", "--quiet", "--check", ".")
 
 
-@slow
 def test_pyright_in_strict_mode_finds_nothing() -> None:
     check("-m", "pyright", "--project", str(ROOT), "--pythonpath", sys.executable)
 

@@ -1,13 +1,10 @@
 """The command that measures works; what it measures is judged by people, not by tests."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 PATIENCE_S: Final = 300  # about 20 s on an idle machine
@@ -20,7 +17,6 @@ TITLES: Final = (
 CURVES: Final = {"history", "session", "pending", "rules", "command"}
 
 
-@pytest.mark.skipif("WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the slow checks")
 def test_one_command_measures_the_engine_and_draws_what_grows(tmp_path: Path) -> None:
     numbers, pictures = tmp_path / "numbers.json", tmp_path / "pictures"
     flags = ("--quick", "--runs", "1", "--json", str(numbers), "--curves", str(pictures))

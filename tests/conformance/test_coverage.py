@@ -1,6 +1,7 @@
 """Every requirement has a case and every case a requirement, or the list says what stands in."""
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from wcore.conformance.judging import Invariants
 ROOT = Path(__file__).parents[2]
 
 
+@cache
 def requirements() -> dict[str, dict[str, Any]]:
     return tomllib.loads((ROOT / "protocol-spec" / "requirements.toml").read_text())
 

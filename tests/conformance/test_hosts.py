@@ -1,6 +1,5 @@
 """`wcore conformance host`: our hosts survive everything, broken ones are caught."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -55,10 +54,6 @@ ASK_NOBODY = {"ApprovesSilently"}
 TYPED = b"go\ny\n"
 OF_A_PERSON = {"not-understood", "input-ends", "long-command"}
 FULL_PATIENCE = {"Impatient", "AnswersClosedCards", "HasOneCardOnly"}
-
-pytestmark = pytest.mark.skipif(
-    "WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the suite"
-)
 
 
 def failures(judge: HostJudge) -> dict[str, str]:

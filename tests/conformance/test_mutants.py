@@ -1,6 +1,5 @@
 """The suite can fail: each broken engine is caught by the very case that should catch it."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -67,10 +66,6 @@ CAUGHT_BY = {
 JOBS = 4
 SLACK = {"ready-late": 1.0, "forgets-expiry": 0.3}  # where the failure is that nothing comes
 SLACK_OF_OTHERS = 1.0
-
-pytestmark = pytest.mark.skipif(
-    "WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the suite"
-)
 
 
 def judge(mutant: str, slack: float) -> Judge:

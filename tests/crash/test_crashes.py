@@ -16,7 +16,7 @@ Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
 WRITES = 22  # of the conversation's journal, the end of the turn included; one more at the end
-WHEN = ["after"] if "WCORE_FAST" in os.environ else ["before", "after"]
+WHEN = ["before", "after"]
 INSTANTS = int(os.environ.get("WCORE_CRASHES", "6"))
 LIFE_S = 0.8  # about as long as the conversation takes
 

@@ -1,7 +1,5 @@
 """`wcore-chat` in a real terminal, from its first row to its exit code."""
 
-import os
-
 import anyio
 import pytest
 from hosts.places import PATIENCE_S, Place
@@ -9,8 +7,7 @@ from hosts.screens import READY, needs_tmux, tmux
 from hosts.terminals import is_alive, only_child
 from talking import call
 
-slow = pytest.mark.skipif("WCORE_FAST" in os.environ, reason="the full run does this once")
-pytestmark = [needs_tmux, slow]
+pytestmark = needs_tmux
 ECHO: list[object] = [{"echo": True}]
 
 

@@ -18,9 +18,7 @@ NODE_MODULES: Final = Path(os.environ.get("WCORE_NODE_MODULES") or ROOT / "node_
 PATIENCE_S: Final = 300.0  # forty conversations on a busy machine
 LEFT_OUT: Final = shutil.ignore_patterns("node_modules", "dist", "*.tgz")
 needs_node = pytest.mark.skipif(
-    "WCORE_FAST" in os.environ  # the same on every Python
-    or not shutil.which("node")
-    or not (NODE_MODULES / ".bin" / "tsc").exists(),
+    not shutil.which("node") or not (NODE_MODULES / ".bin" / "tsc").exists(),
     reason="no node or tsc: npm install --no-save typescript @types/node, or WCORE_NODE_MODULES",
 )
 

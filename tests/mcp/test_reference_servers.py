@@ -22,7 +22,6 @@ from talking import PATIENCE_S, ROOT, Conversation
 Talk = Callable[..., Conversation]
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif("WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out other servers"),
 ]
 
 FOLDERS = f"{os.environ.get('WCORE_MCP_SERVERS', '')}:{ROOT / 'node_modules' / '.bin'}"

@@ -38,8 +38,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The system's own Chromium, headless."""
-    if "WCORE_FAST" in os.environ:
-        pytest.skip("WCORE_FAST leaves out the browser")
     if not CHROMIUM:
         pytest.skip("there is no chromium: apt-get install chromium")
     expect.set_options(timeout=PATIENCE_S * 1000)

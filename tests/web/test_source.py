@@ -1,7 +1,6 @@
 """What the page's own code may not do, and that its types hold: read, not run."""
 
 import json
-import os
 import re
 import subprocess
 from importlib import resources
@@ -58,7 +57,6 @@ def test_every_asset_that_is_named_exists() -> None:
     assert unused == set()
 
 
-@pytest.mark.skipif("WCORE_FAST" in os.environ, reason="WCORE_FAST leaves out the slow checks")
 @pytest.mark.skipif(not TSC.exists(), reason="there is no tsc: npm install --no-save typescript")
 def test_the_types_of_the_page_hold(tmp_path: Path) -> None:
     options = {

@@ -105,10 +105,14 @@ class CallTree:
         if left and grace_s:
             _signal(left, signal.SIGTERM)
             self._wait_for(left, grace_s)
+        ended = left
         until = time.monotonic() + DEATH_S_MAX
         while (left := self._living()) and time.monotonic() < until:
+            ended += left
             _signal(left, signal.SIGKILL)
             self._wait_for(left, GRACE_S)
+        for process in ended:  # ours by now, also what died before its own parent did
+            self._is_dead(process)
         self._reap_orphans()
 
     def reap(self) -> int:

@@ -19,13 +19,11 @@ from hosts.acp import frames
 PATIENCE_S = 60.0  # three runtimes start one after the other on a busy machine
 BIN = frames.NODE_MODULES / ".bin"
 needs_acpx = pytest.mark.skipif(
-    "WCORE_FAST" in os.environ  # our own editor speaks with the bridge on every Python
-    or not (BIN / "acpx").exists()
-    or not (BIN / "node").exists(),
+    not (BIN / "acpx").exists() or not (BIN / "node").exists(),
     reason="no acpx: npm install --no-save node@24 acpx, or WCORE_NODE_MODULES",
 )
 needs_sdk = pytest.mark.skipif(
-    "WCORE_FAST" in os.environ or not frames.is_there() or not shutil.which("node"),
+    not frames.is_there() or not shutil.which("node"),
     reason="no TypeScript SDK: npm install --no-save @agentclientprotocol/sdk",
 )
 

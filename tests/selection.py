@@ -1,0 +1,79 @@
+"""Which tests go first, and which are all that `WCORE_FAST=1` runs.
+
+The first Python of CI runs everything. What could differ on another one is the language and its
+library: the pure rooms, the databases, processes and signals. So `WCORE_FAST=1` runs all unit
+tests, and of the conversations those that start an engine, answer, stop, end and resume it.
+"""
+
+import os
+from typing import Final
+
+IS_FAST: Final = "WCORE_FAST" in os.environ
+
+#: Files, folders, or single tests. What is not here runs on the first Python only.
+FAST: Final = (
+    "unit/",
+    "property/",
+    "test_selection.py",
+    "spec/test_schema.py",
+    "store/test_grants.py",
+    "store/test_journal.py",
+    "store/test_opening.py",
+    "store/test_sessions.py",
+    "store/test_tiers.py",
+    "policy/test_conversations.py",
+    "e2e/test_approvals.py",
+    "e2e/test_modes.py",
+    "e2e/test_turns.py",
+    "e2e/test_existing_hosts.py",
+    "e2e/test_resume.py::test_continue_asks_again_under_the_old_ids_and_the_model_goes_on",
+    "e2e/test_resume.py::test_a_call_that_had_begun_is_never_run_again",
+    "e2e/test_agents.py::test_an_agent_works_and_reports",
+    "mcp/test_servers.py::test_servers_are_added_until_the_first_message",
+    "hosts/test_can_use_tool.py",
+    "hosts/test_engine_process.py",
+    "conformance/test_coverage.py",
+    "conformance/test_this_engine.py",
+)
+
+#: Long files, longest first: one that begins last is waited for by all other workers. The first
+#: three are unlike each other: one starts engines, one computes, one writes.
+FIRST: Final = (
+    "conformance/test_this_engine.py",
+    "test_tidy.py",
+    "crash/test_crashes.py",
+    "shell/test_labels.py",
+    "conformance/test_mutants.py",
+    "hosts/acp/test_calls.py",
+    "shell/test_generated.py",
+    "hosts/test_terminal_cards.py",
+    "hosts/acp/test_sessions.py",
+    "mcp/test_questions.py",
+    "hosts/test_terminal_session.py",
+    "e2e/test_resume.py",
+    "conformance/test_hosts.py",
+    "web/test_page.py",
+    "bench/test_bench.py",
+    "hosts/acp/test_questions.py",
+    "mcp/test_hostile.py",
+    "hosts/test_typescript.py",
+    "e2e/test_approvals.py",
+    "hosts/test_chat_terminal.py",
+    "models/test_failures.py",
+    "e2e/test_turns.py",
+)
+
+
+def is_chosen(node: str) -> bool:
+    """Whether a test runs; `node` is its id, from `tests/` on."""
+    name = node.partition("tests/")[2].partition("[")[0]
+    return not IS_FAST or any(
+        name.startswith(one) if one.endswith("/") else one in (name, name.partition("::")[0])
+        for one in FAST
+    )
+
+
+def rank(node: str) -> int:
+    """Where the file of a test stands among the long ones; all others come after them."""
+    file = node.partition("tests/")[2].partition("::")[0]
+    return FIRST.index(file) if file in FIRST else len(FIRST)
