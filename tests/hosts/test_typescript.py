@@ -115,7 +115,8 @@ def test_the_package_holds_what_a_user_needs_and_nothing_else(built: Path) -> No
     files = set(re.findall(r'"path": "(.*?)"', run(*command, cwd=built)))
     modules = {path.stem for path in (PACKAGE / "src").glob("*.ts")}
     code = {f"dist/{name}{ending}" for name in modules for ending in (".js", ".d.ts")}
-    assert files == {"package.json", "README.md", *code}
+    assert files == {"package.json", "README.md", "LICENSE", *code}
+    assert (PACKAGE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 @needs_node

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from typing import Any
 
+import anyio
 import pytest
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 from hosts.acp.editor import BRIDGE
 from hosts.places import Place
+from rogue_servers import living
 from talking import ROOT, call
 
 from hosts.acp import frames
@@ -31,19 +33,33 @@ WRITE = call("Write", "w", file_path="new.txt", content="x")
 DONE: list[object] = [{"text": "done"}]
 
 
+def command(place: Place, model: str, *words: str) -> tuple[list[str], dict[str, str]]:
+    """Return how acpx is called with this agent, and its environment."""
+    agent = " ".join((*BRIDGE, "--model", model))
+    env = {**place.env, "PATH": f"{BIN}{os.pathsep}{place.env['PATH']}"}
+    return [str(BIN / "acpx"), "--agent", agent, "--cwd", str(place.workspace), *words], env
+
+
 def acpx(place: Place, model: str, *flags: str) -> subprocess.CompletedProcess[str]:
     """Let acpx send one prompt."""
-    agent = " ".join((*BRIDGE, "--model", model))
-    path = f"{BIN}{os.pathsep}{place.env['PATH']}"
+    called, env = command(place, model, *flags, "exec", "go")
     return subprocess.run(
-        [str(BIN / "acpx"), "--agent", agent, "--cwd", str(place.workspace), *flags, "exec", "go"],
-        env={**place.env, "PATH": path},
+        called,
+        env=env,
         cwd=place.workspace,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
+
+
+async def spoken(place: Place, model: str, *words: str) -> str:
+    """Let acpx do something with its session; return what it printed."""
+    called, env = command(place, model, *words)
+    with anyio.fail_after(PATIENCE_S):
+        done = await anyio.run_process(called, env=env, cwd=place.workspace)
+    return done.stdout.decode()
 
 
 @needs_acpx
@@ -80,6 +96,29 @@ def test_the_trace_of_acpx_holds_to_the_schema(place: Place) -> None:
     for direction, frame in exchanged:
         frames.check(direction, frame)
     frames.check_answers(exchanged)
+
+
+@needs_acpx
+@pytest.mark.anyio
+async def test_acpx_cancels(place: Place) -> None:
+    runs = call("Bash", "b", command="echo $$ > started; exec sleep 600")
+    model = place.script([runs], DONE)
+    await spoken(place, model, "--ttl", "5", "sessions", "new")
+    said: list[str] = []
+
+    async def prompt() -> None:
+        said.append(await spoken(place, model, "--ttl", "5", "--approve-all", "prompt", "go"))
+
+    started = place.file("started")
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(prompt)
+            while not (started.exists() and started.read_text().strip()):  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+            assert "cancel requested" in await spoken(place, model, "cancel")
+    assert "[done] cancelled" in said[0]
+    assert not living(int(started.read_text()))
+    await spoken(place, model, "sessions", "close")
 
 
 @needs_sdk
