@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import psutil
 import pytest
-from hosts.acp.editor import PATIENCE_S, Editor, Frame, RequestFailedError, choose
+from hosts.acp.editor import BRIDGE, PATIENCE_S, Editor, Frame, RequestFailedError, choose
 from hosts.places import Place
 from talking import call
 
@@ -224,7 +224,35 @@ async def test_slash_commands_are_announced(place: Place) -> None:
         assert "no grant of that id" in editor.said()
 
 
-async def test_a_command_line_that_makes_no_sense_is_explained(place: Place) -> None:
-    async with Editor(place, "--resume", "x") as editor:
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--resume=x",), "--resume is chosen by the editor for each session"),
+        (("--engine",), "--engine: expected one argument"),
+    ],
+)
+async def test_a_command_line_that_makes_no_sense_is_explained_in_the_editor(
+    place: Place, flags: tuple[str, ...], told: str
+) -> None:
+    async with Editor(place, *flags) as editor:
+        with pytest.raises(RequestFailedError, match=f"^wcore-acp: .*{told}"):
+            await editor.request("initialize", protocolVersion=1, clientCapabilities={})
         editor.exit_code = await editor.process.wait()
         assert editor.exit_code == 2
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"{}\n"])
+async def test_nobody_who_does_not_ask_is_kept_waiting(place: Place, said: bytes) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        done = await anyio.run_process([*BRIDGE, "--cwd", "x"], input=said, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--cwd is chosen by the editor" in done.stderr
+
+
+async def test_without_the_sdk_the_editor_is_told_what_to_install(place: Place) -> None:
+    place.file("acp.py").write_text('raise ModuleNotFoundError("no acp", name="acp")')
+    path = {**place.env, "PYTHONPATH": str(place.workspace)}
+    async with Editor(replace(place, env=path)) as editor:
+        with pytest.raises(RequestFailedError, match=r"pip install 'wcore\[acp\]'"):
+            await editor.request("initialize", protocolVersion=1, clientCapabilities={})
+        editor.exit_code = await editor.process.wait()

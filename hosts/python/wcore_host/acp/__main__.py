@@ -1,5 +1,7 @@
 """`wcore-acp`: the door. The SDK is loaded only when the command line makes sense."""
 
+import json
+import select
 import sys
 from typing import Final
 
@@ -8,11 +10,17 @@ from wcore_host.acp import options
 EXIT_USAGE: Final = 2
 MISSING: Final = "wcore-acp: the ACP SDK is not installed: pip install 'wcore[acp]'"
 BY_HAND: Final = "wcore-acp: an editor starts this program; wcore-chat is the one for a terminal"
+GREETING_S: Final = 2.0  # editors ask as soon as we are started; nobody else is kept waiting
+GREETING_CHARS_MAX: Final = 64 * 1024  # an `initialize` has a few hundred
+INTERNAL_ERROR: Final = -32603
 
 
 def main() -> int:
     """Serve one editor over stdin and stdout until it closes stdin."""
-    chosen = options.read(sys.argv[1:])
+    try:
+        chosen = options.read(sys.argv[1:])
+    except options.UsageError as error:
+        return _refuse(f"wcore-acp: {error}")
     if sys.stdin.isatty():
         return _refuse(BY_HAND)
     try:
@@ -27,7 +35,15 @@ def main() -> int:
 
 
 def _refuse(problem: str) -> int:
+    """Say why nothing is served: to the log, and as the answer to the editor's first request."""
     print(problem, file=sys.stderr)  # noqa: T201 - stderr is the person's
+    if not sys.stdin.isatty() and select.select([sys.stdin], [], [], GREETING_S)[0]:
+        try:
+            number = json.loads(sys.stdin.readline(GREETING_CHARS_MAX))["id"]
+        except (ValueError, LookupError, TypeError, OSError):
+            return EXIT_USAGE
+        answer = {"code": INTERNAL_ERROR, "message": problem}
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "error": answer}), flush=True)  # noqa: T201
     return EXIT_USAGE
 
 

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from wcore_host import flags as engines
 
@@ -23,6 +23,15 @@ How to configure Zed, JetBrains, Neovim, Emacs, VS Code and Toad: hosts/acp/READ
 """
 
 
+class UsageError(Exception):
+    """The command line makes no sense; says why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see wcore-acp --help)")
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line asks for."""
@@ -34,8 +43,12 @@ class Options:
 
 
 def read(argv: Sequence[str]) -> Options:
-    """Return the options; exits with a usage message if they make no sense."""
-    parser = argparse.ArgumentParser(
+    """Return the options; `--help` exits.
+
+    Raises:
+        UsageError: they make no sense.
+    """
+    parser = _Parser(
         prog="wcore-acp",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -48,7 +61,8 @@ def read(argv: Sequence[str]) -> Options:
     named, flags = parser.parse_known_args(argv)
     for flag in flags:
         if flag.split("=")[0] in EDITORS:
-            parser.error(f"{flag.split('=')[0]} is chosen by the editor for each session")
+            name = flag.split("=")[0]
+            raise UsageError(f"{name} is chosen by the editor for each session; leave it out")
     stored = (("--store", named.store), ("--user-id", named.user_id))
     place = tuple(f"{flag}={value}" for flag, value in stored if value)
     has_mode = engines.has_mode(flags)
