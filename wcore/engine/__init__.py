@@ -12,6 +12,7 @@ from typing import Final, assert_never
 import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
+from anyio.lowlevel import checkpoint
 
 from wcore import __version__
 from wcore.approval import reasons
@@ -214,6 +215,8 @@ class Engine:
         """Do after `ready` what must be done before the first turn, and what is idle work."""
         await to_thread.run_sync(self._warm)
         self._warmed.set()
+        for _ in codec.warm():
+            await checkpoint()
         await anyio.sleep(IDLE_S)
         await self._session.reader.warm()
 

@@ -4,15 +4,16 @@ Nothing a host sends makes `decode` raise: what it cannot read comes back as `Ma
 answered once. What we send is one line of valid UTF-8, or `encode` refuses it whole.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
 
 from wcore.errors import WcoreError
 from wcore.protocol.commands import AnyCommand
-from wcore.protocol.events import Event
+from wcore.protocol.events import AnyEvent, Event
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.visible import visible_line
 
@@ -20,6 +21,7 @@ ECHO_BYTES_MAX: Final = 120  # enough to recognise a line, too little to flood a
 MESSAGE_CHARS_MAX: Final = 160  # pydantic's own words can quote the input
 
 _COMMANDS: Final[TypeAdapter[AnyCommand]] = TypeAdapter(AnyCommand)
+_EVENTS: Final[tuple[type[Event], ...]] = get_args(get_args(AnyEvent)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,16 @@ def encode(event: Event) -> bytes:
     if len(body) >= LINE_BYTES_MAX:
         raise EventTooLargeError(f"the line would have {len(body) + 1} bytes")
     return body + b"\n"
+
+
+def warm() -> Iterator[None]:
+    """Build what encodes each event, one a step of a millisecond; else its first use does.
+
+    Not for a thread: pydantic takes a model apart to build it.
+    """
+    for kind in _EVENTS:
+        kind.model_rebuild()
+        yield
 
 
 def echo(line: bytes) -> str:

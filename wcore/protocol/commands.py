@@ -53,7 +53,8 @@ def _finite(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 class Command(BaseModel):
     """Base of every command."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    # Deferred, since all of them are built at once, as one union, in `codec`.
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
 
 class Message(Command):
@@ -193,7 +194,7 @@ class ListPermissions(Introspection):
 
 
 class AgentTool(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
     name: Id
     status: Literal["always_allow", "needs_approval", "blocked"] | None = None

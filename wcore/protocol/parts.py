@@ -15,7 +15,8 @@ JsonObject: TypeAlias = Mapping[str, Any]  # pydantic cannot follow a recursive 
 class Part(BaseModel):
     """Base of events and of the objects inside them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Deferred, since `ready` needs two of them; see `codec.warm`.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Capabilities(Part):

@@ -11,7 +11,7 @@ ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
 
 class Prefix(_Part):
