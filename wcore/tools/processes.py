@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from wcore.tools.deaths import POLL_S, Deaths
 from wcore.tools.descendants import children, descendants
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL
 DEATH_S_MAX: Final = 2.0  # a host expects `stop` to be over within this
-POLL_S: Final = 0.005  # nothing tells us of the death of what is not our child
+EXEC_S: Final = 0.005  # a process that just starts a program has no environment for a moment
+EXEC_LOOKS: Final = 10
 MARKER: Final = "WCORE_CALL"
 STALE_S: Final = 2.0  # nobody who means to wait for a child waits that long
 _SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
@@ -61,6 +63,7 @@ class CallTree:
         stdout and stderr are one pipe and there is no input; one that `talks` has three pipes.
         """
         adopt_orphans()
+        self._unreaped: list[psutil.Process] = []
         self._marker = secrets.token_hex(16)
         self._shell = subprocess.Popen(
             argv,
@@ -149,7 +152,10 @@ class CallTree:
         if self._holds_pipe(process.pid):
             return True
         with suppress(psutil.Error, OSError):
-            return process.environ().get(MARKER) == self._marker
+            for _ in range(EXEC_LOOKS):
+                if environ := process.environ():
+                    return environ.get(MARKER) == self._marker
+                time.sleep(EXEC_S / EXEC_LOOKS)
         return False
 
     def _holds_pipe(self, pid: int) -> bool:
@@ -168,11 +174,12 @@ class CallTree:
 
     def _wait_for(self, processes: "list[psutil.Process]", seconds: float) -> None:
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            processes = [process for process in processes if not self._is_dead(process)]
-            if not processes:
-                return
-            time.sleep(POLL_S)
+        with Deaths(process.pid for process in processes) as deaths:
+            while processes := [each for each in processes if not self._is_dead(each)]:
+                left_s = until - time.monotonic()
+                if left_s <= 0:
+                    return
+                deaths.wait(left_s)
 
     def _reap_orphans(self) -> None:
         """Reap what the shell left us dead.
@@ -182,6 +189,9 @@ class CallTree:
         """
         import psutil  # noqa: PLC0415
 
+        unreaped, self._unreaped = self._unreaped, []
+        for process in unreaped:
+            self._is_dead(process)
         for process in children() if adopt_orphans() else ():
             with suppress(psutil.Error, OSError):
                 if process.pid == self._shell.pid or process.status() != psutil.STATUS_ZOMBIE:
@@ -202,8 +212,10 @@ class CallTree:
         except psutil.NoSuchProcess:
             return True
         if process.pid != self._shell.pid:  # the shell is reaped by `reap`, which needs its status
-            with suppress(ChildProcessError):
+            try:
                 os.waitpid(process.pid, os.WNOHANG)
+            except ChildProcessError:  # its parent is dying too, and it comes to us then
+                self._unreaped.append(process)
         return True
 
 
