@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from wcore.models.said import Said
 from wcore.vocabulary import Message
 
 
@@ -17,12 +18,12 @@ class Remembered:
 class History:
     """The entries, and their messages as a model takes them.
 
-    The messages are one list for all requests, so that a request costs only what is new.
+    The messages are one sequence for all requests, so that a request costs only what is new.
     """
 
     def __init__(self) -> None:
         self.entries: list[Remembered] = []
-        self.messages: list[Message] = []
+        self.messages = Said()
 
     def add(self, msg_id: str, message: Message) -> None:
         """Append what was said in the turn of `msg_id`; empty between turns."""

@@ -138,17 +138,21 @@ def deltas(place: Path, sizes: Sizes) -> Values:
 
 
 def paced(place: Path, sizes: Sizes) -> Values:
-    """From a delta on the model's socket to its line on stdout; we are the model too."""
+    """From a delta on the model's socket to its line on stdout; we are the model too.
+
+    Before that: from the first message to the whole request on that socket.
+    """
     body = said("openai", sizes.paced).split(b"\n\n")
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         flags = ("--provider", "openai", "--model", "gpt-5", "--base-url", url)
         with Engine(place, *flags) as engine:
             engine.settle()
-            engine.message()
+            asked = engine.message()
             wire, _ = server.accept()
             with wire:
                 _take_request(wire)
+                first_ms = milliseconds(asked)
                 head = "200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
                 wire.sendall(b"HTTP/1.1 " + head.encode())
                 took: list[float] = []
@@ -160,7 +164,11 @@ def paced(place: Path, sizes: Sizes) -> Values:
                     took.append(milliseconds(began))
                 wire.sendall(b"\n\n".join(body[sizes.paced :]))
             engine.pass_over()
-    return {"paced p50": median(took), "paced p99": quantiles(took, n=100)[98]}
+    return {
+        "first request": first_ms,
+        "paced p50": median(took),
+        "paced p99": quantiles(took, n=100)[98],
+    }
 
 
 def _take_request(wire: socket.socket) -> None:

@@ -62,6 +62,7 @@ ROWS: Final = (
     Row("decile", "last tenth of the calls / first", "x", "", "<= 1.2", _at_most(1.2)),
     Row("deltas/s", "text deltas", "/s", "lines/s", ">= 20,000/s", _at_least(20_000)),
     Row("delta cpu", "CPU of a text delta", "us", "line us", "<= 35 us", _at_most(35)),
+    Row("first request", "first message -> request sent", "ms", PING, "<= 15 ms", _at_most(15)),
     Row("paced p50", "delta from provider to host, p50", "ms", PING),
     Row("paced p99", "delta from provider to host, p99", "ms", "ping-pong p99 ms"),
     Row("idle", "memory idle", "MiB", "interpreter MiB", "<= 45 MiB", _at_most(45)),

@@ -29,7 +29,7 @@ from wcore.protocol.lines import Overlong
 from wcore.session import Session
 from wcore.stdio import LineReader, Wire
 from wcore.store import LeaseLostError
-from wcore.tools import Place
+from wcore.tools import Place, processes
 from wcore.turn import Turn
 from wcore.vocabulary import By, UserMessage
 
@@ -218,6 +218,8 @@ class Engine:
         for _ in codec.warm():
             await checkpoint()
         await anyio.sleep(IDLE_S)
+        await to_thread.run_sync(self._session.keeper.warm)
+        await to_thread.run_sync(processes.warm)
         await self._session.reader.warm()
 
     async def _tidy_up(self) -> None:

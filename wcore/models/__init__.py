@@ -33,7 +33,7 @@ class Request:
     """Everything a model is given for one reply.
 
     A model that is asked again with the same message objects first, and new ones behind them,
-    encodes only what is new.
+    encodes only what is new; in a `Said` it does not even look at the others.
     """
 
     system: str

@@ -11,6 +11,7 @@ from typing import Final
 from wcore.models import summing
 from wcore.models.attached import Attached, Image
 from wcore.models.dialect import Encoding, Piece
+from wcore.models.said import Said
 from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, Kind, fit
 from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, ToolOutput, UserMessage
 
@@ -36,6 +37,7 @@ class Transcript:
     def __init__(self, dialect: Encoding) -> None:
         self._dialect = dialect
         self._messages: list[Message] = []
+        self._growing: Said | None = None  # which the messages are the beginning of
         self._attached: dict[int, Attached] = {}
         self._context: list[str] = []
         self._open: list[str] = []  # calls that wait for their result
@@ -51,13 +53,16 @@ class Transcript:
 
     def new(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages not taken yet; another conversation makes all of them new."""
+        if messages is not self._growing and not self._begin(messages):
+            self._forget()
+        self._growing = messages if isinstance(messages, Said) else None
+        return messages[len(self._messages) :]
+
+    def _begin(self, messages: Sequence[Message]) -> bool:
         known = self._messages
-        same = len(messages) >= len(known) and all(
+        return len(messages) >= len(known) and all(
             ours is theirs for ours, theirs in zip(known, messages, strict=False)
         )
-        if not same:
-            self._forget()
-        return messages[len(self._messages) :]
 
     def _forget(self) -> None:
         correction, shows_images = self._correction, self._shows_images

@@ -91,6 +91,14 @@ class PolicyFiles:
         self._agents_of = wanted
         return self._agents
 
+    def load_all(self) -> tuple[Loaded, Agents]:
+        """Do both, one after the other, for a turn; blocking.
+
+        Raises:
+            PolicyError: as `load`.
+        """
+        return self.load(), self.agents()
+
     def supposing(self, text: str, path: str) -> Policies:
         """Return what would be in force if `text`, the file `path`, were the user's policy.
 

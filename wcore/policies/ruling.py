@@ -44,8 +44,7 @@ class Ruling:
         notices: tuple[str, ...] = ()
         if self.files is not None:
             try:
-                loaded = await to_thread.run_sync(self.files.load)
-                agents = await to_thread.run_sync(self.files.agents)
+                loaded, agents = await to_thread.run_sync(self.files.load_all)
             except PolicyError as error:
                 raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
             self.policies, self.agents = loaded.policies, agents.named

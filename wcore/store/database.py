@@ -5,8 +5,9 @@ every failure to `StoreError`. SQL is written once, with named parameters (`:nam
 """
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
+from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
@@ -86,6 +87,13 @@ def open_database(location: Location) -> Database:
             "install it with: pip install 'wcore[postgres]'",
         ) from error
     return PostgresDatabase(location)
+
+
+def load_client(location: Location) -> None:
+    """Import what talks to the store, so that opening it need not; a missing one is told then."""
+    module = "wcore.store.sqlite" if location.url is None else "wcore.store.postgres"
+    with suppress(ImportError):
+        import_module(module)
 
 
 @contextmanager

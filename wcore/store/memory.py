@@ -14,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
-from wcore.store.database import Database, open_database, opened
+from wcore.store.database import Database, load_client, open_database, opened
 from wcore.store.errors import StoreError
 from wcore.store.held import SessionJournal
 from wcore.store.location import Location
@@ -54,6 +54,10 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    def warm(self) -> None:
+        """Do now, in any thread, what opening the store takes besides the store. Opens nothing."""
+        load_client(self.location)
 
     async def open(self) -> None:
         """Open the store now, for instance after `ready`; any call below does it too.

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -34,6 +35,11 @@ STALE_S: Final = 2.0  # nobody who means to wait for a child waits that long
 _SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
 _GONE: Final = (ProcessLookupError, PermissionError)
 _zombies: dict[tuple[int, float], float] = {}  # when each dead orphan was first seen
+
+
+def warm() -> None:
+    """Load what looks at processes, in any thread: 25 ms that the first call need not pay."""
+    import_module("psutil")
 
 
 @cache

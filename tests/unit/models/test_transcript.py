@@ -1,5 +1,6 @@
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, overload
 
 import pytest
 
@@ -9,6 +10,7 @@ from wcore.models.attached import Attached, Image
 from wcore.models.chat import Chat
 from wcore.models.dialect import Dialect, Frame, Piece
 from wcore.models.providers import PROVIDERS
+from wcore.models.said import Said
 from wcore.models.transcript import IMAGE_TOKENS, LOST, Transcript
 from wcore.models.window import MARKER
 from wcore.vocabulary import (
@@ -72,6 +74,52 @@ def test_a_message_is_encoded_once() -> None:
             transcript.take(message)
         assert len(sent(dialect, transcript)) == len(history)
     assert dialect.encoded == 50
+
+
+class Watched(Said):
+    """Says which of its messages were looked at."""
+
+    def __init__(self, *messages: Message) -> None:
+        super().__init__()
+        self.seen: list[Message] = []
+        for message in messages:
+            self.append(message)
+
+    def __iter__(self) -> Iterator[Message]:
+        for message in super().__iter__():
+            self.seen.append(message)
+            yield message
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Message]: ...
+    def __getitem__(self, at: int | slice) -> Message | list[Message]:
+        if isinstance(at, int):
+            return super().__getitem__(at)
+        found = super().__getitem__(at)
+        self.seen += found
+        return found
+
+
+def test_of_a_conversation_that_only_grows_what_is_new_is_looked_at() -> None:
+    transcript = Transcript(Counting())
+    said = Watched(*(UserMessage(f"q{number}") for number in range(50)))
+    for message in transcript.new(said):
+        transcript.take(message)
+    said.seen.clear()
+    said.append(UserMessage("new"))
+    assert transcript.new(said) == said.seen == [UserMessage("new")]
+
+
+def test_another_conversation_between_two_requests_is_not_mixed_with_it() -> None:
+    dialect = Counting()
+    transcript = Transcript(dialect)
+    said, other = Watched(UserMessage("a"), AssistantMessage("b")), Watched(UserMessage("x"))
+    for messages in (said, other, [UserMessage("y")], said):
+        for message in transcript.new(messages):
+            transcript.take(message)
+        assert len(sent(dialect, transcript)) == len(messages)
 
 
 def test_another_history_is_taken_from_its_beginning() -> None:
