@@ -19,10 +19,11 @@ loopback. `wcore conformance host` judges a host instead."""
 EPILOG: Final = """\
 COMMAND may hold these places:
   {base_url} {provider} {model}   the scripted model: Chat Completions (openai) or Anthropic
+  {script}                        a file with what the model says, instead of a provider
   {workspace}                     the folder of the case; it is the current folder anyway
   {ttl_s}                         seconds until a question expires
   {flags}                         where further flags of hosts go: --resume ID, --auto-approve, …
-Without {base_url} the arguments of existing hosts are added at the end:
+Without {base_url} and {script} the arguments of existing hosts are added at the end:
   --json-stream --provider P --model M --base-url URL
 A case that needs a place or a flag which the engine does not have is NOT_TESTED.
 
@@ -31,6 +32,7 @@ examples:
   wcore conformance --only 'approval-*' -- wcore         some cases
   wcore conformance --only WC-APPR-013 -- ./my-engine    all cases of one requirement
   wcore conformance --junit report.xml -- node engine.js --llm {base_url} --ttl {ttl_s}
+  wcore conformance -- wcore --model script:{script} {flags}
   wcore conformance --list                               what there is
   wcore conformance host --help                          judge a host
 

@@ -31,6 +31,7 @@ class Setting:
     """What one start of the engine needs to know."""
 
     base_url: str
+    script: str
     provider: str
     workspace: str
     ttl_s: float | None
@@ -39,9 +40,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Command:
-    """A command with places: `{base_url} {provider} {model} {workspace} {ttl_s} {flags}`.
+    """A command with places: `{base_url} {provider} {model} {script} {workspace} {ttl_s} {flags}`.
 
-    Without `{base_url}` the arguments of existing hosts are added at its end.
+    Without `{base_url}` and `{script}` the arguments of existing hosts are added at its end.
     """
 
     words: tuple[str, ...]
@@ -64,7 +65,12 @@ class Command:
     @property
     def is_host_style(self) -> bool:
         """Whether the arguments of existing hosts are added."""
-        return not self.has("{base_url}")
+        return not self.has("{base_url}") and not self.is_scripted
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether the engine replays a file, instead of asking a provider."""
+        return self.has("{script}")
 
     def has(self, place: str) -> bool:
         """Whether the command has this place."""
@@ -73,7 +79,12 @@ class Command:
     @cached_property
     def help_text(self) -> str:
         """What the engine prints for `--help`; empty if it does not."""
-        bare = [word for word in self.words if "{" not in word]
+        pairs = zip(self.words, (*self.words[1:], ""), strict=True)
+        bare = [
+            word
+            for word, after in pairs
+            if "{" not in word and not (word.startswith("-") and "{" in after)
+        ]
         try:
             done = subprocess.run(
                 [*bare, "--help"],
@@ -99,6 +110,7 @@ class Command:
         self._check(flags, setting)
         fill = {
             "{base_url}": setting.base_url,
+            "{script}": setting.script,
             "{provider}": setting.provider,
             "{model}": MODEL,
             "{workspace}": setting.workspace,

@@ -21,14 +21,17 @@ from wcore.conformance.command import Command, HookMissingError, Setting
 from wcore.conformance.patterns import filled, found
 from wcore.conformance.playing import play
 from wcore.conformance.provider import Provider, serving
+from wcore.conformance.scripted import TWICE, UNSEEN, Scripted, looks, script_of
 from wcore.conformance.stage import Stage
 from wcore.conformance.talking import MismatchError, Talk
 from wcore.conformance.watching import ViolationError, Watch
 
 Table: TypeAlias = dict[str, Any]
+Model: TypeAlias = Provider | Scripted
 
 CASE_S_MAX: Final = 120.0  # no case is a long one; more is a case that hangs
 SHOWN_BEFORE: Final = 12  # lines of the transcript before the difference
+SCRIPT: Final = "script.jsonl"  # beside the workspace, where no case looks
 SHOWN_AFTER: Final = 3  # lines that had come already
 _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
@@ -134,6 +137,8 @@ class _Run:
 
     async def outcome(self) -> Outcome:
         case = self._case
+        if self._judge.command.is_scripted and looks(case.steps):
+            return Outcome(case, Status.NOT_TESTED, UNSEEN)
         match await self._played():
             case None:
                 return Outcome(case, Status.PASS)
@@ -170,7 +175,7 @@ class _Run:
             _furnish(home, case.home)
             known = self._known(room)
             script = [tuple(filled(list(reply), known)) for reply in case.model]
-            provider = await stack.enter_async_context(serving(script))
+            provider = await self._model(stack, room, script)
             stage = Stage(
                 workspace=workspace,
                 provider=provider,
@@ -191,6 +196,15 @@ class _Run:
             except OSError as error:
                 return error
         return None
+
+    async def _model(
+        self, stack: AsyncExitStack, room: Path, script: list[tuple[Table, ...]]
+    ) -> Model:
+        """Let the model say what the case scripts: a server, or a file."""
+        if self._judge.command.is_scripted:
+            (room / SCRIPT).write_text(script_of(script))
+            return Scripted()
+        return await stack.enter_async_context(serving(script))
 
     def _known(self, room: Path) -> Table:
         """Return what `{…}` in a case stands for from the start."""
@@ -215,8 +229,10 @@ class _Run:
             raise _SkippedError(f"the engine announces {case.without}")
 
     async def _start(
-        self, stack: AsyncExitStack, room: Path, provider: Provider, flags: tuple[str, ...]
+        self, stack: AsyncExitStack, room: Path, provider: Model, flags: tuple[str, ...]
     ) -> Talk:
+        if self._talks and self._judge.command.is_scripted:
+            raise HookMissingError(TWICE)
         argv = self._argv(room, provider, flags)
         child = await Child.started(argv, room / "workspace", self._environ(room), room / "log")
         stack.push_async_callback(child.close)
@@ -225,9 +241,7 @@ class _Run:
         self._talks.append(talk)
         return talk
 
-    async def _run(
-        self, room: Path, provider: Provider, flags: tuple[str, ...]
-    ) -> tuple[int, bytes]:
+    async def _run(self, room: Path, provider: Model, flags: tuple[str, ...]) -> tuple[int, bytes]:
         done = await anyio.run_process(
             self._argv(room, provider, flags),
             cwd=room / "workspace",
@@ -237,9 +251,10 @@ class _Run:
         )
         return done.returncode, done.stdout
 
-    def _argv(self, room: Path, provider: Provider, flags: tuple[str, ...]) -> list[str]:
+    def _argv(self, room: Path, provider: Model, flags: tuple[str, ...]) -> list[str]:
         setting = Setting(
             base_url=provider.url,
+            script=str(room / SCRIPT),
             provider=self._case.provider or self._judge.provider,
             workspace=str(room / "workspace"),
             ttl_s=self._case.ttl_s,

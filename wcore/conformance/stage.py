@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from wcore.conformance.provider import Provider
+from wcore.conformance.scripted import Scripted
 from wcore.conformance.talking import MismatchError, Talk
 
 Table: TypeAlias = dict[str, Any]
@@ -16,7 +17,7 @@ class Stage:
     """The engine, the provider, the folder, and what was heard under which name."""
 
     workspace: Path
-    provider: Provider
+    provider: Provider | Scripted
     start: Callable[[list[str]], Awaitable[Talk]]
     run: Callable[[list[str]], Awaitable[tuple[int, bytes]]]
     needs: Callable[[str], None]

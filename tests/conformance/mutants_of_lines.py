@@ -1,0 +1,197 @@
+"""Broken engines: lines, turns, commands and how they end."""
+
+import os
+import signal
+import sys
+import time
+
+from conformance.mutant import Faithful, Table
+
+
+class DropsStreamEnd(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [] if event["type"] == "stream_end" else [event]
+
+
+class EndsTwice(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [event, event] if event["type"] == "stream_end" else [event]
+
+
+class CumulativeText(Faithful):
+    text = ""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "text_delta":
+            self.text += event["text"]
+            return [{**event, "text": self.text}]
+        return [event]
+
+
+class NullFields(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [{**event, "agent": None}] if event["type"] == "text_delta" else [event]
+
+
+class UsageOfTheTurn(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "stream_end":
+            return [{**event, "usage": {"input_tokens": 30 - self.turns(), "output_tokens": 12}}]
+        return [event]
+
+    count = 0
+
+    def turns(self) -> int:
+        self.count += 10
+        return self.count
+
+
+class LosesDeltas(Faithful):
+    count = 0
+
+    def down(self, event: Table) -> list[Table]:
+        self.count += event["type"] == "text_delta"
+        return [] if event["type"] == "text_delta" and self.count % 100 == 0 else [event]
+
+
+class LeaksTheKey(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "error":
+            key = os.environ["OPENAI_API_KEY"]
+            event["error"]["message"] += f" (key {key})"
+        return [event]
+
+
+class PrintsABanner(Faithful):
+    def started(self) -> None:
+        sys.stdout.write("Welcome to the engine!\n")
+        sys.stdout.flush()
+
+
+class PrintsBlankLines(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+        return [event]
+
+
+class ReadyLate(Faithful):
+    def started(self) -> None:
+        time.sleep(7)
+
+
+class ReadyTwice(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [event, event] if event["type"] == "ready" else [event]
+
+
+class UnknownCurrentMode(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "ready":
+            event["capabilities"]["current_mode"] = "yolo"
+        return [event]
+
+
+class AnswersTwice(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [event, event] if event["type"] == "pong" else [event]
+
+
+class IgnoresMalformed(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [] if event["type"] == "error" else [event]
+
+
+class ErrorWithMsgId(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [{**event, "msg_id": "m1"}] if event["type"] == "error" else [event]
+
+
+class ErrorsTwice(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [event, event] if event["type"] == "error" else [event]
+
+
+class DiesOfRubbish(Faithful):
+    def up_raw(self, line: bytes) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+
+class DropsTheSecondMessage(Faithful):
+    busy = False
+
+    def up(self, command: Table) -> list[Table]:
+        if command["type"] == "message":
+            if self.busy:
+                return []
+            self.busy = True
+        return [command]
+
+    def down(self, event: Table) -> list[Table]:
+        self.busy = self.busy and event["type"] != "stream_end"
+        return [event]
+
+
+class SilentAboutUnknownIds(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [] if event["type"] == "info" else [event]
+
+
+class AnyModeIsForce(Faithful):
+    def up(self, command: Table) -> list[Table]:
+        known = ("default", "read_only", "auto_edit", "force")
+        if command["type"] == "set_mode" and command["mode"] not in known:
+            return [{**command, "mode": "force"}]
+        return [command]
+
+
+class ExitsOnIdleStop(Faithful):
+    def up(self, command: Table) -> list[Table]:
+        if command["type"] == "stop":
+            os.killpg(0, signal.SIGKILL)
+        return [command]
+
+
+class KeepsTheChildAlive(Faithful):
+    """Says that the tool was stopped, and lets it run."""
+
+    running: Table | None = None
+    stopped = False
+
+    def up(self, command: Table) -> list[Table]:
+        if command["type"] == "stop" and self.running:
+            ids = {"msg_id": self.running["msg_id"]}
+            call = {**ids, "call_id": self.running["call_id"], "reason": "stopped by the user"}
+            self.say({"type": "tool_cancelled", **call})
+            self.say({"type": "stream_end", **ids, "finish_reason": "stop"})
+            self.stopped = True
+            return []
+        return [command]
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "tool_running":
+            self.running = event
+        return [] if self.stopped else [event]
+
+
+class TalksAfterStop(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "stream_end":
+            late = {"type": "text_delta", "msg_id": event["msg_id"], "text": "by the way"}
+            return [event, late]
+        return [event]
+
+
+class ExitsOnEofTooEarly(Faithful):
+    def ended(self) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+
+class HangsOnEof(Faithful):
+    def ended(self) -> None:
+        pass
+
+
+class IgnoresSignals(Faithful):
+    def started(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
