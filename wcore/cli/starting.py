@@ -26,7 +26,6 @@ from wcore.settings import ROUNDS_MAX, Settings
 from wcore.stdio import LineReader, Wire
 from wcore.store import Location, Store, StoreError, locate
 from wcore.tools import Place
-from wcore.tools.catalog import builtin_tools
 from wcore.vocabulary import Access
 
 
@@ -108,7 +107,7 @@ async def _serve(
     wire = Wire(out_fd)
     analyst = Analyst()
     ruling = Ruling(files, policies, keeper.tiers)
-    session = Session(settings, wire, builtin_tools(place, ruling.known), model, analyst, keeper)
+    session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
     session.ruling = ruling
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, restored, keys.values())

@@ -7,7 +7,7 @@ between: a command is obeyed before the next is read, so a host that floods us h
 import logging
 import signal
 from collections.abc import Callable
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
 from anyio import to_thread
@@ -20,8 +20,8 @@ from wcore.engine import answers, introspection, permissions, resuming
 from wcore.engine.capable import capabilities
 from wcore.engine.configuring import Configuring
 from wcore.engine.costs import Costs
+from wcore.engine.loading import load
 from wcore.engine.recording import note_command
-from wcore.engine.servers import Servers
 from wcore.errors import Code, HostError, HostGoneError, WcoreError
 from wcore.protocol import codec, events
 from wcore.protocol import commands as said
@@ -29,9 +29,11 @@ from wcore.protocol.lines import Overlong
 from wcore.session import Session
 from wcore.stdio import LineReader, Wire
 from wcore.store import LeaseLostError
-from wcore.tools import Place, processes
-from wcore.turn import Turn
+from wcore.tools import Place
 from wcore.vocabulary import By, UserMessage
+
+if TYPE_CHECKING:
+    from wcore.turn import Turn
 
 log = logging.getLogger("wcore.engine")
 
@@ -40,6 +42,7 @@ EXIT_LOST: Final = 1  # another engine took the session over
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IDLE_S: Final = 0.5  # the host's first commands come before idle work
+AT_ONCE: Final = (said.Ping, said.InitHistory, said.SetMode)  # neither of them acts
 SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
 
 
@@ -60,7 +63,8 @@ class Engine:
         self._wire = wire
         self._place = place
         self._warm = warm
-        self._warmed = anyio.Event()
+        self._loaded = anyio.Event()  # what acts is there
+        self._warmed = anyio.Event()  # and the model
         self._configuring = Configuring(session)
         self._costs = Costs(session)
         self._turn: Turn | None = None
@@ -75,8 +79,6 @@ class Engine:
         """Run to the end; return the exit code. Every child is dead when this returns."""
         try:
             async with anyio.create_task_group() as tasks:
-                self._servers = Servers(self._session, self._place, tasks)
-                self._session.before_turn = self._servers.settle
                 await tasks.start(self._watch_signals, tasks)
                 tasks.start_soon(self._wire.run)
                 tasks.start_soon(
@@ -87,9 +89,8 @@ class Engine:
                 await self._session.emit(self._ready())
                 for notice in self._session.notices:
                     await self._session.info(notice)
-                tasks.start_soon(self._warm_up)
+                tasks.start_soon(self._warm_up, tasks)
                 tasks.start_soon(self._tidy_up)
-                await self._servers.follow_policies()
                 await self._read_commands(tasks)
                 await self._idle.wait()
                 await self._wire.flush()
@@ -116,6 +117,8 @@ class Engine:
             if isinstance(command, codec.Malformed):
                 await self._session.complain(Code.PROTOCOL, command.message)
             else:
+                if not isinstance(command, AT_ONCE):
+                    await self._loaded.wait()
                 try:
                     note_command(self._session, command)
                     await self._obey(command, tasks)
@@ -207,20 +210,27 @@ class Engine:
         """Start a turn; one that an earlier engine left open goes on in it."""
         left, self._session.interrupted = self._session.interrupted, None
         self._had_message = True
-        self._turn = Turn(self._session, msg_id, left)
+        self._turn = self._acting.Turn(self._session, msg_id, left)
         self._idle = anyio.Event()
         tasks.start_soon(self._run_turn, self._turn, message)
 
-    async def _warm_up(self) -> None:
+    async def _warm_up(self, tasks: TaskGroup) -> None:
         """Do after `ready` what must be done before the first turn, and what is idle work."""
+        session = self._session
+        self._acting = await to_thread.run_sync(load)
+        session.tools.update(self._acting.builtin_tools(self._place, session.ruling.known))
+        self._servers = self._acting.Servers(session, self._place, tasks)
+        session.before_turn = self._servers.settle
+        await self._servers.follow_policies()
+        self._loaded.set()
         await to_thread.run_sync(self._warm)
         self._warmed.set()
         for _ in codec.warm():
             await checkpoint()
         await anyio.sleep(IDLE_S)
-        await to_thread.run_sync(self._session.keeper.warm)
-        await to_thread.run_sync(processes.warm)
-        await self._session.reader.warm()
+        await to_thread.run_sync(session.keeper.warm)
+        await to_thread.run_sync(self._acting.warm)
+        await session.reader.warm()
 
     async def _tidy_up(self) -> None:
         """Forget old sessions, when the first turn is over and nothing else is to be done."""
@@ -230,7 +240,7 @@ class Engine:
         if self._session.settings.keep_sessions_days:
             await self._session.keeper.purge_older(self._session.settings.keep_sessions_days)
 
-    async def _run_turn(self, turn: Turn, message: UserMessage | None) -> None:
+    async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()
         end = await turn.run(message)
         self._session.interrupted = turn.left

@@ -1,11 +1,13 @@
 """What the turns of this process cost, told after each where there are prices."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wcore.models import prices
 from wcore.protocol import events, parts
 from wcore.session import Session
-from wcore.turn import Turn
+
+if TYPE_CHECKING:
+    from wcore.turn import Turn
 
 TURNS_TOLD_MAX: Final = 100  # the newest; a host that wants more keeps them
 
@@ -19,7 +21,7 @@ class Costs:
         self._total_usd = 0.0
         self._count = 0
 
-    def tell(self, turn: Turn) -> None:
+    def tell(self, turn: "Turn") -> None:
         """Count a turn and tell the host, before the turn's end."""
         model = self._session.model
         self._count += 1
