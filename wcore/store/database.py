@@ -90,9 +90,9 @@ def open_database(location: Location) -> Database:
 
 
 def load_client(location: Location) -> None:
-    """Import what talks to the store, so that opening it need not; a missing one is told then."""
+    """Import what talks to the store, so that opening it need not; what fails is told then."""
     module = "wcore.store.sqlite" if location.url is None else "wcore.store.postgres"
-    with suppress(ImportError):
+    with suppress(Exception):
         import_module(module)
 
 

@@ -38,8 +38,12 @@ _zombies: dict[tuple[int, float], float] = {}  # when each dead orphan was first
 
 
 def warm() -> None:
-    """Load what looks at processes, in any thread: 25 ms that the first call need not pay."""
-    import_module("psutil")
+    """Load what looks at processes, in any thread: 25 ms that the first call need not pay.
+
+    Where that fails, the first call does, and says why.
+    """
+    with suppress(Exception):
+        import_module("psutil")
 
 
 @cache
