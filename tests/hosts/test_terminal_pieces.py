@@ -11,13 +11,13 @@ from wcore_host.terminal import markdown, story
 from wcore_host.terminal.blocks import Call, CallState, Note, Said, Spoken
 from wcore_host.terminal.card_rows import card_rows, head
 from wcore_host.terminal.cards import QUIET_S, SETTLE_S, Card, Cards
-from wcore_host.terminal.completion import ranked
 from wcore_host.terminal.heights import Heights
 from wcore_host.terminal.markdown import split_at
 from wcore_host.terminal.paint import paint
 from wcore_host.terminal.picking import Picking
 from wcore_host.terminal.rows import between_words, cut, diff_rows
 from wcore_host.terminal.story import Story
+from wcore_host.workspace import ranked
 
 HOSTILE = "a\x1b[2J\u202eb\x9bc\td\re\u200b[red]x[/red]│ ╭ > Yes"
 WIDTH = 30

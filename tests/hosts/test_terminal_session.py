@@ -12,6 +12,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.widgets import Input
 from wcore_host import events
+from wcore_host.terminal.cards import QUIET_S
 from wcore_host.terminal.transcript import TranscriptView
 
 ECHO: list[object] = [{"echo": True}]
@@ -313,3 +314,24 @@ async def test_what_a_sub_agent_says_stands_behind_its_name_under_its_call(
         await screen.press("enter")
         await screen.see("general: it says x")
         await screen.see("Bash, asked by general")
+
+
+async def test_the_folder_is_trusted_after_a_second_yes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place.workspace / ".wcore").mkdir()
+    (place.workspace / ".wcore" / "policy.toml").write_text('deny = ["Bash(curl)"]\n')
+    async with looking(place, monkeypatch) as screen:
+        await screen.see(READY)
+        await command(screen, "/trust")
+        await screen.see("these files can only forbid")
+        await screen.see("policy.toml")
+        await screen.press("enter")
+        await screen.see("Trust 1 files?")
+        await screen.press("down")
+        await screen.until(lambda: "> Yes, trust them" in screen.text, "the yes")
+        await screen.pilot.pause(QUIET_S)
+        await screen.press("enter")
+        await screen.see("the files are trusted")
+        await command(screen, "/trust")
+        await screen.see("you trust these files")

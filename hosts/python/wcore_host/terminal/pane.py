@@ -21,7 +21,6 @@ from wcore_host.terminal.answers import Answers
 from wcore_host.terminal.blocks import Spoken
 from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.card_rows import card_rows
-from wcore_host.terminal.completion import attached
 from wcore_host.terminal.focus import Focus
 from wcore_host.terminal.listing import ViewerScreen
 from wcore_host.terminal.paint import plain
@@ -32,6 +31,7 @@ from wcore_host.terminal.status import footer
 from wcore_host.terminal.talk import Life, Talk
 from wcore_host.terminal.transcript import TranscriptView
 from wcore_host.visible import visible
+from wcore_host.workspace import attached
 
 if TYPE_CHECKING:
     from asyncio import Task

@@ -15,6 +15,7 @@ from wcore_host.terminal import outside
 from wcore_host.terminal.listing import ConfirmScreen, ListScreen
 from wcore_host.terminal.outside import OutsideError
 from wcore_host.terminal.status import mode_of
+from wcore_host.terminal.trusting import trust
 
 if TYPE_CHECKING:
     from wcore_host.terminal.pane import Pane
@@ -27,6 +28,7 @@ HELP: Final = {
     "/sessions": "stored conversations; Enter continues one beside this one",
     "/resume": "[ID]  continue a stored session, or this one after its engine has ended",
     "/policy": "[COMMAND]  rules and tools in force, or why a command would ask",
+    "/trust": "what the folder brings along, and whether it counts",
     "/audit": "what was decided, by whom; whether the record is whole",
     "/mcp": "[add NAME COMMAND… | remove NAME]  MCP servers",
     "/model": "[NAME]  the language model",
@@ -276,6 +278,7 @@ _WITH_TEXT: Final[dict[str, Callable[["Pane", str], Awaitable[None]]]] = {
     "/sessions": _sessions,
     "/resume": _resume,
     "/policy": _policy,
+    "/trust": trust,
     "/audit": _audit,
     "/mcp": _mcp,
     "/model": _model,

@@ -19,6 +19,7 @@ from wcore_host.visible import visible
 from wcore_host.web import options
 from wcore_host.web.doors import CODE_LIFE_S, Doors
 from wcore_host.web.options import Options
+from wcore_host.workspace import WorkspaceFiles
 
 if TYPE_CHECKING:
     import uvicorn
@@ -65,7 +66,8 @@ async def _serve(chosen: Options, listener: socket.socket) -> int:
     port = listener.getsockname()[1]
     doors, board = Doors(), Board()
     talk = Conversation(chosen, board)
-    server = _server(Server(doors, board, talk, Records(chosen)).app(port))
+    files = WorkspaceFiles(chosen.folder)
+    server = _server(Server(doors, board, talk, Records(chosen), files).app(port))
     failure: EngineStartError | None = None
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with anyio.create_task_group() as tasks:

@@ -10,6 +10,7 @@ from typing import Final
 import anyio
 
 from wcore_host import events
+from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
 from wcore_host.events import Event, Json, JsonObject
@@ -17,6 +18,7 @@ from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.spawning import connect
 from wcore_host.web.board import Board
 from wcore_host.web.options import Options
+from wcore_host.workspace import attached
 
 START_MODE: Final = "read_only"
 HISTORY_PAGES_MAX: Final = 20  # of 100 messages each: what a page can show at once
@@ -24,10 +26,12 @@ SETTLE_S: Final = 5.0  # an answer without changed arguments is taken at once
 STOP_S: Final = 2.0  # a stopped turn is over by then
 SETTLED_MAX: Final = 4096  # calls whose end is remembered; the engine holds at most 1,024
 
-SAID: Final = frozenset({"message", "stop", "tool_approve", "tool_deny", "set_mode", "set_config"})
+SAID: Final = frozenset(
+    "message stop tool_approve tool_deny set_mode set_config add_mcp_server".split()
+)
 ASKED: Final = frozenset(
     "list_pending list_grants revoke_grant list_permissions set_agent_tools set_tool_override"
-    " get_history resume_turn".split()
+    " get_history resume_turn trust_workspace remove_mcp_server".split()
 )
 
 
@@ -49,6 +53,7 @@ class Conversation:
         self._turn_began = False
         self._answering: set[str] = set()
         self._settled: dict[str, None] = {}
+        self._servers: dict[str, Json] = {}  # MCP servers: how many tools, what went wrong
 
     # --- the engine ---------------------------------------------------------------------------
 
@@ -91,7 +96,9 @@ class Conversation:
     def _began(self, engine: Engine) -> None:
         self._engine = engine
         self._session_id = engine.ready.session_id
+        self._servers = {}
         self._board.change(
+            servers={},
             engine="running",
             told="",
             turn="",
@@ -142,12 +149,23 @@ class Conversation:
             case events.StreamStart(msg_id=msg_id):
                 self._turn, self._turn_began = msg_id, True
                 self._board.change(turn=msg_id, interrupted_turn=None)
+            case events.Unknown(type="mcp_ready" | "mcp_failed" as kind):
+                self._hear_server(kind, Fields(event.raw))
             case events.StreamEnd() | events.Error() if self._ends_turn(event):
                 self._turn = ""
                 self._board.change(turn="")
             case _:
                 pass
         self._board.post(event.raw)
+
+    def _hear_server(self, kind: str, told: Fields) -> None:
+        """Remember what became of a server; one that is there may be told about, too."""
+        name = told.text("name")
+        before = self._servers.get(name)
+        tools: Json = before["tools"] if isinstance(before, dict) else None
+        tools = len(told.items("tools")) if kind == "mcp_ready" else tools
+        self._servers = {**self._servers, name: {"tools": tools, "problem": told.text("reason")}}
+        self._board.change(servers=self._servers)
 
     def _ends_turn(self, event: events.StreamEnd | events.Error) -> bool:
         if isinstance(event, events.StreamEnd):
@@ -182,7 +200,11 @@ class Conversation:
         if command.get("type") not in ASKED:
             raise RefusedError("a page cannot ask that")
         try:
-            return (await self._alive().request(command)).raw
+            result = await self._alive().request(command)
+            if result.ok and result.command == "remove_mcp_server":
+                self._servers = {k: v for k, v in self._servers.items() if k != command.get("name")}
+                self._board.change(servers=self._servers)
+            return result.raw
         except (CommandFailedError, EngineExitedError, ValueError) as error:
             raise RefusedError(str(error)) from error
 
@@ -224,10 +246,12 @@ class Conversation:
         if not isinstance(msg_id, str):
             raise RefusedError("a message needs a msg_id")
         self._turn, self._turn_began = msg_id, False
-        said = {"msg_id": msg_id, "text": command.get("content"), "page": page}
+        content = command.get("content")
+        files = attached(content, self._options.folder) if isinstance(content, str) else []
+        said = {"msg_id": msg_id, "text": content, "page": page}
         self._board.post({"type": "host_said", **said})
         self._board.change(turn=msg_id)
-        await self._send(engine, command)
+        await self._send(engine, {**command, **({"files": [*files]} if files else {})})
 
     async def _answer(self, engine: Engine, command: JsonObject) -> None:
         """Send one answer to a waiting call; of several the first one counts."""

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from wcore_host import flags as engines
@@ -39,6 +40,12 @@ class Options:
     def command(self) -> tuple[str, ...]:
         """How the engine is started first."""
         return (*self.engine, *self.flags)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the engine works in."""
+        told = self.told(("--cwd",))
+        return Path(told[-1].removeprefix("--cwd=")) if told else Path()
 
     def again(self, session_id: str | None) -> tuple[str, ...]:
         """Return how it is started again: with that session, or with a new one."""

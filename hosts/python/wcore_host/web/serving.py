@@ -7,6 +7,7 @@ from secrets import token_urlsafe
 from typing import Any, Final, cast
 
 import anyio
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,6 +22,7 @@ from wcore_host.web.conversation import Conversation, RefusedError
 from wcore_host.web.doors import Doors
 from wcore_host.web.guard import ENTRY_PATH, Guard
 from wcore_host.web.records import Records, RecordsError
+from wcore_host.workspace import WorkspaceFiles
 
 NONCE: Final = "{{nonce}}"
 GOODBYE_S: Final = 1.0  # for the end of a stream; who does not read it is cut off
@@ -46,11 +48,19 @@ class _BadBodyError(Exception):
 class Server:
     """The ASGI application of one conversation."""
 
-    def __init__(self, doors: Doors, board: Board, talk: Conversation, records: Records) -> None:
+    def __init__(
+        self,
+        doors: Doors,
+        board: Board,
+        talk: Conversation,
+        records: Records,
+        workspace: WorkspaceFiles,
+    ) -> None:
         self._doors = doors
         self._board = board
         self._talk = talk
         self._records = records
+        self._workspace = workspace
         self._files = _static_files()
         self._page = _STATIC.joinpath("index.html").read_text()
 
@@ -65,6 +75,7 @@ class Server:
             Route("/api/say", _told(self._say), methods=post),
             Route("/api/ask", _told(self._ask), methods=post),
             Route("/api/start", _told(self._start), methods=post),
+            Route("/api/files", _told(self._find), methods=post),
             Route("/api/records/{kind}", _told(self._record), methods=post),
         ]
         return Guard(_Streams(Starlette(routes=routes), self._board, self._talk), self._doors, port)
@@ -104,6 +115,11 @@ class Server:
         wanted = (await _body(request, 4096)).get("session_id")
         self._talk.start_again(wanted if isinstance(wanted, str) else None)
         return JSONResponse({"ok": True})
+
+    async def _find(self, request: Request) -> Response:
+        wanted = str((await _body(request, 4096)).get("wanted") or "")
+        found = await to_thread.run_sync(self._workspace.find, wanted)
+        return JSONResponse({"files": list(found)})
 
     async def _record(self, request: Request) -> Response:
         asked = await _body(request, 4096)

@@ -1,4 +1,5 @@
 // The page: what the server tells goes to the conversation, the waiting questions and the header.
+import { Completion } from "./complete.js";
 import { byId, make, replace } from "./dom.js";
 import { chooseMode, meaning, modeName } from "./modes.js";
 import { announce, tell, tellError } from "./notes.js";
@@ -28,6 +29,7 @@ const transcript = new Transcript(byId("transcript"), byId("latest"));
 const queue = new Queue(byId("cards"), showTitle, () => host.capabilities?.edit_args === true);
 const settings = new SettingsView(byId("settings"), () => host);
 const records = new RecordsView(byId("records"), continueSession);
+const completion = new Completion(say_, byId("files"));
 
 // --- what the server tells --------------------------------------------------------------------------
 
@@ -57,6 +59,7 @@ function take(events) {
       default:
         transcript.take(event);
         queue.take(event);
+        if (event.type === "tool_request" && event.agent) settings.seen(event.agent.join("/"));
         if (live) noticed(event);
     }
   }
@@ -67,6 +70,7 @@ function noticed(event) {
   if (event.type === "call_settled") settings.grantsChanged();
   if (event.type === "stream_end") announce("The turn is over.");
   if (event.type === "info" && event.msg_id === "") tell(event.message);
+  if (event.type === "error" && byId("chat").hidden) tell(event.error.message);
 }
 
 /** @param {HostState} state */
@@ -75,7 +79,8 @@ function setHost(state) {
   host = state;
   if (host.engine !== "running") queue.clear();
   const caps = host.capabilities;
-  if (caps && caps.current_mode !== before.capabilities?.current_mode) settings.modeChanged();
+  if (caps && JSON.stringify(caps) !== JSON.stringify(before.capabilities)) settings.modeChanged();
+  if (JSON.stringify(host.servers) !== JSON.stringify(before.servers)) settings.serversChanged();
   showHeader();
   showEnding();
 }
@@ -198,6 +203,7 @@ byId("composer").addEventListener("submit", (event) => {
 });
 say_.addEventListener("input", fit);
 say_.addEventListener("keydown", (event) => {
+  if (completion.key(event)) return;
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
   void submit();
@@ -220,7 +226,7 @@ document.addEventListener("keydown", (event) => {
 function connection(problem) {
   connected = problem === "";
   showHeader();
-  byId("hint").textContent = problem || "Enter sends, Shift+Enter starts a new line, F6 goes to a waiting question.";
+  byId("hint").textContent = problem || "Enter sends, Shift+Enter starts a new line, @ names a file, F6 goes to a waiting question.";
 }
 
 try {

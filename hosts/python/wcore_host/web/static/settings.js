@@ -1,9 +1,12 @@
 // What decides before a person is asked: the mode, the rules, lasting yeses, the tools of each agent.
 import { make } from "./dom.js";
+import { modelForm } from "./model.js";
 import { isRaise, meaning, modeName, setMode } from "./modes.js";
 import { tell, tellError } from "./notes.js";
+import { serverForm, serverTable } from "./servers.js";
 import { section, table, when } from "./table.js";
 import { toolTable } from "./tools.js";
+import { trust } from "./trust.js";
 import { visible, visibleLine } from "./visible.js";
 import { ask, records } from "./wire.js";
 
@@ -11,6 +14,7 @@ import { ask, records } from "./wire.js";
 /** @typedef {{[name: string]: any}} Json */
 
 const KEPT = /** @type {{[persist: string]: string}} */ ({ session: "this session", project: "this project", user: "everywhere" });
+const AGENTS_MAX = 64; // offered by name; others can be typed
 const KINDS = /** @type {{[kind: string]: string}} */ ({ name: "every call", prefix: "commands that begin with", path: "reading below" });
 
 export class SettingsView {
@@ -21,8 +25,16 @@ export class SettingsView {
     this._mode = section("Mode", "What runs without asking. Raising it takes a second yes.");
     this._grants = section("Lasting yeses", "What you allowed for more than one call. Taking one back counts at once, also while a turn runs.");
     this._tools = section("Tools", "What each tool of an agent may do. A user override stands above the setting.");
+    this._agent = make("input", { type: "text", value: "main", list: "agents", spellcheck: "false", autocomplete: "off", change: () => this.toolsChanged() });
+    this._agents = make("datalist", { id: "agents" }, make("option", { value: "main" }));
+    this._tools.body.before(make("div", { class: "filters" }, make("label", {}, "Agent", this._agent), this._agents));
     this._rules = section("Policy rules", "Read from the policy files, in the order in which they are looked at. They are changed in the files.");
-    root.append(this._mode.root, this._grants.root, this._tools.root, this._rules.root);
+    this._model = section("Model", "Who answers. It counts from the next message on.");
+    this._servers = section("MCP servers", "Tools of other programs. They can be added until the first message, and removed between turns.");
+    this._servers.body.after(serverForm());
+    this._trust = section("This folder", "Rules, agents and servers that came with it.");
+    const all = [this._mode, this._grants, this._tools, this._model, this._servers, this._trust, this._rules];
+    root.append(...all.map((each) => each.root));
   }
 
   get _shown() {
@@ -33,8 +45,25 @@ export class SettingsView {
   open() {
     this.modeChanged();
     this.grantsChanged();
-    void this._tools.fill(() => toolTable(() => this.open()));
+    this.serversChanged();
+    this.toolsChanged();
+    void this._trust.fill(() => trust(() => this.open()));
     void this._rules.fill(rules);
+  }
+
+  toolsChanged() {
+    const name = this._agent.value.trim() || "main";
+    void this._tools.fill(() => toolTable(name, () => this.open()));
+  }
+
+  /** An agent has made a call: its tools can be chosen. @param {string} name */
+  seen(name) {
+    const known = [...this._agents.children].map((option) => option.getAttribute("value"));
+    if (known.length < AGENTS_MAX && !known.includes(name)) this._agents.append(make("option", { value: name }));
+  }
+
+  serversChanged() {
+    if (this._shown) void this._servers.fill(async () => serverTable(this._host().servers));
   }
 
   grantsChanged() {
@@ -52,6 +81,7 @@ export class SettingsView {
       return make("div", { class: "mode-row" }, button, make("span", {}, meaning(mode)), current ? make("span", { class: "chip ok" }, "now") : raise);
     });
     void this._mode.fill(async () => rows);
+    void this._model.fill(async () => modelForm(caps));
   }
 
   /** @returns {Promise<Node[]>} */
@@ -100,4 +130,3 @@ async function rules() {
     make("p", { class: "about" }, limits.length ? `Limits: ${limits.join(", ")}.` : ""),
   ];
 }
-

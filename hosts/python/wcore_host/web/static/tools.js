@@ -17,11 +17,12 @@ const SOURCES = /** @type {{[source: string]: string}} */ ({ explicit: "chosen",
 const CAREFUL = new Set(["exec", "mcp", "edit"]);
 
 /**
+ * @param {string} agent its name, `a/b` for an agent of an agent
  * @param {() => void} changed
  * @returns {Promise<Node[]>}
  */
-export async function toolTable(changed) {
-  const { agents } = await ask({ type: "list_permissions" });
+export async function toolTable(agent, changed) {
+  const { agents } = await ask({ type: "list_permissions", agent });
   return agents.flatMap((/** @type {Json} */ agent) => {
     const name = visibleLine(agent.agent, 80);
     const rows = agent.tools.map((/** @type {Json} */ tool) => row(agent, tool, changed));

@@ -14,6 +14,7 @@ export interface HostState {
   session_id?: string;
   version?: string;
   capabilities?: Capabilities;
+  servers?: { [name: string]: { tools: number | null; problem: string } }; // MCP servers
   interrupted_turn?: InterruptedTurn | null;
 }
 
