@@ -188,6 +188,8 @@ async def test_no_and_tell_it_reaches_the_model(
         await screen.listens_to_text()
         await screen.press("enter")
         await screen.see("denied: use b")
+        await screen.write("next")
+        await screen.until(lambda: screen.pane.is_writing, f"the prompt, not {screen.app.focused}")
 
 
 async def test_no_and_stop_ends_the_turn(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

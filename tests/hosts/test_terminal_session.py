@@ -217,7 +217,7 @@ async def test_two_sessions_side_by_side_keep_their_cards_apart(
         await screen.until(lambda: len(screen.app.panes) == 2, "a second session")
         first, second = screen.app.panes
         await screen.until(lambda: second.talk.engine is not None, "its engine")
-        assert not first.display
+        await screen.until(lambda: not first.display, "the second one alone")
         await screen.see("?1")
         second.write("/side")
         await screen.press("enter")

@@ -43,7 +43,7 @@ def answer(said: dict[str, object]) -> None:
 def main() -> None:
     modes = ["default", "read_only", EVIL]
     base = {"tool_approval": True, "modes": modes, "current_mode": EVIL, "current_model": EVIL}
-    capabilities = {**base, "introspection": True, "call_settled": True}
+    capabilities = {**base, "introspection": True, "call_settled": True, "edit_args": True}
     say(type="ready", version=EVIL, session_id=EVIL, capabilities=capabilities)
     msg_id = hear("message")["msg_id"]
     say(type="stream_start", msg_id=msg_id)
@@ -53,6 +53,7 @@ def main() -> None:
     say(type="error", error={"code": EVIL, "message": EVIL, "retryable": False})
     say(type="mcp_failed", name=EVIL, reason=EVIL)
     args = {"command": EVIL, "file_path": EVIL, EVIL: EVIL, "question": EVIL, "header": EVIL}
+    args |= {"__proto__": EVIL, "constructor": {"prototype": [EVIL]}}
     tool = {"name": EVIL, "category": EVIL, "args": args, "description": EVIL}
     why = {"row": EVIL, "detail": EVIL, "rule": EVIL, "source": EVIL, "code": EVIL, "span": [0, 9]}
     scopes = [

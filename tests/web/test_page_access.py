@@ -50,6 +50,7 @@ def test_axe_finds_nothing(serve: Serve, visit: Visit, scheme: str) -> None:
         page.set_viewport_size(NARROW)
         check(page, f"{name}, narrow")
         page.set_viewport_size({"width": 1100, "height": 800})
+        page.evaluate("() => document.querySelectorAll('details').forEach((d) => (d.open = false))")
         if name != "AskUserQuestion":
             press(page, "Allow once")
     page.get_by_role("radio", name="two").check()

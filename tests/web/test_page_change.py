@@ -30,6 +30,8 @@ def test_a_changed_command_is_shown_again_and_exactly_that_runs(serve: Serve, vi
     page.get_by_role("textbox", name="command").fill("echo b > made2")
     page.get_by_role("textbox", name="command").press("Enter")
     expect(page.get_by_role("button", name=ALLOW)).to_have_count(0)
+    expect(page.get_by_role("button", name="Allow once")).to_be_disabled()
+    expect(page.get_by_text("Allow and remember…")).to_be_hidden()
     page.get_by_role("textbox", name="command").fill("echo b > made2")
     press(page, SHOW)
     expect(page.get_by_role("heading", name="Bash")).to_be_focused()
@@ -46,6 +48,8 @@ def test_a_changed_command_is_shown_again_and_exactly_that_runs(serve: Serve, vi
     assert [p.name for p in server.workspace.glob("made*")] == ["made2"]
     page.reload()
     expect(page.get_by_role("log")).to_contain_text("changed: echo b > made2")
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    expect(page.locator("#notes")).to_be_empty()  # of what was answered before nobody is told
 
 
 def test_what_the_engine_does_not_take_is_said_on_the_card_which_stays(

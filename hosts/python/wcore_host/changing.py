@@ -81,6 +81,8 @@ def _lines(args: JsonObject, name: str) -> str:
 def _diff(old: str, new: str) -> str:
     if len(old) + len(new) > COMPARED_CHARS_MAX:
         return f"@@ {len(old):,} characters before, {len(new):,} now: too long to compare @@"
+    if old.count("\n") == new.count("\n") == 1:
+        return f"-{old}+{new}".rstrip("\n")
     lines = unified_diff(old.split("\n")[:-1], new.split("\n")[:-1], lineterm="")
     return "\n".join(list(lines)[2:])
 

@@ -109,6 +109,8 @@ class CardPanel(Vertical):
         self.shown = self._cards.front
         if self._editor is not None and self._editor.card is not self.shown:
             self._close_editor(self._editor)
+        if self.has_keys:  # now: what is hidden with the focus takes it along, and later
+            self.screen.set_focus(None if self.shown is None else self.answers)
         self.display = self.shown is not None
         self.field.display = False
         self.field.value = ""

@@ -52,6 +52,8 @@ class EditScreen(ModalScreen[JsonObject | None]):
 
     def on_mount(self) -> None:
         self._text.focus()
+        if self._text.document.line_count == 1:
+            self._text.move_cursor(self._text.document.end)
 
     def on_resize(self, _event: events.Resize) -> None:
         self.call_after_refresh(self._draw)

@@ -64,8 +64,10 @@ class Story:
         self._end_thought(now)
         for call in self.calls.values():
             if call.is_open:
+                waited = call.state is CallState.WAITING
                 self._finish(call, CallState.CANCELLED, now)
-                call.reason = "the engine is gone: nobody knows what became of it"
+                end = "it had not run" if waited else "nobody knows what became of it"
+                call.reason = f"the engine is gone: {end}"
         self.calls.clear()
         self.note(str(failure), alarming=True)
 

@@ -69,8 +69,9 @@ function take(events) {
 function noticed(event) {
   if (event.type === "call_settled") settings.grantsChanged();
   if (event.type === "stream_end") announce("The turn is over.");
+  if (!byId("chat").hidden) return; // the conversation shows it
   if (event.type === "info" && event.msg_id === "") tell(event.message);
-  if (event.type === "error" && byId("chat").hidden) tell(event.error.message);
+  if (event.type === "error") tell(event.error.message);
 }
 
 /** @param {HostState} state */

@@ -35,6 +35,11 @@ export function card(request, answer, again) {
     const yes = args === null ? () => answer({ type: "tool_approve", call_id }) : () => answer({ type: "tool_approve", call_id, args, digest });
     const undo = args && make("button", { type: "button", click: () => change(tool.args) }, "Undo my changes");
     const allow = make("button", { type: "button", class: "yes", click: yes }, args ? "Allow with my changes" : "Allow once");
+    const form = canChange ? changing(args ?? tool.args, change) : null;
+    form?.addEventListener("toggle", () => {
+      allow.disabled = last.hidden = form.open; // it would run what the fields no longer say
+    });
+    last.hidden = false;
     replace(
       root,
       why,
@@ -44,7 +49,7 @@ export function card(request, answer, again) {
       args ? differences(tool.args, args) : null,
       make("div", { class: "answers" }, allow, deny, undo),
       args ? null : last,
-      canChange ? changing(args ?? tool.args, change) : null,
+      form,
       no,
     );
   };

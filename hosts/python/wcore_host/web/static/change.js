@@ -21,7 +21,7 @@ export function isExact(value) {
  * A field for each argument, and a button that hands on what they say now.
  * @param {Args} args
  * @param {(args: Args) => void} use
- * @returns {HTMLElement}
+ * @returns {HTMLDetailsElement}
  */
 export function changing(args, use) {
   const group = `change-${(made += 1)}`;
@@ -87,6 +87,7 @@ function changedLines(old, wanted) {
   while (from < before.length && from < after.length && before[from] === after[from]) from += 1;
   let same = 0;
   while (same < before.length - from && same < after.length - from && before.at(-1 - same) === after.at(-1 - same)) same += 1;
+  if (before.length === 1 && after.length === 1) return `-${old}\n+${wanted}`;
   const start = Math.max(0, from - CONTEXT_LINES);
   const marked = (/** @type {string} */ sign, /** @type {string[]} */ lines) => lines.map((line) => sign + line);
   return [

@@ -18,7 +18,7 @@ const THINKING = /** @type {const} */ ([
 export function modelForm(caps) {
   const now = caps.current_model ?? "";
   const name = make("input", { type: "text", value: now, spellcheck: "false", autocomplete: "off" });
-  const effort = make("select", {}, make("option", { value: "" }, "as it is"), ...caps.effort_levels.map((level) => make("option", { value: level }, visibleLine(level, 30))));
+  const effort = make("select", {}, make("option", { value: "" }, "as it is"), ...(caps.effort_levels ?? []).map((level) => make("option", { value: level }, visibleLine(level, 30))));
   const thinking = make("select", {}, ...THINKING.map(([value, label]) => make("option", { value }, label)));
   const send = () => {
     /** @type {Extract<import("./types.js").Command, {type: "set_config"}>} */

@@ -33,6 +33,7 @@ export class Queue {
     /** @type {Waiting | null} */
     this._front = null;
     this._hearsFrom = 0;
+    this._live = false; // what is told happens now; before that, the page is told what happened
     setInterval(() => this._tick(), TICK_MS);
     root.addEventListener("click", (event) => this._guard(event), { capture: true });
     root.addEventListener("submit", (event) => this._guard(event), { capture: true });
@@ -46,10 +47,12 @@ export class Queue {
   begin() {
     for (const each of this._waiting.values()) each.listed = false;
     this._settled.clear();
+    this._live = false;
   }
 
   /** How things stand was told; `calls` wait, with the time they have left. @param {readonly ToolRequest[]} calls */
   pending(calls) {
+    this._live = true;
     for (const request of calls) this.add(request);
     for (const each of [...this._waiting.values()]) if (!each.listed) this._remove(each);
     this._show();
@@ -78,7 +81,7 @@ export class Queue {
       this._settled.add(event.call_id);
       const gone = this._waiting.get(event.call_id);
       if (!gone) return;
-      if (event.type === "call_settled") toldOf(gone, event);
+      if (event.type === "call_settled" && this._live) toldOf(gone, event);
       this._remove(gone);
       this._show();
     }
