@@ -93,8 +93,9 @@ class Child:
 
     def signal(self, number: int) -> None:
         """Send a signal to the process alone."""
-        with suppress(ProcessLookupError):
-            self._process.send_signal(cast("signal.Signals", number))
+        if self.exit_code is None:  # not by `send_signal`, which may take the exit status away
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     async def line(self) -> bytes:
         """Return the next line of stdout, without its newline.
@@ -146,9 +147,7 @@ class Child:
         """Kill whatever is left of it and its group."""
         with anyio.CancelScope(shield=True):
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            with suppress(ProcessLookupError):
-                self._process.kill()
+                os.killpg(self.pid, signal.SIGKILL)  # it leads its group, and so is in it
             await self._process.aclose()
         self.close_stdout()
 
