@@ -30,10 +30,12 @@ GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL
 DEATH_S_MAX: Final = 2.0  # a host expects `stop` to be over within this
 EXEC_S: Final = 0.005  # a process that just starts a program has no environment for a moment
 EXEC_LOOKS: Final = 10
+BARE_MAX: Final = 256  # many more than there ever are; then all are looked at again
 MARKER: Final = "WCORE_CALL"
 STALE_S: Final = 2.0  # nobody who means to wait for a child waits that long
 _SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
 _GONE: Final = (ProcessLookupError, PermissionError)
+_bare: set["psutil.Process"] = set()  # what has no environment, and not for a moment only
 _zombies: dict[tuple[int, float], float] = {}  # when each dead orphan was first seen
 
 
@@ -73,7 +75,6 @@ class CallTree:
         stdout and stderr are one pipe and there is no input; one that `talks` has three pipes.
         """
         adopt_orphans()
-        self._unreaped: list[psutil.Process] = []
         self._marker = secrets.token_hex(16)
         self._shell = subprocess.Popen(
             argv,
@@ -162,10 +163,14 @@ class CallTree:
         if self._holds_pipe(process.pid):
             return True
         with suppress(psutil.Error, OSError):
-            for _ in range(EXEC_LOOKS):
-                if environ := process.environ():
-                    return environ.get(MARKER) == self._marker
+            environ = process.environ()
+            looks = 0 if process in _bare else EXEC_LOOKS
+            while not environ and looks:
                 time.sleep(EXEC_S / EXEC_LOOKS)
+                environ, looks = process.environ(), looks - 1
+            if not environ:
+                _note_bare(process)
+            return environ.get(MARKER) == self._marker
         return False
 
     def _holds_pipe(self, pid: int) -> bool:
@@ -199,9 +204,6 @@ class CallTree:
         """
         import psutil  # noqa: PLC0415
 
-        unreaped, self._unreaped = self._unreaped, []
-        for process in unreaped:
-            self._is_dead(process)
         for process in children() if adopt_orphans() else ():
             with suppress(psutil.Error, OSError):
                 if process.pid == self._shell.pid or process.status() != psutil.STATUS_ZOMBIE:
@@ -222,10 +224,8 @@ class CallTree:
         except psutil.NoSuchProcess:
             return True
         if process.pid != self._shell.pid:  # the shell is reaped by `reap`, which needs its status
-            try:
+            with suppress(ChildProcessError):
                 os.waitpid(process.pid, os.WNOHANG)
-            except ChildProcessError:  # its parent is dying too, and it comes to us then
-                self._unreaped.append(process)
         return True
 
 
@@ -235,6 +235,12 @@ def _signal(processes: "Iterable[psutil.Process]", number: int) -> None:
     for process in processes:
         with suppress(psutil.Error):
             process.send_signal(number)
+
+
+def _note_bare(process: "psutil.Process") -> None:
+    if len(_bare) >= BARE_MAX:
+        _bare.clear()
+    _bare.add(process)
 
 
 def _descends(pid: int, own: set[int], parents: Mapping[int, int]) -> bool:
