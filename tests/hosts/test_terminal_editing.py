@@ -161,7 +161,7 @@ async def test_a_card_that_expires_takes_its_editor_along(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = call("Bash", command="touch made")
-    async with editing(place, monkeypatch, asked, flags=("--approval-ttl", "4")) as screen:
+    async with editing(place, monkeypatch, asked, flags=("--approval-ttl", "8")) as screen:
         await screen.press("end", "x")
         await screen.unsee(EDITOR)
         await screen.see("nobody answered in time")

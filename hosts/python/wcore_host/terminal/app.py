@@ -130,9 +130,11 @@ class ChatApp(App[int]):
     @on(Pane.Looked)
     def draw_sessions(self) -> None:
         """Show which sessions there are, and which wait for an answer."""
-        if not self.screen_stack:  # the app is ending
+        bars = self.query("#sessions").results(Rows) if self.screen_stack else ()
+        bar = next(iter(bars), None)
+        if bar is None:  # the app is ending
             return
-        bar, panes = self.query_one("#sessions", Rows), self.panes
+        panes = self.panes
         bar.display = len(panes) > 1
         if not bar.display:
             return
