@@ -13,7 +13,7 @@ The other benches measure one thing more closely, each a program of its own:
     bench_models.py    requests and deltas of a real model's protocol
     bench_store.py     journal, grants and audit on disk
     bench_hosts.py     what each host adds to a start, a gate, many deltas (python -m)
-    bench_acp.py       what the bridge to ACP editors adds
+    bench_acp.py       what the bridge to ACP editors adds, more closely (python -m)
     bench_terminal.py  the full-screen terminal host
     bench_web.py       the host in the browser
 """

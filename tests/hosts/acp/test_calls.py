@@ -151,6 +151,20 @@ async def test_hostile_text_stays_inside_its_block(place: Place) -> None:
         assert not {"\u202e", "\x1b"} & set("".join(shown))
 
 
+async def test_arguments_that_the_preview_does_not_show_are_on_the_card(place: Place) -> None:
+    place.file("a.txt").write_text(TEXT)
+    bash = call("Bash", "b", command="make", timeout_s=60)
+    edit = call("Edit", "e", file_path="a.txt", old_string="a", new_string="b", replace_all=True)
+    async with Editor(place, "--model", place.script([bash, edit, WRITE])) as editor:
+        await editor.prompt(await editor.open())
+        shown = {card["toolCall"]["toolCallId"]: card["toolCall"] for card in editor.cards()}
+        last = {name: card["content"][-1] for name, card in shown.items()}
+        assert '"timeout_s": 60' in last["b"]["content"]["text"]
+        assert "make" not in last["b"]["content"]["text"]
+        assert '"replace_all": true' in last["e"]["content"]["text"]
+        assert last["w"]["type"] == "diff", "nothing is left to show"
+
+
 async def test_two_questions_after_each_other_in_an_unanswered_card_expire(place: Place) -> None:
     model = place.script([WRITE], [{"text": "went on"}])
     flags = ("--approval-ttl", "1", "--reap-interval", "1")

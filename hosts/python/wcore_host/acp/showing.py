@@ -36,6 +36,10 @@ KINDS: Final[Mapping[str, ToolKind]] = {
     "Bash": "execute",
     "Spawn": "other",
 }
+SHOWN_BY: Final[Mapping[str, frozenset[str]]] = {  # arguments, by the kind of a preview
+    "command": frozenset({"command"}),
+    "diff": frozenset({"file_path", "content", "old_string", "new_string", "edits"}),
+}
 PASSED_ON: Final = ("why", "digest", "agent", "suggestions", "expires_in_s")
 TITLE_CHARS_MAX: Final = 120  # one line of a side panel
 
@@ -93,8 +97,7 @@ def card(request: ToolRequest, shown: Shown) -> list[Content]:
         lines.append(f"because of {span(marked)}")
     if request.expires_in_s is not None:
         lines.append(f"no answer within {request.expires_in_s} s counts as no")
-    body = shown.body or [text(block(json.dumps(request.tool.args, ensure_ascii=False, indent=1)))]
-    return [text("\n\n".join(lines)), *body]
+    return [text("\n\n".join(lines)), *shown.body, *_arguments(request)]
 
 
 def outcome(shown: Shown, output: str, output_type: str) -> list[Content] | None:
@@ -108,6 +111,15 @@ def outcome(shown: Shown, output: str, output_type: str) -> list[Content] | None
 def text(markdown: str) -> Content:
     """Return Markdown of our own as content of a call."""
     return tool_content(text_block(markdown))
+
+
+def _arguments(request: ToolRequest) -> list[Content]:
+    """Return the arguments that the preview does not show."""
+    kind = request.preview.kind if request.preview else ""
+    hidden = {k: v for k, v in request.tool.args.items() if k not in SHOWN_BY.get(kind, ())}
+    if not hidden or kind == "text":  # a text is made of all of them
+        return []
+    return [text(block(json.dumps(hidden, ensure_ascii=False, indent=1), "json"))]
 
 
 def _reason(why: Why) -> str:
