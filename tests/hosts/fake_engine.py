@@ -142,6 +142,22 @@ def refusing() -> None:
         say(type="error", error={"code": "protocol_error", "message": "not like that"})
 
 
+def hasty() -> None:
+    """Asks and takes the question back in one breath."""
+    ready(call_settled=True)
+    msg_id = start_turn()
+    tool = {"name": "Bash", "category": "exec", "args": {"command": "true"}, "description": ""}
+    events = (
+        {"type": "tool_request", "msg_id": msg_id, "call_id": "c1", "tool": tool},
+        {"type": "tool_cancelled", "msg_id": msg_id, "call_id": "c1", "tool_name": "Bash"},
+        {"type": "text_delta", "msg_id": msg_id, "text": "done"},
+        {"type": "stream_end", "msg_id": msg_id},
+    )
+    sys.stdout.write("".join(json.dumps({"reason": "hasty", **event}) + "\n" for event in events))
+    sys.stdout.flush()
+    hear()
+
+
 def suspending() -> None:
     """Asks by suspend alone, without any `tool_request`."""
     ready(hitl_suspend=True)

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shlex
 import signal
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import anyio.to_thread
 import psutil
 import pytest
 from hosts.acp.editor import BRIDGE, PATIENCE_S, Editor, Frame, RequestFailedError, choose
-from hosts.places import Place
+from hosts.places import FAKE_ENGINE, PYTHON, Place
 from talking import call
 
 pytestmark = pytest.mark.anyio
@@ -94,6 +95,14 @@ async def test_cancel_takes_the_card_away_and_the_session_lives_on(place: Place)
         assert (await editor.prompt(session_id))["stopReason"] == "end_turn"
         assert editor.said() == "again"
     assert not place.file("new.txt").exists()
+
+
+async def test_a_question_that_is_taken_back_at_once_ends_nothing_else(place: Place) -> None:
+    engine = shlex.join((*PYTHON, str(FAKE_ENGINE), "hasty"))
+    async with Editor(place, "--engine", engine, answers=lambda _m, _p: None) as editor:
+        end = await editor.prompt(await editor.open())
+        assert (end["stopReason"], editor.said()) == ("end_turn", "done")
+        assert editor.call("c1")["status"] == "failed"
 
 
 async def test_cancel_kills_what_runs(place: Place) -> None:

@@ -11,7 +11,12 @@ from typing import Final
 import anyio
 from acp import RequestError
 from acp.interfaces import Client
-from acp.schema import DeniedOutcome, PermissionOption, RequestPermissionResponse
+from acp.schema import (
+    DeniedOutcome,
+    PermissionOption,
+    RequestPermissionResponse,
+    ToolCallUpdate,
+)
 from anyio.abc import TaskGroup
 
 from wcore_host import events
@@ -51,17 +56,24 @@ class Desk:
         match event:
             case events.ToolRequest(call_id=call_id):
                 scope = self._open[call_id] = anyio.CancelScope()
-                tasks.start_soon(self._answer, event, engine, scope)
+                card = self._calls.card(event)  # now: the call may be over before the task begins
+                tasks.start_soon(self._answer, event, card, engine, scope)
             case events.CallSettled(call_id=call_id) | events.ToolCancelled(call_id=call_id):
                 if scope := self._open.pop(call_id, None):
                     scope.cancel()
             case _:
                 pass
 
-    async def _answer(self, request: ToolRequest, engine: Engine, scope: anyio.CancelScope) -> None:
+    async def _answer(
+        self,
+        request: ToolRequest,
+        card: ToolCallUpdate,
+        engine: Engine,
+        scope: anyio.CancelScope,
+    ) -> None:
         with scope, suppress(EngineExitedError, ConnectionError):  # whoever reads says so
             try:
-                verdict = await self._decide(request, engine)
+                verdict = await self._decide(request, card, engine)
                 await engine.answer_call(request, verdict)
             except RequestError as error:
                 verdict = Deny(f"the editor could not ask: {error}")
@@ -75,12 +87,14 @@ class Desk:
         if self._open.get(request.call_id) is scope:
             del self._open[request.call_id]
 
-    async def _decide(self, request: ToolRequest, engine: Engine) -> Allow | Deny:
+    async def _decide(
+        self, request: ToolRequest, card: ToolCallUpdate, engine: Engine
+    ) -> Allow | Deny:
         if request.tool.name == QUESTION_TOOL:
-            return await self._ask(request)
+            return await self._ask(request, card)
         flags = engine.capabilities.flags
         offered = asking.choices(request, flags, forms=self._forms)
-        answer = await self._buttons(request, [choice.option for choice in offered])
+        answer = await self._buttons(card, [choice.option for choice in offered])
         outcome = answer.outcome
         if isinstance(outcome, DeniedOutcome):
             self._on_cancel()
@@ -92,23 +106,24 @@ class Desk:
             return Deny(CANNOT_EDIT)
         return verdict
 
-    async def _ask(self, request: ToolRequest) -> Allow | Deny:
+    async def _ask(self, request: ToolRequest, card: ToolCallUpdate) -> Allow | Deny:
         question = Question.of(request)
         if self._forms:
             form = question.form(self._session_id, request.call_id)
             if form is None:
                 return Deny(NO_SUCH_FORM)
             return question.filled(await self._editor.create_elicitation(question.text, form))
-        answer = await self._buttons(request, question.options(), question.note)
+        if question.note:
+            card.content = [*(card.content or []), showing.text(question.note)]
+        answer = await self._buttons(card, question.options())
         if isinstance(answer.outcome, DeniedOutcome):
             self._on_cancel()
         return question.pressed(answer.outcome)
 
     async def _buttons(
-        self, request: ToolRequest, options: list[PermissionOption], note: str = ""
+        self, card: ToolCallUpdate, options: list[PermissionOption]
     ) -> RequestPermissionResponse:
-        card = self._calls.card(request)
-        card.content = [*(card.content or []), *([showing.text(note)] if note else [])]
+        facts = (card.field_meta or {}).get(META)
         return await self._editor.request_permission(
-            self._session_id, card, options, **{META: (card.field_meta or {}).get(META)}
+            self._session_id, card, options, **{META: facts}
         )
