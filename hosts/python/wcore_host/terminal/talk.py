@@ -24,7 +24,6 @@ from wcore_host.errors import (
 from wcore_host.events import Event, JsonObject
 from wcore_host.modes import MODES
 from wcore_host.permission import Allow, Deny
-from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.spawning import connect
 from wcore_host.terminal.cards import Card, Cards, suspended
 from wcore_host.terminal.story import Story
@@ -171,8 +170,9 @@ class Talk:
                 self._usage(decode.Fields(event.raw).part("usage"))
                 self.cards.drain()  # an engine that does not settle what a stop cuts off
                 self._turn_over()
-            case events.Error(code=code, message=message):
-                if self.turn and not self.is_started and code in TURN_REFUSALS:
+            case events.Error(message=message):
+                refused = self.engine is None or self.engine.refusals.refuses_turn(event)
+                if self.turn and not self.is_started and refused:
                     self._turn_over()
                 self.cards.refused(message)
             case events.Info(message=message, msg_id=""):

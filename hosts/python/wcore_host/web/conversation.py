@@ -14,7 +14,6 @@ from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
 from wcore_host.events import Event, Json, JsonObject
-from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.spawning import connect
 from wcore_host.web.board import Board
 from wcore_host.web.options import Options
@@ -170,7 +169,8 @@ class Conversation:
     def _ends_turn(self, event: events.StreamEnd | events.Error) -> bool:
         if isinstance(event, events.StreamEnd):
             return event.msg_id == self._turn
-        return bool(self._turn) and not self._turn_began and event.code in TURN_REFUSALS
+        refused = self._engine is None or self._engine.refusals.refuses_turn(event)
+        return bool(self._turn) and not self._turn_began and refused
 
     # --- the pages ----------------------------------------------------------------------------
 
