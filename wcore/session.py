@@ -19,6 +19,7 @@ from wcore.history import History
 from wcore.keeping import Keeper
 from wcore.keeping.restoring import OpenTurn, Restored
 from wcore.models import Model, Tuning
+from wcore.models.choose import Models
 from wcore.policies.ruling import Ruling
 from wcore.policy import shell
 from wcore.policy.decide import Standing
@@ -29,7 +30,7 @@ from wcore.policy.suggesting import suggest
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.settings import Settings
-from wcore.tools import Tool
+from wcore.tools import Hands, Tool
 from wcore.vocabulary import (
     ID_CHARS_MAX,
     AlwaysPath,
@@ -87,12 +88,16 @@ class Session:
         self.tools = dict(tools)  # agents share it: MCP servers change it in place
         self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
+        self.models = Models()
+        self.hands = Hands()
         self.tuning = Tuning()
         self.ledger = Ledger()
         self.grants = GrantBook()
-        self.approvals = ApprovalManager(self.ledger, self.grants, ttl_s=settings.approval_ttl_s)
-        self.approvals.set_mode(settings.mode)
         self.journal = keeper.journal
+        self.approvals = ApprovalManager(
+            self.ledger, self.grants, ttl_s=settings.approval_ttl_s, expired=self.journal.expired
+        )
+        self.approvals.set_mode(settings.mode)
         self.secrets = keeper.journal.secrets
         self.locks = PathLocks()
         self.cards: dict[str, Card] = {}
@@ -130,12 +135,16 @@ class Session:
         self._voice.put(self._line(event))
 
     def _line(self, event: events.Event) -> bytes:
-        if self.agent:
-            event = nested(event, self.agent, self.spawned_by)
-        line = codec.encode(event)
+        line = self.encoded(event)
         kind, call_id = getattr(event, "type", ""), getattr(event, "call_id", "")
         self.journal.said(kind, call_id or "", line)
         return line
+
+    def encoded(self, event: events.Event) -> bytes:
+        """Return an event as the line that the host gets."""
+        if self.agent:
+            event = nested(event, self.agent, self.spawned_by)
+        return codec.encode(event)
 
     async def info(self, message: str, msg_id: str = "") -> None:
         await self.emit(events.Info(msg_id=msg_id, message=self.secrets.strip(message)))
@@ -190,17 +199,17 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    async def study(self, prepared: Prepared) -> shell.Analysis | None:
+    async def study(self, prepared: Prepared, call_id: str) -> shell.Analysis | None:
         """Return what the shell text of a call says, read off the loop and within a deadline.
 
         Also brings the lasting grants up to date; both wait, and `judge` must not.
         """
-        await self.refresh_grants()
+        await self.refresh_grants(call_id)
         return None if prepared.command is None else await self.reader.analyse(prepared.command)
 
-    async def refresh_grants(self) -> None:
-        """Bring the lasting grants up to date; says once why they cannot be read."""
-        problem = await self.keeper.refresh(self.grants)
+    async def refresh_grants(self, call_id: str = "") -> None:
+        """Bring the lasting grants up to date, for a call; says once why they cannot be read."""
+        problem = await self.keeper.refresh(self.grants, call_id)
         if problem:
             await self.info(problem)
 
@@ -281,4 +290,4 @@ class Session:
     def _resolved(self, root: str) -> str:
         home = self.settings.places.home
         root = home + root[1:] if root == "~" or root.startswith("~/") else root
-        return posixpath.realpath(posixpath.join(self.settings.places.workspace, root))
+        return self.journal.real(posixpath.join(self.settings.places.workspace, root))

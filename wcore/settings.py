@@ -26,4 +26,5 @@ class Settings:
     max_tokens: int | None = None
     max_writes: int | None = None
     system_prompt: str = ""
+    has_mcp: bool = False  # whether MCP servers can be added
     keep_sessions_days: float = 0.0  # 0: for ever

@@ -92,7 +92,8 @@ class Pending:
 class ApprovalManager:
     """Holds the parked calls, the session mode and the grants that skip the gate.
 
-    `clock` returns seconds that only grow; tests hand in their own.
+    `clock` returns seconds that only grow; tests hand in their own. `expired` is told of every
+    call whose time is over, before anybody else.
     """
 
     def __init__(
@@ -102,12 +103,14 @@ class ApprovalManager:
         *,
         ttl_s: float = DEFAULT_APPROVAL_TTL,
         clock: Callable[[], float] = anyio.current_time,
+        expired: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.mode = Mode.DEFAULT
         self.grants = grants
         self._ledger = ledger
         self._ttl_s = ttl_s
         self._clock = clock
+        self._expired = expired
         self._pending: dict[str, Pending] = {}
         self._by_token: dict[str, str] = {}
         self._nearer = anyio.Event()
@@ -165,7 +168,7 @@ class ApprovalManager:
         if entry is None:
             raise UnknownCallError(call_id)
         by_timeout = result.by is By.TIMEOUT
-        if not by_timeout and self._clock() >= entry.deadline:
+        if not by_timeout and self.is_over(entry):
             self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             raise UnknownCallError(call_id)
         self._take(entry, result)
@@ -187,8 +190,7 @@ class ApprovalManager:
 
     def reap_now(self) -> int:
         """Deny what has expired or was abandoned; return how many."""
-        now = self._clock()
-        gone = [e for e in self._pending.values() if e.abandoned or now >= e.deadline]
+        gone = [entry for entry in self._pending.values() if self.is_over(entry)]
         for entry in gone:
             try:
                 self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
@@ -230,7 +232,7 @@ class ApprovalManager:
     def pending(self, call_id: str) -> Pending | None:
         """Return a waiting call; one past its deadline is expired here and now."""
         entry = self._pending.get(call_id)
-        if entry is not None and self._clock() >= entry.deadline:
+        if entry is not None and self.is_over(entry):
             self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             return None
         return entry
@@ -238,6 +240,18 @@ class ApprovalManager:
     def call_of_token(self, token: str) -> str | None:
         """Return the call that a live resume token stands for."""
         return self._by_token.get(token)
+
+    def is_over(self, entry: Pending) -> bool:
+        """Whether nobody can answer a call any more; tells of it if so."""
+        over = entry.abandoned or self._clock() >= entry.deadline
+        if over:
+            self._expired(entry.call_id)
+        return over
+
+    def token_of(self, call_id: str) -> str | None:
+        """Return the live resume token of a call."""
+        entry = self._pending.get(call_id)
+        return entry.resume_token if entry else None
 
     def expires_in_s(self, entry: Pending) -> int:
         """Return the whole seconds left, for the wire."""

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterable
+from typing import Final
 from uuid import uuid4
 
 from wcore import __version__
@@ -13,6 +14,8 @@ from wcore.session import Session
 from wcore.store import Kind, Store, identity
 from wcore.store.sessions import LATEST
 from wcore.vocabulary import Json
+
+REPLAY: Final = 1  # the form of all that a replay needs; older sessions do not have it
 
 
 async def asked_session(options: Options, store: Store, workspace: str) -> tuple[Keeper, Restored]:
@@ -50,9 +53,7 @@ def _opened(session: Session) -> dict[str, Json]:
     places = settings.places
     return {
         "version": __version__,
-        "model": model.name,
-        "thinks": model.thinks,
-        "effort_levels": list(model.effort_levels),
+        **session.models.facts(model),
         "workspace": places.workspace,
         "home": places.home,
         "own": list(places.own),
@@ -66,4 +67,6 @@ def _opened(session: Session) -> dict[str, Json]:
         "max_tokens": settings.max_tokens,
         "max_writes": settings.max_writes,
         "system_prompt": settings.system_prompt,
+        "has_mcp": settings.has_mcp,
+        "replay": REPLAY,
     }

@@ -50,7 +50,7 @@ class _Reader:
                 self.mode = mode if mode.rank <= self.max_mode.rank else self.mode
             case Kind.REPLIED:
                 self.names.update(_names(body.get("calls")))
-            case Kind.PREPARED:
+            case Kind.PREPARED if not body.get("edited"):
                 self.prepared[call_id] = body
             case Kind.ASKED:
                 row = str(body.get("row"))

@@ -1,4 +1,4 @@
-"""`wcore sessions …`: the stored conversations: list, show, export, delete for good."""
+"""`wcore sessions …`: the stored conversations: list, show, export, replay, delete for good."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
-from wcore.cli import stored
+from wcore.cli import sessions_replay, stored
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
@@ -28,6 +28,7 @@ examples:
   wcore sessions list
   wcore sessions show latest               the last one of the workspace you are in
   wcore sessions export my-session > my-session.jsonl
+  wcore sessions replay latest             does the engine still do the same?
   wcore sessions purge --older-than 30     delete what was not used for 30 days
   wcore --resume my-session                continue one (see wcore --help)
 """
@@ -54,7 +55,11 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     commands = parser.add_subparsers(metavar="COMMAND")
 
     def add(name: str, job: Callable[[Namespace, Mapping[str, str]], int], text: str) -> Parser:
-        epilog = {"export": EXPORT_EPILOG, "purge": PURGE_EPILOG}.get(name, "")
+        epilog = {
+            "export": EXPORT_EPILOG,
+            "purge": PURGE_EPILOG,
+            "replay": sessions_replay.EPILOG,
+        }.get(name, "")
         command = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
         )
@@ -66,10 +71,11 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     add("list", _list, "show all sessions, the one used last first")
     _add_id(add("show", _show, "show a session and the records of its journal"))
     _add_id(add("export", _export, "write a session as JSON lines"))
+    _add_id(add("replay", _replay, "run the engine again on a session, and compare"))
     _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
     given = parser.parse_args(argv)
     if not hasattr(given, "run"):
-        raise UsageError("what about the sessions? commands: list, show, export, purge")
+        raise UsageError("what about the sessions? commands: list, show, export, replay, purge")
     return given.run(given, environ)
 
 
@@ -116,6 +122,15 @@ def _export(given: Namespace, environ: Mapping[str, str]) -> int:
         row = _chosen(database, given)
         stored.write_lines(_exported(database, row))
     return 0
+
+
+def _replay(given: Namespace, environ: Mapping[str, str]) -> int:
+    def load() -> tuple[SessionRow, list[JournalRecord]]:
+        with _stored(given, environ) as database:
+            row = _chosen(database, given)
+            return row, list(journal.read_whole(database, UUID(row.user_id), row.session_id))
+
+    return sessions_replay.run(given, load)
 
 
 def _exported(database: Database, row: SessionRow) -> Iterator[str]:

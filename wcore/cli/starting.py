@@ -26,6 +26,7 @@ from wcore.settings import ROUNDS_MAX, Settings
 from wcore.stdio import LineReader, Wire
 from wcore.store import Location, Store, StoreError, locate
 from wcore.tools import Place
+from wcore.tools.mcp import is_installed
 from wcore.vocabulary import Access
 
 
@@ -93,6 +94,7 @@ async def _serve(
         max_rounds=options.max_turns or ROUNDS_MAX,
         max_tokens=options.max_tokens,
         max_writes=options.max_writes,
+        has_mcp=is_installed(),
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
@@ -111,12 +113,16 @@ async def _serve(
     session.ruling = ruling
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, restored, keys.values())
-    warm = functools.partial(_warm, model)
     try:
-        return await Engine(session, LineReader(in_fd), wire, place, warm=warm).serve()
+        return await _engine(session, in_fd, wire, place).serve()
     finally:
         await analyst.close()
         await keeper.close()
+
+
+def _engine(session: Session, in_fd: int, wire: Wire, place: Place) -> Engine:
+    warm = functools.partial(_warm, session.model)
+    return Engine(session, LineReader(in_fd), wire, place, warm=warm)
 
 
 def _warm(model: Model) -> None:

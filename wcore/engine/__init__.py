@@ -7,12 +7,12 @@ between: a command is obeyed before the next is read, so a host that floods us h
 import logging
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
-from anyio.lowlevel import checkpoint
 
 from wcore import __version__
 from wcore.approval import reasons
@@ -20,17 +20,17 @@ from wcore.engine import answers, introspection, permissions, resuming
 from wcore.engine.capable import capabilities
 from wcore.engine.configuring import Configuring
 from wcore.engine.costs import Costs
+from wcore.engine.idling import tidy_up, warm_up
 from wcore.engine.loading import load
-from wcore.engine.recording import note_command
+from wcore.engine.recording import GONE, MALFORMED, note_command, understood
+from wcore.engine.rims import Ear, Mouth, Signals, real_signals
 from wcore.errors import Code, HostError, HostGoneError, WcoreError
 from wcore.protocol import codec, events
 from wcore.protocol import commands as said
-from wcore.protocol.lines import Overlong
 from wcore.session import Session
-from wcore.stdio import LineReader, Wire
 from wcore.store import LeaseLostError
 from wcore.tools import Place
-from wcore.vocabulary import By, UserMessage
+from wcore.vocabulary import By, Json, UserMessage
 
 if TYPE_CHECKING:
     from wcore.turn import Turn
@@ -40,8 +40,6 @@ log = logging.getLogger("wcore.engine")
 EXIT_OK: Final = 0
 EXIT_LOST: Final = 1  # another engine took the session over
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IDLE_S: Final = 0.5  # the host's first commands come before idle work
 AT_ONCE: Final = (said.Ping, said.InitHistory, said.SetMode)  # neither of them acts
 SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
 
@@ -52,19 +50,22 @@ class Engine:
     def __init__(
         self,
         session: Session,
-        reader: LineReader,
-        wire: Wire,
+        reader: Ear,
+        wire: Mouth,
         place: Place,
         *,
         warm: Callable[[], None],
+        signals: Signals = real_signals,
     ) -> None:
         self._session = session
         self._reader = reader
         self._wire = wire
         self._place = place
         self._warm = warm
+        self._signals = signals
         self._loaded = anyio.Event()  # what acts is there
         self._warmed = anyio.Event()  # and the model
+        self._news: dict[str, Json] = {}  # of the first turn, for the journal
         self._configuring = Configuring(session)
         self._costs = Costs(session)
         self._turn: Turn | None = None
@@ -80,7 +81,7 @@ class Engine:
         try:
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._watch_signals, tasks)
-                tasks.start_soon(self._wire.run)
+                tasks.start_soon(self._speak)
                 tasks.start_soon(
                     self._session.approvals.spawn_reaper, self._session.settings.reap_interval_s
                 )
@@ -90,7 +91,7 @@ class Engine:
                 for notice in self._session.notices:
                     await self._session.info(notice)
                 tasks.start_soon(self._warm_up, tasks)
-                tasks.start_soon(self._tidy_up)
+                tasks.start_soon(tidy_up, self._session, self._until_idle)
                 await self._read_commands(tasks)
                 await self._idle.wait()
                 await self._wire.flush()
@@ -103,34 +104,32 @@ class Engine:
         """Obey until end of file; from then on nobody can be asked."""
         while (lines := await self._reader.read()) is not None:
             for line in lines:
-                await self._hear(line, tasks)
+                heard = understood(line)
+                if heard is not None:
+                    await self._hear(heard, tasks)
         self._session.journal.heard(type="eof")
         self._session.host_gone = True
         self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
 
-    async def _hear(self, line: bytes | Overlong, tasks: TaskGroup) -> None:
-        if isinstance(line, Overlong):
-            text = f"a line is longer than {line.bytes_max} bytes; it was skipped"
-            await self._session.complain(Code.PROTOCOL, text)
-        elif line.strip(b" \t\r"):
-            command = codec.decode(line)
-            if isinstance(command, codec.Malformed):
-                await self._session.complain(Code.PROTOCOL, command.message)
-            else:
-                if not isinstance(command, AT_ONCE):
-                    await self._loaded.wait()
-                try:
-                    note_command(self._session, command)
-                    await self._obey(command, tasks)
-                except HostError as error:  # too late, twice, or never asked
-                    await self._session.info(str(error))
-                except HostGoneError:
-                    raise
-                except Exception:  # a bug in one command must not end the others
-                    log.exception("command.failed")
-                    text = f"{command.type}: internal error, see the log on stderr"
-                    await self._session.complain(Code.INTERNAL, text)
-            await self._session.journal.relieve()
+    async def _hear(self, command: said.AnyCommand | codec.Malformed, tasks: TaskGroup) -> None:
+        if isinstance(command, codec.Malformed):
+            self._session.journal.heard(type=MALFORMED, problem=command.message)
+            await self._session.complain(Code.PROTOCOL, command.message)
+        else:
+            if not isinstance(command, AT_ONCE):
+                await self._loaded.wait()
+            try:
+                note_command(self._session, command)
+                await self._obey(command, tasks)
+            except HostError as error:  # too late, twice, or never asked
+                await self._session.info(str(error))
+            except HostGoneError:
+                raise
+            except Exception:  # a bug in one command must not end the others
+                log.exception("command.failed")
+                text = f"{command.type}: internal error, see the log on stderr"
+                await self._session.complain(Code.INTERNAL, text)
+        await self._session.journal.relieve()
 
     async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
         session = self._session
@@ -218,30 +217,22 @@ class Engine:
         """Do after `ready` what must be done before the first turn, and what is idle work."""
         session = self._session
         self._acting = await to_thread.run_sync(load)
-        session.tools.update(self._acting.builtin_tools(self._place, session.ruling.known))
+        make = partial(self._acting.builtin_tools, self._place, session.ruling.known)
+        session.tools.update(session.hands.tools(make))
+        self._news = {"tools": [[n, t.spec.category.value] for n, t in session.tools.items()]}
         self._servers = self._acting.Servers(session, self._place, tasks)
         session.before_turn = self._servers.settle
         await self._servers.follow_policies()
         self._loaded.set()
         await to_thread.run_sync(self._warm)
         self._warmed.set()
-        for _ in codec.warm():
-            await checkpoint()
-        await anyio.sleep(IDLE_S)
-        await to_thread.run_sync(session.keeper.warm)
-        await to_thread.run_sync(self._acting.warm)
-        await session.reader.warm()
-
-    async def _tidy_up(self) -> None:
-        """Forget old sessions, when the first turn is over and nothing else is to be done."""
-        await self._session.journal.opened.wait()
-        await self._idle.wait()
-        await anyio.sleep(IDLE_S)
-        if self._session.settings.keep_sessions_days:
-            await self._session.keeper.purge_older(self._session.settings.keep_sessions_days)
+        await warm_up(session, self._acting.warm)
 
     async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()
+        self._session.journal.tell()
+        news, self._news = self._news, {}
+        await self._session.journal.reached("warm", **news)
         end = await turn.run(message)
         self._session.interrupted = turn.left
         self._turn = None  # before the end is told: the host may answer it at once
@@ -252,6 +243,9 @@ class Engine:
         self._late_context.clear()
         self._configuring.apply_late()
         self._idle.set()
+
+    async def _until_idle(self) -> None:
+        await self._idle.wait()
 
     def _stop(self) -> None:
         if self._turn is not None:
@@ -271,10 +265,17 @@ class Engine:
             interrupted_turn=resuming.interrupted(self._session),
         )
 
+    async def _speak(self) -> None:
+        try:
+            await self._wire.run()
+        except HostGoneError:
+            self._session.journal.heard(type=GONE)  # before anything else comes to its end
+            raise
+
     async def _watch_signals(
         self, tasks: TaskGroup, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        with anyio.open_signal_receiver(*SIGNALS) as received:
+        with self._signals() as received:
             task_status.started()
             async for number in received:
                 self._session.journal.heard(type="signal", number=number)

@@ -13,12 +13,14 @@ from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
 from wcore.approval.table import UnknownCallError
 from wcore.errors import Code, HostError, ToolError
+from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.policy.grants import Grant, ScopeRefused
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Card, Session
+from wcore.store import Kind
 from wcore.vocabulary import Always, Args, By, Category, Decision, Persist, Prepared, Row, Verdict
 
 log = logging.getLogger("wcore.engine")
@@ -125,9 +127,16 @@ async def _approve_edited(
     session: Session, command: said.ToolApprove, entry: Pending, card: Card, args: Args
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
+    what = f"edited {command.call_id}"
     try:
-        edited = await card.tool.prepare(args)
-        analysis = await session.study(edited)
+        try:
+            edited = await session.hands.prepare(command.call_id, card.tool, args, edited=True)
+            analysis = await session.study(edited, command.call_id)
+        except Exception as error:
+            await session.journal.reached(what, **records.failure(error))
+            raise
+        await session.journal.reached(what)
+        card.owner.journal.note(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
             facts, decision = card.owner.judge(edited, analysis)
             await _judge_edited(session, command, card, edited, facts, decision)

@@ -3,7 +3,6 @@
 from wcore.engine.costs import has_prices
 from wcore.protocol import events
 from wcore.session import Session
-from wcore.tools.mcp import is_installed
 
 
 def capabilities(session: Session) -> events.Capabilities:
@@ -14,7 +13,7 @@ def capabilities(session: Session) -> events.Capabilities:
         effort_levels=session.model.effort_levels,
         modes=session.modes,
         current_mode=session.approvals.mode,
-        mcp=is_installed(),
+        mcp=session.settings.has_mcp,
         hitl_suspend=session.settings.hitl_suspend or None,
         streaming_tools=True,
         sub_agent_traces=True,

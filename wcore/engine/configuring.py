@@ -8,10 +8,11 @@ from dataclasses import replace
 from wcore.engine.capable import capabilities
 from wcore.errors import Code, ConfigError
 from wcore.models import Model, Tuning
-from wcore.models.choose import rename
+from wcore.models.choose import MODEL
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
 from wcore.session import Session
+from wcore.store import Kind
 from wcore.vocabulary import Mode
 
 
@@ -61,7 +62,7 @@ class Configuring:
         """Apply what the model can do, and say what it cannot."""
         session = self._session
         try:
-            model = rename(session.model, command.model) if command.model else session.model
+            model = self._chosen(command.model) if command.model else session.model
         except ConfigError as error:
             problem = events.Problem(code=Code.CONFIG, message=session.secrets.strip(str(error)))
             return [events.Error(error=problem), *self._waiting()]
@@ -74,6 +75,16 @@ class Configuring:
             said.append(f"config applied: {', '.join(applied)}")
         found = [events.Info(message=text) for text in said or ["set_config: no changes"]]
         return [*found, *([self._changed()] if applied else self._waiting())]
+
+    def _chosen(self, name: str) -> Model:
+        session = self._session
+        try:
+            model = session.models.renamed(session.model, name)
+        except ConfigError as error:
+            session.journal.note(Kind.FOUND, what=MODEL, problem=str(error))
+            raise
+        session.journal.note(Kind.FOUND, what=MODEL, **session.models.facts(model))
+        return model
 
     def _waiting(self) -> list[events.Event]:
         return [self._changed()] if self._late_change else []

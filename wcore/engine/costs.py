@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Final
 
-from wcore.models import prices
 from wcore.protocol import events, parts
 from wcore.session import Session
 
@@ -46,4 +45,4 @@ class Costs:
 
 def has_prices(session: Session) -> bool:
     """Whether costs are told."""
-    return bool(session.model.priced_by) and prices.is_installed()
+    return session.models.has_prices(session.model)

@@ -51,14 +51,14 @@ def _list_pending(session: Session, command: said.ListPending) -> events.Command
     waiting = list(session.cards)
     if command.after in waiting:
         waiting = waiting[waiting.index(command.after) + 1 :]
+    approvals = session.approvals
+    entries = [entry for call_id in waiting if (entry := approvals.pending(call_id))]
+    left = session.journal.left_s([approvals.expires_in_s(entry) for entry in entries])
     calls: list[events.ToolRequest] = []
     size = 0
-    for call_id in waiting:
-        entry = session.approvals.pending(call_id)
-        if entry is None:
-            continue
-        left_s = session.approvals.expires_in_s(entry)
-        request = session.cards[call_id].request.model_copy(update={"expires_in_s": left_s})
+    for entry, left_s in zip(entries, left, strict=True):
+        card = session.cards[entry.call_id]
+        request = card.request.model_copy(update={"expires_in_s": left_s})
         size += len(codec.encode(request))
         if calls and size > PAGE_BYTES_MAX:
             return _ok(command, calls=tuple(calls), more=True)

@@ -1,19 +1,24 @@
 """Tiers, overrides and trust as a host sees and changes them: one `command_result` a command."""
 
+from functools import partial
+
 from anyio import to_thread
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.errors import Code, WcoreError
+from wcore.keeping import records
+from wcore.policies import PolicyFiles
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.tiers import Assigned, Tier
 from wcore.protocol import commands as said
 from wcore.protocol import events
 from wcore.session import Session
-from wcore.vocabulary import By, Category
+from wcore.vocabulary import By, Category, Json
 
 MCP_PREFIX = "mcp__"
+TRUSTED = "trusted"
 BUILT_IN = "operations"  # the provider of tools that are ours
 
 Asked = said.ListPermissions | said.SetAgentTools | said.SetToolOverride | said.TrustWorkspace
@@ -48,7 +53,7 @@ async def answer(session: Session, command: Asked, *, during_turn: bool) -> even
             case said.SetToolOverride():
                 found = await _set_override(session, command)
             case said.TrustWorkspace():
-                found = await _trust(session, command, during_turn=during_turn)
+                found = await _trusted(session, command, during_turn=during_turn)
     except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
         problem = events.CommandProblem(code=code, message=str(error))
@@ -110,12 +115,23 @@ async def _set_override(session: Session, command: said.SetToolOverride) -> dict
     return {}
 
 
-async def _trust(
+async def _trusted(
     session: Session, command: said.TrustWorkspace, *, during_turn: bool
 ) -> dict[str, object]:
-    files = session.ruling.files
     if during_turn:
         raise DuringTurnError("a turn is running: wait for its stream_end")
+    try:
+        found = await session.hands.trust(partial(_trust, session.ruling.files, command))
+    except WcoreError as error:
+        code = Code.CONFIG if isinstance(error, PolicyError) else error.code
+        facts = records.failure(error) | {"code": code.value}
+        await session.journal.reached(TRUSTED, **facts)
+        raise
+    await session.journal.reached(TRUSTED, **found)
+    return {**found}
+
+
+async def _trust(files: PolicyFiles | None, command: said.TrustWorkspace) -> dict[str, Json]:
     if files is None:
         raise RefusedError("this engine reads no policy files")
     folder = files.places.workspace
@@ -129,7 +145,7 @@ async def _trust(
             raise RefusedError("the files are not those of that digest any more; nothing changed")
         await to_thread.run_sync(files.trust.trust, folder, project.digest)
     kept = await to_thread.run_sync(files.trust.digest_of, folder)
-    listed = [{"path": path, "digest": digest} for path, digest in project.digests()]
+    listed: list[Json] = [{"path": path, "digest": digest} for path, digest in project.digests()]
     trusted = kept is not None and kept == project.digest
     return {"trusted": trusted, "files": listed, "digest": project.digest}
 

@@ -1,8 +1,26 @@
 """Commands as the journal keeps them: without what is secret, and without what it has already."""
 
+from typing import Final, TypeAlias
+
+from wcore.protocol import codec
 from wcore.protocol import commands as said
+from wcore.protocol.lines import Overlong
 from wcore.session import Session
 from wcore.vocabulary import Json
+
+MALFORMED: Final = "malformed"  # what the journal calls a line that was no command
+GONE: Final = "gone"  # and a host that has closed our stdout
+
+Line: TypeAlias = bytes | Overlong | said.AnyCommand | codec.Malformed
+
+
+def understood(line: Line) -> said.AnyCommand | codec.Malformed | None:
+    """Return what the host wants; `None` for an empty line."""
+    if isinstance(line, Overlong):
+        return codec.Malformed(f"a line is longer than {line.bytes_max} bytes; it was skipped")
+    if isinstance(line, bytes):
+        return codec.decode(line) if line.strip(b" \t\r") else None
+    return line
 
 
 def note_command(session: Session, command: said.AnyCommand) -> None:

@@ -8,23 +8,28 @@ what cannot be kept is said, and what cannot be read grants nothing.
 import copy
 import logging
 from collections.abc import Mapping
+from typing import Final
 
-from wcore.keeping import records
+from wcore.keeping import lasting, records
 from wcore.keeping.decisions import Decisions
 from wcore.keeping.journaling import Journal
 from wcore.keeping.tiers import KeptTiers
-from wcore.policy import shell
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.store import (
     GrantKey,
     LastingGrant,
+    Loaded,
     Record,
     Store,
     StoreError,
     ToolApprovalDecisionEvent,
     identity,
 )
-from wcore.vocabulary import AlwaysPrefix, Json, Once, Persist
+from wcore.vocabulary import Json, Once, Persist
+
+REFRESHED: Final = "grants"
+KEPT: Final = "kept"
+REVOKED: Final = "revoked"
 
 log = logging.getLogger("wcore.keeping")
 
@@ -37,8 +42,8 @@ class Keeper:
         self._workspace = workspace
         self._user_id = identity.user_id(user)
         self._key = GrantKey(self._user_id, workspace)
-        self.tiers = KeptTiers(store, workspace, self._user_id)
         self.journal = Journal(store, self._user_id, workspace, session_id)
+        self.tiers = KeptTiers(store, workspace, self._user_id, self.journal)
         self.decisions = self._decisions_of(MAIN_AGENT)
         self._seen_version: int | None = None
         self._seen_tiers: int | None = None
@@ -84,11 +89,23 @@ class Keeper:
         except StoreError:
             log.warning("sessions.not_purged", exc_info=True)
 
-    async def refresh(self, book: GrantBook) -> str | None:
+    async def refresh(self, book: GrantBook, call_id: str = "") -> str | None:
         """Bring the lasting grants of `book`, and the tiers, up to date.
 
         Returns what a person should be told: that grants cannot be read, once.
         """
+        loaded = await self._news()
+        if loaded is None:
+            await self.journal.reached(f"{REFRESHED} {call_id}")
+            return None
+        problem = self._once(loaded.problem)
+        facts: list[Json] = [lasting.as_facts(each) for each in loaded.grants]
+        await self.journal.reached(f"{REFRESHED} {call_id}", grants=facts, told=problem)
+        book.replace_lasting([grant for each in loaded.grants if (grant := lasting.parsed(each))])
+        return problem
+
+    async def _news(self) -> Loaded | None:
+        """Return the lasting grants, if any engine changed them since they were read."""
         try:
             versions = await self._store.versions()
             if versions.tiers != self._seen_tiers:
@@ -96,20 +113,18 @@ class Keeper:
                 self._seen_tiers = versions.tiers
         except StoreError as error:
             self._seen_version = None
-            book.replace_lasting([])
-            return self._once(f"no lasting grants are used: {error}")
+            return Loaded((), f"no lasting grants are used: {error}")
         if versions.grants == self._seen_version:
             return None
         loaded = await self._store.load_grants(self._key)
-        book.replace_lasting([grant for each in loaded.grants if (grant := _parsed(each))])
         self._seen_version = versions.grants
-        return self._once(loaded.problem)
+        return loaded
 
     async def keep(self, grant: Grant) -> str | None:
         """Store a grant; returns why it could not be, for people."""
         if isinstance(grant.scope, Once):
             return "a yes for once is not kept"
-        lasting = LastingGrant(
+        kept = LastingGrant(
             grant_id=grant.grant_id,
             tool=grant.tool,
             scope=grant.scope,
@@ -122,9 +137,11 @@ class Keeper:
             schema_digest=grant.pin[1] if grant.pin else None,
         )
         try:
-            await self._store.add_grant(self._key, lasting)
+            await self._store.add_grant(self._key, kept)
         except (StoreError, ValueError) as error:
+            await self.journal.reached(f"{KEPT} {grant.from_call_id}", problem=str(error))
             return str(error)
+        await self.journal.reached(f"{KEPT} {grant.from_call_id}")
         return None
 
     async def revoke(self, grant_id: str) -> bool:
@@ -133,7 +150,13 @@ class Keeper:
         Raises:
             StoreError: it could not be done.
         """
-        return await self._store.revoke_grant(self._key, grant_id)
+        try:
+            revoked = await self._store.revoke_grant(self._key, grant_id)
+        except StoreError as error:
+            await self.journal.reached(REVOKED, problem=str(error))
+            raise
+        await self.journal.reached(REVOKED, revoked=revoked)
+        return revoked
 
     async def publish(
         self,
@@ -178,26 +201,3 @@ class Keeper:
         new = problem if problem != self._told else None
         self._told = problem
         return new
-
-
-def _parsed(lasting: LastingGrant) -> Grant | None:
-    """Return a stored grant as the decision takes it; `None` if it is none any more."""
-    prefix = None
-    if isinstance(lasting.scope, AlwaysPrefix):
-        prefix = shell.parse_grant(lasting.scope.prefix)
-        if isinstance(prefix, shell.GrantRefused):
-            return None
-    launch, schema = lasting.launch_digest, lasting.schema_digest
-    return Grant(
-        grant_id=lasting.grant_id,
-        tool=lasting.tool,
-        scope=lasting.scope,
-        created_at=lasting.created_at,
-        from_call_id=lasting.from_call_id,
-        prefix=prefix,
-        persist=lasting.persist,
-        agent=lasting.agent,
-        uses=lasting.uses,
-        agent_digest=lasting.agent_digest,
-        pin=(launch, schema) if launch and schema else None,
-    )

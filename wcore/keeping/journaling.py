@@ -7,9 +7,9 @@ about to act does not. Secrets are taken out at once, so that none ever waits he
 
 import copy
 import hashlib
-import math
+import os
 import secrets as random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -17,6 +17,7 @@ from uuid import UUID
 import anyio
 
 from wcore.approval.redaction import Secrets
+from wcore.keeping.cleaning import cleaned
 from wcore.keeping.restoring import Restored, restore
 from wcore.store import (
     JournalRecord,
@@ -30,7 +31,11 @@ from wcore.vocabulary import Json
 
 NOTES_MAX: Final = 256  # then they are written at the next command, also between turns
 DIGEST_CHARS: Final = 16  # of an event: tells events apart, and proves nothing to anybody
-EARLY: Final = frozenset({"init_history", "set_mode", "set_config", "resume_turn"})
+EARLY: Final = frozenset(
+    {"init_history", "set_mode", "set_config", "resume_turn", "message", "stop", "add_mcp_server"}
+)
+UNWRITTEN: Final = "unwritten"
+WRITTEN: Final = "w"  # stands among the events where a write has come back
 
 
 class Journal:
@@ -70,6 +75,10 @@ class Journal:
             StoreError: nothing was written. The notes stay; `records` are forgotten.
             LeaseLostError: another engine has the session.
         """
+        await self._append(*records, durable=durable)
+        self._mark(self.written(*records))
+
+    async def _append(self, *records: Record, durable: bool | None = None) -> None:
         self._note_said()
         notes = self._notes.copy()
         self._notes.clear()
@@ -83,7 +92,14 @@ class Journal:
             self._notes[:0] = notes
             if isinstance(error, LeaseLostError):
                 self.lost.set()
+            elif isinstance(error, Exception):  # what was told meanwhile cannot be told again
+                self.note(Kind.FOUND, what=UNWRITTEN)
             raise
+
+    def written(self, *records: Record) -> str:
+        """Return what is said when `records` have been written."""
+        call_id = records[0].body.get("call_id") if records else None
+        return f"{WRITTEN} {call_id or self._marks.get('below', '')}"
 
     def below(self, agent: str, call_id: str) -> "Journal":
         """Return the journal as a sub-agent writes it: its records name it and its call."""
@@ -101,6 +117,20 @@ class Journal:
             return error
         return None
 
+    def tell(self) -> None:
+        """Note all that is said and reached from now on."""
+        self._is_telling = True
+
+    async def reached(self, what: str, **facts: Json) -> None:
+        """Note that something waited for has come, and what it was.
+
+        Whatever is done next follows from it: a replay waits here until it is its turn.
+        """
+        if not facts:
+            self._mark(what)
+        elif self._is_telling:
+            self.note(Kind.FOUND, what=what, **facts)
+
     def said(self, kind: str, call_id: str, line: bytes) -> None:
         """Note an event, by its digest; from the first turn on."""
         if self._is_telling:
@@ -111,14 +141,19 @@ class Journal:
     def heard(self, **command: Json) -> None:
         """Note a command; before the first turn only what the conversation depends on."""
         if self._is_telling or command["type"] in EARLY:
+            self._is_telling = self._is_telling or command["type"] == "message"
             self.note(Kind.COMMANDED, **command)
 
     async def relieve(self) -> None:
         """Write notes that have become many although nothing happens; a failure is no harm yet."""
         if self._held is None or len(self._notes) + len(self._said) < self._heavy:
             return
-        error = await self.write_down()
-        self._heavy = NOTES_MAX if error is None else 2 * (len(self._notes) + len(self._said))
+        try:
+            await self._append()
+        except Exception:  # noqa: BLE001 - it is tried again when there is twice as much
+            self._heavy = 2 * (len(self._notes) + len(self._said))
+        else:
+            self._heavy = NOTES_MAX
 
     # --- what chance decides ------------------------------------------------------------------
 
@@ -133,6 +168,21 @@ class Journal:
         moment = datetime.now(UTC)
         self.note(Kind.CLOCK, now=moment.isoformat())
         return moment
+
+    def left_s(self, seconds: Sequence[int]) -> Sequence[int]:
+        """Return how long calls still wait, as it was measured."""
+        self.note(Kind.CLOCK, left_s=seconds)
+        return seconds
+
+    def expired(self, call_id: str) -> None:
+        """Note that the time to answer a call is over."""
+        self.note(Kind.CLOCK, expired=call_id)
+
+    def real(self, path: str) -> str:
+        """Return where a path really leads."""
+        found = os.path.realpath(path)
+        self.note(Kind.FOUND, what="real", path=path, real=found)
+        return found
 
     # --- the session --------------------------------------------------------------------------
 
@@ -183,6 +233,7 @@ class Journal:
         with anyio.CancelScope(shield=True):
             try:
                 if self._is_telling:
+                    self.note(Kind.CLOSED)
                     await self.write()
             except Exception:  # noqa: BLE001 - the engine is about to end; nothing depends on it
                 return
@@ -200,6 +251,10 @@ class Journal:
         """Return how long ago a record of this journal was written, by the time of day."""
         return (self.now() - datetime.fromisoformat(at)).total_seconds()
 
+    def _mark(self, what: str) -> None:
+        if self._is_telling:
+            self._said.append(what)
+
     def _note_said(self) -> None:
         if self._said:
             self._notes.append(Record(Kind.SAID, {"events": self._said.copy()}))
@@ -209,22 +264,4 @@ class Journal:
 
     def _cleaned(self, record: Record) -> Record:
         body = {**record.body, **self._marks}
-        return Record(record.kind, _cleaned(body, self.secrets.strip))
-
-
-def _cleaned(body: Mapping[str, Json], strip: Callable[[str], str]) -> dict[str, Json]:
-    return {strip(name): _clean(value, strip) for name, value in body.items()}
-
-
-def _clean(value: Json, strip: Callable[[str], str]) -> Json:
-    match value:
-        case str():
-            return strip(value)
-        case float():
-            return value if math.isfinite(value) else str(value)  # JSON has no other numbers
-        case Mapping():
-            return _cleaned(value, strip)
-        case Sequence():
-            return [_clean(each, strip) for each in value]
-        case _:
-            return value
+        return Record(record.kind, cleaned(body, self.secrets.strip))

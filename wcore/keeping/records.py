@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from wcore.errors import WcoreError
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import (
     Args,
@@ -61,7 +62,11 @@ def user_message(body: Body) -> UserMessage | None:
 
 
 def replied(
-    msg_id: str, message: AssistantMessage, finish: str | None, usage: Usage
+    msg_id: str,
+    message: AssistantMessage,
+    finish: str | None,
+    usage: Usage,
+    cost_usd: float | None = None,
 ) -> dict[str, Json]:
     """A model reply has ended, or was broken off (`finish` is then `None`)."""
     calls: list[Json] = [
@@ -88,7 +93,15 @@ def replied(
         "sealed": message.sealed,
         "finish": finish,
         "usage": list(tokens),
+        "cost_usd": cost_usd,
     }
+
+
+def failure(error: Exception) -> dict[str, Json]:
+    """Return why there is no whole reply, or no rules: as the host is told of it."""
+    if not isinstance(error, WcoreError):
+        return {"problem": None}  # a bug of ours: the host hears no more of it
+    return {"problem": str(error), "code": error.code.value, "retryable": error.retryable}
 
 
 def assistant_message(body: Body) -> AssistantMessage:
@@ -125,8 +138,13 @@ def usage(body: Body) -> Usage:
 # --- a call -----------------------------------------------------------------------------------
 
 
-def prepared(call_id: str, found: Prepared, asked: Args | None) -> dict[str, Json]:
-    """A call was validated and laid out; `asked` are the model's arguments."""
+def prepared(
+    call_id: str, found: Prepared, asked: Args | None, unread: str | None = None
+) -> dict[str, Json]:
+    """A call was validated and laid out; `asked` are the model's arguments.
+
+    `unread` is why its shell text could not be read in time, if so.
+    """
     preview = found.preview
     return {
         "call_id": call_id,
@@ -136,7 +154,13 @@ def prepared(call_id: str, found: Prepared, asked: Args | None) -> dict[str, Jso
         "command": found.command,
         "preview": [preview.kind, preview.text, preview.truncated] if preview else None,
         "args": None if found.args == asked else found.args,
+        "unread": unread,
     }
+
+
+def edited(call_id: str, found: Prepared) -> dict[str, Json]:
+    """A waiting call was laid out with the arguments that a person wants instead."""
+    return prepared(call_id, found, None) | {"edited": True}
 
 
 def asked(call_id: str, why: Why, digest: str) -> Record:

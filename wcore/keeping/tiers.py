@@ -1,18 +1,30 @@
 """Tiers and overrides from the store, as the ruling asks for them: a snapshot a turn, and now."""
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
+from wcore.keeping.journaling import Journal
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned, Tier, TierSource
-from wcore.store import PermissionStatus, StatusSource, Store, ToolPermission, identity
-from wcore.vocabulary import Category
+from wcore.store import (
+    PermissionStatus,
+    StatusSource,
+    Store,
+    StoreError,
+    ToolPermission,
+    identity,
+)
+from wcore.vocabulary import Category, Json
+
+SETS: Final = ("always_allow", "needs_approval", "blocked", "user_overrides", "defaulted")
 
 
 class KeptTiers(TierSource):
     """A `TierSource` over the store. What was read last is what `now` says."""
 
-    def __init__(self, store: Store, workspace: str, user_id: UUID) -> None:
+    def __init__(self, store: Store, workspace: str, user_id: UUID, journal: Journal) -> None:
         self._store = store
+        self._journal = journal
         self._workspace = workspace
         self._user_id = user_id
         self._known: dict[str, AgentPermissionSnapshot] = {}
@@ -25,6 +37,18 @@ class KeptTiers(TierSource):
             StoreError: they cannot be read: the turn fails, nothing is offered.
         """
         del user_id  # one engine serves one user
+        return await self._load(agent_id, f"tiers {agent_id}")
+
+    async def _load(self, agent_id: str, what: str) -> AgentPermissionSnapshot:
+        try:
+            snapshot = await self._read(agent_id)
+        except StoreError as error:
+            await self._journal.reached(what, problem=str(error))
+            raise
+        await self._journal.reached(what, **as_facts(snapshot, self._assigned.get(agent_id)))
+        return snapshot
+
+    async def _read(self, agent_id: str) -> AgentPermissionSnapshot:
         agent = self._agent(agent_id)
         stored = await self._store.preload_for_agent(agent, self._user_id)
         snapshot = AgentPermissionSnapshot(
@@ -50,7 +74,7 @@ class KeptTiers(TierSource):
             StoreError: it cannot be read; what was known stays.
         """
         for agent_id in list(self._known):
-            await self.preload_for_agent(agent_id, "")
+            await self._load(agent_id, f"reloaded {agent_id}")
 
     def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         """Return what was read last; empty for an agent that was never read."""
@@ -63,6 +87,11 @@ class KeptTiers(TierSource):
         Raises:
             StoreError: it could not be stored; nothing changed.
         """
+        await self._change(f"assigned {agent_id}", self._assign(agent_id, tools))
+        await self.preload_for_agent(agent_id, "")
+        self._assigned[agent_id] = dict(tools)
+
+    async def _assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
         rows = [
             ToolPermission(
                 name,
@@ -73,8 +102,6 @@ class KeptTiers(TierSource):
             for name, each in tools.items()
         ]
         await self._store.set_agent_tools(self._agent(agent_id), rows)
-        await self.preload_for_agent(agent_id, "")
-        self._assigned[agent_id] = dict(tools)
 
     async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
         """Set or lift the user's yes to every call of one tool.
@@ -83,17 +110,60 @@ class KeptTiers(TierSource):
             StoreError: it could not be stored; nothing changed.
         """
         del user_id
-        await self._store.set_tool_override(
+        change = self._store.set_tool_override(
             self._user_id, self._agent(agent_id), tool, approve_always=approve
         )
+        await self._change(f"overridden {agent_id}", change)
         await self.preload_for_agent(agent_id, "")
 
     def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
         """Return the tools of an agent as they were read last."""
         return self._assigned.get(agent_id)
 
+    async def _change(self, what: str, change: Coroutine[object, object, None]) -> None:
+        try:
+            await change
+        except StoreError as error:
+            await self._journal.reached(what, problem=str(error))
+            raise
+        await self._journal.reached(what)
+
     def _agent(self, name: str) -> UUID:
         return identity.agent_id(self._workspace, name)
+
+
+def as_facts(
+    snapshot: AgentPermissionSnapshot, assigned: Mapping[str, Assigned] | None
+) -> dict[str, Json]:
+    """Return tiers as the journal keeps them."""
+    sets = {name: sorted(getattr(snapshot, name)) for name in SETS}
+    listed = [
+        [each.name, each.category.value, each.tier and each.tier.value]
+        for each in (assigned or {}).values()
+    ]
+    return {**sets, "tools": listed if snapshot.is_assigned else None}
+
+
+def from_facts(
+    facts: Mapping[str, Json],
+) -> tuple[AgentPermissionSnapshot, dict[str, Assigned] | None]:
+    """Return what `as_facts` was made of."""
+    sets = {name: frozenset(map(str, texts(facts.get(name)))) for name in SETS}
+    listed = facts.get("tools")
+    snapshot = AgentPermissionSnapshot(**sets, is_assigned=listed is not None)
+    if listed is None:
+        return snapshot, None
+    tools: dict[str, Assigned] = {}
+    for each in texts(listed):
+        name, category, tier = texts(each)
+        known = Tier(str(tier)) if tier is not None else None
+        tools[str(name)] = Assigned(str(name), Category(str(category)), known)
+    return snapshot, tools
+
+
+def texts(value: Json) -> Sequence[Json]:
+    """Return a list as it was read back; empty where it is none."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def _assigned(row: ToolPermission) -> Assigned:

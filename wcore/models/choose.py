@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import Final
 
 from wcore.errors import ConfigError
-from wcore.models import Model
+from wcore.models import Model, prices
 from wcore.models.offline import OfflineModel
+from wcore.vocabulary import Json, Usage
 
 _OWN: Final = "`offline` (the built-in stand-in, no key needed) and `script:FILE` (replays a file)"
 
@@ -49,35 +50,59 @@ def choose_model(
             return _native(vendor.lower(), other, around)
 
 
-def rename(model: Model, name: str) -> Model:
-    """Return the model `name` of the same provider.
-
-    Raises:
-        ConfigError: there is no such model.
-    """
-    if name in ("", "offline") or name.startswith("script:"):
-        return choose_model(None, name)
-    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
-
-    if isinstance(model, ConversingModel):
-        return model.renamed(name)
-    raise ConfigError(
-        f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
-        f"`--provider` and `--model`. Here there is {_OWN}."
-    )
+MODEL: Final = "model"
 
 
-def beside(model: Model, name: str | None) -> Model:
-    """Return a model for a conversation beside this one: `name`, or the same one.
+class Models:
+    """What can be had beside the model in use, and what it costs; a replay has others."""
 
-    Raises:
-        ConfigError: there is no model of that name.
-    """
-    if name is not None:
-        return rename(model, name)
-    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+    def renamed(self, model: Model, name: str) -> Model:
+        """Return the model `name` of the same provider.
 
-    return model.renamed(model.name) if isinstance(model, ConversingModel) else model
+        Raises:
+            ConfigError: there is no such model.
+        """
+        if name in ("", "offline") or name.startswith("script:"):
+            return choose_model(None, name)
+        from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+
+        if isinstance(model, ConversingModel):
+            return model.renamed(name)
+        raise ConfigError(
+            f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
+            f"`--provider` and `--model`. Here there is {_OWN}."
+        )
+
+    def beside(self, model: Model, name: str | None, call_id: str) -> Model:
+        """Return a model for a conversation beside this one, which `call_id` is for.
+
+        Raises:
+            ConfigError: there is no model of that name.
+        """
+        del call_id
+        if name is not None:
+            return self.renamed(model, name)
+        from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+
+        return model.renamed(model.name) if isinstance(model, ConversingModel) else model
+
+    def facts(self, model: Model) -> dict[str, Json]:
+        """Return what the journal keeps of a model."""
+        return {
+            "model": model.name,
+            "thinks": model.thinks,
+            "effort_levels": list(model.effort_levels),
+            "has_prices": self.has_prices(model),
+            "priced_by": model.priced_by,
+        }
+
+    def has_prices(self, model: Model) -> bool:
+        """Whether it is known what replies of `model` cost."""
+        return bool(model.priced_by) and prices.is_installed()
+
+    def cost_usd(self, model: Model, usage: Usage) -> float | None:
+        """Return the price of one reply; `None` where nobody knows it."""
+        return prices.cost_usd(model.priced_by, model.name, usage)
 
 
 def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model:

@@ -5,9 +5,11 @@ one value that a reload replaces: no decision ever sees half of one.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from wcore.agents import AgentDefinition
 from wcore.policies.agents import AgentFiles, Agents, agent_files, parse_agents
 from wcore.policies.reading import (
     POLICY_NAME,
@@ -22,6 +24,7 @@ from wcore.policy.policyfile import PolicyFile
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.rules import Level, Scene
+from wcore.vocabulary import Json
 
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 
@@ -46,7 +49,8 @@ class PolicyFiles:
             Level.USER: os.path.join(config, POLICY_NAME),
             Level.PROJECT: os.path.join(places.workspace, OWN_FOLDER, POLICY_NAME),
         }
-        self._scene = Scene(places, {}, os.path.realpath)
+        self._real: dict[str, str] = {}  # where folders that rules name really are
+        self._scene = Scene(places, {}, self._realpath)
         self._texts: dict[Level, str] = {}
         self._was_trusted: bool | None = None
         self._policies = NO_POLICIES
@@ -71,6 +75,7 @@ class PolicyFiles:
         texts = self._read(project)
         trusted, notice = self._is_trusted(project)
         if texts != self._texts or trusted != self._was_trusted:
+            self._real.clear()
             files = [self._parsed(level, text) for level, text in texts.items()]
             self._policies = Policies(files, trusted=trusted)
             self._texts, self._was_trusted = texts, trusted
@@ -78,6 +83,20 @@ class PolicyFiles:
         fresh = notice if notice != self._told else ""
         self._told = notice
         return Loaded(self._policies, (fresh,) if fresh else ())
+
+    def facts(self, agents: Mapping[str, AgentDefinition]) -> dict[str, Json]:
+        """Return all that the last `load` found, as the journal keeps it.
+
+        Where servers are named their secrets would be, so then there are no texts.
+        """
+        if any(file.mcp for file in self._policies.files.values()):
+            return {"mcp": True}
+        return {
+            "texts": {level.value: [self._paths[level], t] for level, t in self._texts.items()},
+            "real": dict(self._real),
+            "trusted": self._was_trusted is True,
+            "agents": [_agent_facts(agent) for agent in agents.values()],
+        }
 
     def agents(self) -> Agents:
         """Return the agents as of the last `load`; what is wrong with files is told once.
@@ -134,6 +153,10 @@ class PolicyFiles:
     def _parsed(self, level: Level, text: str) -> PolicyFile:
         return parse(text, self._paths[level], level, self._scene)
 
+    def _realpath(self, folder: str) -> str:
+        self._real[folder] = found = os.path.realpath(folder)
+        return found
+
     def _is_trusted(self, project: ProjectFiles) -> tuple[bool, str]:
         try:
             digest = self.trust.digest_of(self.places.workspace)
@@ -144,3 +167,14 @@ class PolicyFiles:
         folder = self.places.workspace
         text = f"{folder} is no longer trusted: its {OWN_FOLDER}/ files have changed since"
         return False, f"{text}; read them, then run: wcore trust {folder}"
+
+
+def _agent_facts(agent: AgentDefinition) -> dict[str, Json]:
+    """Return an agent without its words, which no event depends on."""
+    return {
+        "name": agent.name,
+        "digest": agent.digest,
+        "tools": None if agent.tools is None else sorted(agent.tools),
+        "tiers": dict(agent.tiers),
+        "model": agent.model,
+    }

@@ -13,7 +13,7 @@ from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.policies import NO_POLICIES, Policies
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
-from wcore.vocabulary import Mode
+from wcore.vocabulary import Json, Mode
 
 
 class BrokenRulesError(WcoreError):
@@ -34,9 +34,10 @@ class Ruling:
     agent: str = MAIN_AGENT
     definition: AgentDefinition | None = None  # of a sub-agent
     agents: Mapping[str, AgentDefinition] = field(default_factory=dict[str, AgentDefinition])
+    told: Mapping[str, Json] | None = None  # what the journal has of them
 
     async def refresh(self) -> tuple[str, ...]:
-        """Read policies and tiers anew, for a turn; return what people should be told.
+        """Read policies anew, for a turn; return what people should be told.
 
         Raises:
             WcoreError: they cannot be had; the turn must fail and nothing may be offered.
@@ -49,8 +50,15 @@ class Ruling:
                 raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
             self.policies, self.agents = loaded.policies, agents.named
             notices = (*loaded.notices, *agents.problems)
-        await self.preload()
         return notices
+
+    def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
+        """Return what the journal keeps of the policies; nothing where nothing is new."""
+        known = self.files.facts(self.agents) if self.files else {}
+        if known == self.told and not notices:
+            return {}
+        self.told = known
+        return {**known, "notices": list(notices)}
 
     def known(self) -> Mapping[str, AgentDefinition]:
         """Return the agents that have a definition, as of this turn."""

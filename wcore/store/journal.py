@@ -3,7 +3,9 @@
 Only the holder of the lease can append; an engine that lost its session learns it there.
 """
 
+import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
@@ -17,6 +19,7 @@ from wcore.store.values import JournalPage, JournalRecord, Kind, Record, Session
 from wcore.vocabulary import Json
 
 PAGE_RECORDS: Final = 1_000  # read at once
+SUM_CHARS: Final = 8  # 1 in 4 billion changes goes unnoticed
 
 _HOLD: Final = """
     UPDATE sessions SET last_at = :now, lease_until = :until, state = coalesce(:state, state)
@@ -35,6 +38,7 @@ _LAST: Final = """
     SELECT seq, kind, at, body FROM journal WHERE session_key = :key ORDER BY seq DESC LIMIT 1
 """
 _STATES: Final = {Kind.TURN_STARTED: SessionState.IN_TURN, Kind.TURN_ENDED: SessionState.IDLE}
+_SUM: Final = re.compile(rf'\{{"sum":"([0-9a-f]{{{SUM_CHARS}}})",?')
 _encoded: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -46,16 +50,16 @@ def append(database: Database, lease: Lease, records: Sequence[Record], *, durab
         StoreError: the store cannot be written; nothing was.
         ValueError: a body holds a number that JSON has not.
     """
-    bodies = [_encoded(record.body) for record in records]
+    texts = [_encoded(record.body) for record in records]
     moment = now()
     with database.writing(durable=durable):
         _hold(database, lease, records, moment)
         seq = int(database.query(_LAST_SEQ, key=lease.key)[0][0] or 0)
-        for record, body in zip(records, bodies, strict=True):
+        for record, text in zip(records, texts, strict=True):
             seq += 1
-            database.change(
-                _APPEND, key=lease.key, seq=seq, kind=record.kind.value, at=moment, body=body
-            )
+            kind = record.kind.value
+            body = _with_sum(seq, kind, text)
+            database.change(_APPEND, key=lease.key, seq=seq, kind=kind, at=moment, body=body)
     return seq
 
 
@@ -111,6 +115,21 @@ def read_all(database: Database, user_id: UUID, session_id: str) -> Iterator[Jou
         after, more = after + len(page.records), page.more
 
 
+def read_whole(database: Database, user_id: UUID, session_id: str) -> Iterator[JournalRecord]:
+    """Yield every record, as `read_all`; here a torn last one is damage like any other.
+
+    Raises:
+        JournalDamagedError: as `read`, when the damage is reached.
+    """
+    after, page = 0, JournalPage((), more=True)
+    while page.more:
+        page = read(database, user_id, session_id, after)
+        yield from page.records
+        after += len(page.records)
+    if page.torn:
+        raise JournalDamagedError(session_id, after + 1)
+
+
 def _hold(database: Database, lease: Lease, records: Sequence[Record], moment: str) -> None:
     """Keep the session's row locked until the transaction ends: nobody can take it meanwhile."""
     states = [_STATES[record.kind] for record in records if record.kind in _STATES]
@@ -126,10 +145,37 @@ def _hold(database: Database, lease: Lease, records: Sequence[Record], moment: s
         raise LeaseLostError(lease.session_id)
 
 
+def _with_sum(seq: int, kind: str, text: str) -> str:
+    """Return an object with a sum in front: a record that was changed or moved does not fit it.
+
+    It finds damage; whoever can write the store can also make a new one.
+    """
+    return f'{{"sum":"{_sum(seq, kind, text)}"{"" if text == "{}" else ","}{text[1:]}'
+
+
+def _without_sum(seq: int, kind: str, body: str) -> str:
+    """Return the object alone.
+
+    Raises:
+        ValueError: the sum does not fit.
+    """
+    found = _SUM.match(body)
+    if found is None:
+        return body  # older than sums
+    text = f"{{{body[found.end() :]}"
+    if found[1] != _sum(seq, kind, text):
+        raise ValueError("the sum does not fit")
+    return text
+
+
+def _sum(seq: int, kind: str, text: str) -> str:
+    return hashlib.sha256(f"{seq} {kind} {text}".encode()).hexdigest()[:SUM_CHARS]
+
+
 def _record(row: Row) -> JournalRecord | None:
     seq, kind, at, body = row
     try:
-        facts: Json = json.loads(str(body))
+        facts: Json = json.loads(_without_sum(int(seq or 0), str(kind), str(body)))
         if not isinstance(facts, Mapping):
             return None
         return JournalRecord(int(seq or 0), Kind(str(kind)), str(at), facts)

@@ -213,7 +213,9 @@ class Kind(StrEnum):
     MINTED = "minted"  # an id that the engine made up
     CLOCK = "clock"
     CHUNK = "chunk"  # where one piece of model output ended; a piece of a tool's output
-    SAID = "said"  # events, by their digests
+    SAID = "said"  # events, by their digests, and between them what was waited for
+    FOUND = "found"  # what was found out elsewhere: rules, tiers, grants, files
+    CLOSED = "closed"  # the engine has ended in order: nothing of it is missing
 
 
 #: On the disk itself before the append returns: a power cut must not bring a call back that was

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wcore.agents import Assignment
-from wcore.vocabulary import Args, Prepared, ToolOutput, ToolSpec
+from wcore.vocabulary import Args, Json, Prepared, ToolOutput, ToolSpec
 
 #: Asks a model: system prompt, messages as (role, text), most tokens; the text of its reply.
 Completing = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
@@ -49,6 +49,34 @@ class Live:
     answer: str | None = None
     spawn: Callable[[Assignment], Awaitable[ToolOutput]] | None = None
     ask: "Callable[[Tool, Args], Awaitable[None]]" = _refuse
+
+
+class Hands:
+    """Carries out what tools offer; a replay has others, which touch nothing."""
+
+    def tools(self, make: Callable[[], dict[str, "Tool"]]) -> dict[str, "Tool"]:
+        """Return the built-in tools, which `make` makes."""
+        return make()
+
+    def targets(self, call_id: str, tool: "Tool", args: Args) -> frozenset[str]:
+        """Return `tool.targets`."""
+        del call_id
+        return tool.targets(args)
+
+    async def prepare(
+        self, call_id: str, tool: "Tool", args: Args, *, edited: bool = False
+    ) -> Prepared:
+        """Return `tool.prepare`; `edited`: for arguments that a person changed."""
+        del call_id, edited
+        return await tool.prepare(args)
+
+    async def trust(self, review: Callable[[], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
+        """Return what `review`, which reads and trusts files of the workspace, has to say."""
+        return await review()
+
+    async def run(self, tool: "Tool", prepared: Prepared, live: Live) -> ToolOutput:
+        """Return `tool.run`."""
+        return await tool.run(prepared, live)
 
 
 class Tool(Protocol):

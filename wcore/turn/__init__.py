@@ -27,7 +27,6 @@ from wcore.models import (
     Request,
     Text,
     Thinking,
-    prices,
 )
 from wcore.protocol import events
 from wcore.session import Session
@@ -35,9 +34,8 @@ from wcore.store import Kind, Record
 from wcore.turn.batch import run_batch
 from wcore.turn.children import AT_ONCE_MAX
 from wcore.turn.opening import open_turn
-from wcore.vocabulary import AssistantMessage, By, Json, ModelCall, Usage, UserMessage
-
-TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines
+from wcore.turn.reply import Reply, pieces_of
+from wcore.vocabulary import AssistantMessage, By, ModelCall, Usage, UserMessage
 
 DELTAS_PER_BREATH: Final = 32  # a model that never waits must not starve the loop
 
@@ -203,10 +201,15 @@ class Turn:
 
     async def _reply(self) -> tuple[Finish | None, list[tuple[str, ModelCall]]]:
         """Stream one reply; whatever happens, what was said is remembered once."""
-        reply = _Reply()
+        reply = Reply()
+        await self.session.journal.reached(f"asks {self.session.spawned_by}")
         try:
             with self.interruptible():
                 await self._stream(reply)
+                await self.session.journal.reached(f"replied {self.session.spawned_by}")
+        except Exception as error:
+            reply.failed = records.failure(error)
+            raise
         finally:
             if self.ending is not None or reply.finish is None:
                 reply.calls.clear()  # a reply that did not end asks for nothing
@@ -220,13 +223,14 @@ class Turn:
             raise ProviderError("the model's reply broke off")
         return reply.finish, calls
 
-    def _note(self, reply: "_Reply", message: AssistantMessage) -> None:
+    def _note(self, reply: "Reply", message: AssistantMessage) -> None:
         """Note a reply and its pieces; written with the first call, or the end of the turn."""
         self.session.journal.note(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
-        facts = records.replied(self.msg_id, message, reply.finish, reply.usage)
+        facts = records.replied(self.msg_id, message, reply.finish, reply.usage, reply.cost_usd)
+        facts |= {"failed": reply.failed} if reply.failed else {}
         self.session.journal.note(Kind.REPLIED, **facts)
 
-    async def _stream(self, reply: "_Reply") -> None:
+    async def _stream(self, reply: "Reply") -> None:
         session = self.session
         request = Request(
             session.settings.system_prompt,
@@ -243,18 +247,18 @@ class Turn:
                 if count % DELTAS_PER_BREATH == 0:
                     await checkpoint()
 
-    async def _take(self, delta: Delta, reply: "_Reply") -> None:
+    async def _take(self, delta: Delta, reply: "Reply") -> None:
         emit = self.session.emit
         match delta:
             case Text(text):
                 reply.text.append(text)
                 reply.pieces.append(["text", len(text)])
-                for piece in _pieces(text):
+                for piece in pieces_of(text):
                     await emit(events.TextDelta(text=piece, msg_id=self.msg_id))
             case Thinking(text, subject):
                 reply.thinking.append(text)
                 reply.pieces.append(["thinking", len(text), subject])
-                for piece in _pieces(text):
+                for piece in pieces_of(text):
                     await emit(events.Thinking(text=piece, msg_id=self.msg_id, subject=subject))
             case CallReady(call):
                 reply.calls.append(call)
@@ -266,27 +270,10 @@ class Turn:
                 reply.sealed = sealed
                 reply.usage = usage
                 self.session.usage += usage
-                model = self.session.model
-                cost = prices.cost_usd(model.priced_by, model.name, usage)
+                cost = self.session.models.cost_usd(self.session.model, usage)
+                reply.cost_usd = cost
                 self.tally.cost_usd += cost or 0.0
                 self.tally.is_priced = self.tally.is_priced and cost is not None
-
-
-class _Reply:
-    """One model reply while it streams in."""
-
-    def __init__(self) -> None:
-        self.text: list[str] = []
-        self.thinking: list[str] = []
-        self.calls: list[ModelCall] = []
-        self.finish: Finish | None = None
-        self.sealed: Json = None
-        self.usage = Usage()
-        self.pieces: list[Json] = []
-
-
-def _pieces(text: str) -> list[str]:
-    return [text[at : at + TEXT_CHARS_MAX] for at in range(0, len(text), TEXT_CHARS_MAX)]
 
 
 def _report(usage: Usage) -> events.UsageReport:

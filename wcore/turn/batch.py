@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from wcore.keeping.restoring import OpenCall
+from wcore.store import Kind
 from wcore.turn import effect, gate
 from wcore.turn.flight import Flight
 from wcore.turn.gate import Step
@@ -36,6 +37,9 @@ async def run_batch(
     flights: list[Flight] = []
     for call_id, call in calls:
         flights.append(Flight(turn, call_id, call, tuple(flights), left.get(call_id)))
+    if len(flights) > 1:  # then their order hangs on where their paths lead
+        of = {flight.call_id: sorted(flight.targets) for flight in flights}
+        turn.session.journal.note(Kind.FOUND, what="targets", of=of)
     async with anyio.create_task_group() as tasks:
         for flight in flights:
             step = Step.HELD if _writers_before(flight) else await _gate(flight)

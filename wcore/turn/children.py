@@ -15,8 +15,9 @@ from wcore.agents import AgentDefinition, Assignment
 from wcore.errors import ConfigError
 from wcore.history import History
 from wcore.models import Model
-from wcore.models.choose import beside
+from wcore.models.choose import MODEL
 from wcore.session import Session
+from wcore.store import Kind
 from wcore.tools.spawn import NAME
 from wcore.vocabulary import (
     AssistantMessage,
@@ -63,7 +64,7 @@ async def spawn(flight: "Flight", assignment: Assignment) -> ToolOutput:
 async def _work(turn: "Turn", flight: "Flight", assignment: Assignment) -> ToolOutput:
     session = turn.session
     try:
-        model = beside(session.model, assignment.agent.model)
+        model = _model_of(session, assignment, flight.call_id)
     except ConfigError as error:
         return ToolOutput.failed(f"agent {assignment.agent.name}: {error}")
     below = _session_of(assignment.agent, flight, model)
@@ -81,6 +82,18 @@ async def _work(turn: "Turn", flight: "Flight", assignment: Assignment) -> ToolO
         return ToolOutput(Status.ERROR, f"{report}\n[the agent failed: {problem}]".strip())
     note = _END.get(end.finish_reason, "")
     return ToolOutput(Status.SUCCESS, f"{report}\n{note}".strip() or "[no report]")
+
+
+def _model_of(session: Session, assignment: Assignment, call_id: str) -> Model:
+    wanted = assignment.agent.model
+    try:
+        model = session.models.beside(session.model, wanted, call_id)
+    except ConfigError as error:
+        session.journal.note(Kind.FOUND, what=MODEL, problem=str(error))
+        raise
+    if wanted is not None:
+        session.journal.note(Kind.FOUND, what=MODEL, **session.models.facts(model))
+    return model
 
 
 def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Session:

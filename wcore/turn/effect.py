@@ -78,7 +78,7 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
                 spawn=partial(spawn, flight),
                 ask=partial(inner.ask, flight, run),
             )
-            output = await tool.run(prepared, live)
+            output = await flight.session.hands.run(tool, prepared, live)
         except ToolError as error:
             output = ToolOutput.failed(str(error))
         except Exception:

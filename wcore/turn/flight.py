@@ -43,6 +43,7 @@ log = logging.getLogger("wcore.turn")
 
 _BUG: Final = Denied("internal error", By.POLICY)
 TOO_LARGE: Final = "the call is too large to be shown to the host"
+LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # no property of the text
 UNRECORDED: Final = "not run: the journal of the session cannot be written"
 
 
@@ -88,7 +89,7 @@ class Flight:
         self.tool: Tool | None = inner or self.session.tools.get(call.name)
         self.is_inner = inner is not None
         self.category = self.tool.spec.category if self.tool else Category.EXEC
-        self.targets = self.tool.targets(call.args or {}) if self.tool else frozenset[str]()
+        self.targets = self._targets(self.tool) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
         self.analysis: shell.Analysis | None = None
         self.pending: Pending | None = None
@@ -98,6 +99,9 @@ class Flight:
         self.recalled = left.answer if left else None  # a person's yes, given to another engine
         self._announced = False
         self._output = ToolOutput.failed("internal error")
+
+    def _targets(self, tool: Tool) -> frozenset[str]:
+        return self.session.hands.targets(self.call_id, tool, self.call.args or {})
 
     @property
     def result(self) -> ToolMessage:
@@ -117,7 +121,9 @@ class Flight:
 
     def note_prepared(self, prepared: Prepared) -> None:
         """Note for the journal what was prepared."""
-        facts = records.prepared(self.call_id, prepared, self.call.args)
+        reason = self.analysis.reason if self.analysis else None
+        unread = reason.value if reason in LATE and reason else None
+        facts = records.prepared(self.call_id, prepared, self.call.args, unread)
         self.session.journal.note(Kind.PREPARED, **facts)
 
     def delays(self, later: "Flight") -> bool:

@@ -49,6 +49,7 @@ async def gate(flight: Flight) -> Step:
     if flight.outcome_unknown:
         await flight.end(ToolOutput.failed(records.UNKNOWN))
         return Step.ENDED
+    await flight.session.journal.reached(f"gates {flight.call_id}")
     if flight.turn.ending is not None:
         await flight.stop()
         return Step.ENDED
@@ -130,12 +131,15 @@ async def _prepare(flight: Flight) -> Prepared | None:
     problem = "internal error while preparing the call"
     try:
         with flight.turn.interruptible():
-            prepared = await flight.tool.prepare(flight.args)
-            flight.analysis = await flight.session.study(prepared)
+            hands = flight.session.hands
+            prepared = await hands.prepare(flight.call_id, flight.tool, flight.args)
+            flight.analysis = await flight.session.study(prepared, flight.call_id)
     except ToolError as error:
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
+    failed = {"problem": problem} if prepared is None else {}
+    await flight.session.journal.reached(f"prepared {flight.call_id}", **failed)
     if flight.turn.ending is not None:
         await flight.stop()
         return None

@@ -1,8 +1,12 @@
 """The start of a turn: rules and tiers as they are now, or no turn at all."""
 
 from dataclasses import replace
+from typing import Final
 
+from wcore.errors import WcoreError
 from wcore.session import Session
+
+POLICIES: Final = "policies"
 
 
 async def open_turn(session: Session) -> None:
@@ -14,7 +18,14 @@ async def open_turn(session: Session) -> None:
     if session.parent is not None:  # its parent has just read the rules
         await session.ruling.preload()
         return
-    for notice in await session.ruling.refresh():
+    try:
+        notices = await session.ruling.refresh()
+    except WcoreError as error:
+        await session.journal.reached(POLICIES, problem=str(error))
+        raise
+    await session.journal.reached(POLICIES, **session.ruling.news(notices))
+    await session.ruling.preload()
+    for notice in notices:
         await session.info(notice)
     limits, settings = session.ruling.policies.limits, session.settings
     ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from wcore.engine.costs import TURNS_TOLD_MAX, Costs
+from wcore.models.choose import Models
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.turn import Tally, Turn
@@ -12,7 +13,9 @@ from wcore.turn import Tally, Turn
 def session(priced_by: str, told: list[events.SessionCost]) -> Session:
     model = SimpleNamespace(name="gpt-5", priced_by=priced_by)
     settings = SimpleNamespace(session_id="s1")
-    return cast("Session", SimpleNamespace(model=model, settings=settings, put=told.append))
+    return cast(
+        "Session", SimpleNamespace(model=model, models=Models(), settings=settings, put=told.append)
+    )
 
 
 def turn(cost_usd: float, *, priced: bool = True) -> Turn:

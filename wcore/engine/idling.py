@@ -1,0 +1,32 @@
+"""What an engine does while it has nothing to do."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from anyio.lowlevel import checkpoint
+
+from wcore.protocol import codec
+from wcore.session import Session
+
+IDLE_S: Final = 0.5  # the host's first commands come before idle work
+
+
+async def warm_up(session: Session, warm_acting: Callable[[], None]) -> None:
+    """Do what the first turn would otherwise wait for."""
+    for _ in codec.warm():
+        await checkpoint()
+    await anyio.sleep(IDLE_S)
+    await to_thread.run_sync(session.keeper.warm)
+    await to_thread.run_sync(warm_acting)
+    await session.reader.warm()
+
+
+async def tidy_up(session: Session, idle: Callable[[], Awaitable[None]]) -> None:
+    """Forget old sessions, when the first turn is over and nothing else is to be done."""
+    await session.journal.opened.wait()
+    await idle()
+    await anyio.sleep(IDLE_S)
+    if session.settings.keep_sessions_days:
+        await session.keeper.purge_older(session.settings.keep_sessions_days)

@@ -1,0 +1,106 @@
+"""Runs the engine again on a recorded session, without effects, and compares what it does.
+
+The rooms are the real ones: engine, turn, gate, policy, approvals, encoding. Put in their place are
+only the rims: what the host said, what the model replied, what tools, store and clock came to.
+Nothing here can write, start a program (but the analyst of shell text) or reach the network.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import TaskGroup
+
+from wcore.engine import Engine
+from wcore.engine.loading import load
+from wcore.keeping.restoring import restore
+from wcore.replaying.host import NoMouth, RecordedHost
+from wcore.replaying.script import Divergence, Entry, Script, items_of
+from wcore.replaying.stage import Stage, set_up
+from wcore.replaying.unsupported import refuse
+from wcore.store import JournalRecord, Kind, SessionRow
+from wcore.tools import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of a replay. `open_end`: no record says that the last engine ended in order."""
+
+    starts: int
+    records: int
+    events: int
+    open_end: bool
+    divergence: Divergence | None = None
+
+
+def replay(row: SessionRow, records: Sequence[JournalRecord]) -> Replayed:
+    """Replay all engines of a session, one after the other, up to the first difference.
+
+    Raises:
+        UnreplayableError: the recording lacks what a replay needs, or has what none can follow.
+        UnreadableJournalError: a record makes no sense.
+    """
+    refuse(records)
+    load()  # before anything waits for it
+    events, starts, open_end = 0, 0, True
+    for begin, end in _engines(records):
+        items = items_of(records[begin + 1 : end], events)
+        script = Script(items)
+        stage = set_up(row, records[begin].body, script, restore(records[:begin]))
+        starts += 1
+        anyio.run(_play, stage, script)
+        open_end = records[end - 1].kind is not Kind.CLOSED
+        if script.divergence is not None:
+            return Replayed(starts, len(records), events, open_end, script.divergence)
+        events += _said(records[begin:end])
+    return Replayed(starts, len(records), events, open_end)
+
+
+def _engines(records: Sequence[JournalRecord]) -> Iterator[tuple[int, int]]:
+    """Yield from where to where each engine has written."""
+    begins = [at for at, record in enumerate(records) if record.kind is Kind.OPENED]
+    return zip(begins, [*begins[1:], len(records)], strict=True)
+
+
+def _said(records: Sequence[JournalRecord]) -> int:
+    items = items_of(records, 0)
+    return max((getattr(item, "number", 0) for item in items), default=0)
+
+
+async def _play(stage: Stage, script: Script) -> None:
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(script.watch)
+            tasks.start_soon(_serve, stage, script, tasks)
+            await script.over.wait()
+            await _end_all()
+    finally:
+        await stage.reader.close()
+
+
+async def _end_all() -> None:
+    """End all tasks as the end of a process would, those too that nothing else may cancel."""
+    this = asyncio.current_task()
+    while left := [task for task in asyncio.all_tasks() if task is not this]:
+        for task in left:
+            coroutine = task.get_coro()  # one that has not begun would be lost, not ended
+            begun = not inspect.iscoroutine(coroutine) or (
+                inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED
+            )
+            if begun:
+                task.cancel()
+        await asyncio.sleep(0)
+
+
+async def _serve(stage: Stage, script: Script, tasks: TaskGroup) -> None:
+    session = stage.session
+    places = session.settings.places
+    place = Place(places.workspace, places.home, {}, lambda _: True)
+    host = RecordedHost(script, session.approvals)
+    engine = Engine(session, host, NoMouth(), place, warm=lambda: None, signals=host.signals)
+    await engine.serve()
+    if isinstance(script.head, Entry) and script.head.kind is Kind.CLOSED:
+        script.take(Entry(Kind.CLOSED, {}))
+    script.end()

@@ -1,0 +1,194 @@
+"""The effects of a replay: each call comes to what it came to then, and nothing is touched."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeGuard
+
+import anyio
+
+from wcore.agents import AgentDefinition, Assignment
+from wcore.analyst import Analyst
+from wcore.errors import ToolError
+from wcore.policy import shell
+from wcore.replaying.model import RecordedError
+from wcore.replaying.script import Entry, Item, Script, facts_of, listed, what_of
+from wcore.replaying.sealed import NoTool, SealedError
+from wcore.store import Kind
+from wcore.tools import Hands, Live, Tool
+from wcore.tools.spawn import GENERAL
+from wcore.tools.spawn import NAME as SPAWN
+from wcore.vocabulary import (
+    Access,
+    Args,
+    Category,
+    Json,
+    Prepared,
+    Preview,
+    Status,
+    ToolOutput,
+    Touch,
+)
+
+ANALYSIS_S: Final = 10.0  # nobody waits here; what was read in time then must be read now
+TARGETS: Final = "targets"
+
+
+class RecordedReader:
+    """Reads shell text anew, but for what could not be read in time then."""
+
+    def __init__(self, script: Script) -> None:
+        self.unread: dict[str, shell.Reason] = {}
+        self._script = script
+        self._analyst = Analyst(ANALYSIS_S)
+
+    async def warm(self) -> None:
+        """The first text starts it."""
+
+    async def analyse(self, text: str) -> shell.Analysis:
+        if text in self.unread:
+            return shell.Analysis(text, reason=self.unread[text])
+        self._script.busy += 1
+        try:
+            return await self._analyst.analyse(text)
+        finally:
+            self._script.busy -= 1
+
+    async def close(self) -> None:
+        await self._analyst.close()
+
+
+class RecordedHands(Hands):
+    """Has recorded outcomes only. `agents` are those that had a definition."""
+
+    def __init__(
+        self,
+        script: Script,
+        reader: RecordedReader,
+        agents: Callable[[], Mapping[str, AgentDefinition]],
+    ) -> None:
+        self._script = script
+        self._reader = reader
+        self._agents = agents
+        self._targets = _targets_of(script)
+
+    def tools(self, make: Callable[[], dict[str, Tool]]) -> dict[str, Tool]:
+        found: dict[str, Tool] = {}
+        warm = next((i for i in self._script.items if what_of(i) == "warm"), None)
+        for each in listed(facts_of(warm).get("tools")):
+            name, category = (str(part) for part in listed(each))
+            found[name] = NoTool(name, Category(category))
+        return found
+
+    def targets(self, call_id: str, tool: Tool, args: Args) -> frozenset[str]:
+        return self._targets.get(call_id, frozenset())
+
+    async def prepare(
+        self, call_id: str, tool: Tool, args: Args, *, edited: bool = False
+    ) -> Prepared:
+        waited = f"{'edited' if edited else 'prepared'} {call_id}"
+        was_prepared = False
+        for item in self._script.ahead():
+            if what_of(item) == waited:
+                was_prepared = True
+                _fail(facts_of(item))
+            elif _is(item, Kind.PREPARED, call_id, edited=edited):
+                return self._laid_out(item, tool, args)
+            elif _is(item, Kind.ENDED, call_id):
+                break
+        if not was_prepared:
+            await self._script.never()  # it was broken off
+        return Prepared(tool.spec.name, tool.spec.category, args, "", "")
+
+    async def run(self, tool: Tool, prepared: Prepared, live: Live) -> ToolOutput:
+        if prepared.tool == SPAWN and live.spawn is not None:
+            kind = str(prepared.args.get("agent", GENERAL.name))
+            agent = GENERAL if kind == GENERAL.name else self._agents()[kind]
+            return await live.spawn(Assignment(agent, str(prepared.args.get("task"))))
+        ended = next((i for i in self._script.ahead() if _ends(i, live.call_id)), None)
+        has_result = ended is not None and ended.body.get("reason") is None
+        with anyio.CancelScope(shield=has_result):  # with one it was past the point of return
+            return await self._run(live, ended if has_result else None)
+        raise SealedError("a call was ended by nobody")
+
+    async def trust(self, review: Callable[[], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
+        found = next((i for i in self._script.ahead() if what_of(i) == "trusted"), None)
+        if found is None:
+            await self._script.never()
+        facts = facts_of(found)
+        if "problem" in facts:
+            raise RecordedError(facts)
+        return {name: value for name, value in facts.items() if name != "what"}
+
+    async def _run(self, live: Live, ended: Entry | None) -> ToolOutput:
+        """Hand out the pieces of output as they came, and the result where there was one."""
+
+        def is_mine(item: Item) -> bool:
+            return item is ended or _is(item, Kind.CHUNK, live.call_id)
+
+        while (head := await self._script.turn(is_mine)) is not ended:
+            assert isinstance(head, Entry)
+            await live.chunk(str(head.body.get("text")))
+        assert ended is not None
+        metadata = ended.body.get("metadata")
+        return ToolOutput(
+            Status(str(ended.body.get("status"))),
+            str(ended.body.get("output")),
+            str(ended.body.get("output_type")),
+            metadata if isinstance(metadata, dict) else {},
+        )
+
+    def _laid_out(self, found: Entry, tool: Tool, args: Args) -> Prepared:
+        body = found.body
+        command, unread, changed = body.get("command"), body.get("unread"), body.get("args")
+        if isinstance(command, str):
+            self._reader.unread.pop(command, None)
+            if unread is not None:
+                self._reader.unread[command] = shell.Reason(str(unread))
+        preview = listed(body.get("preview"))
+        touches = [listed(each) for each in listed(body.get("touches"))]
+        return Prepared(
+            tool=tool.spec.name,
+            category=tool.spec.category,
+            args=changed if isinstance(changed, dict) else args,
+            description=str(body.get("description")),
+            digest=str(body.get("digest")),
+            touches=tuple(Touch(str(path), Access(str(access))) for path, access in touches),
+            command=command if isinstance(command, str) else None,
+            preview=_preview(preview) if preview else None,
+        )
+
+
+def _preview(recorded: Sequence[Json]) -> Preview:
+    kind, text, truncated = recorded
+    if kind not in ("diff", "command", "text"):
+        raise ValueError("a preview is none")
+    return Preview(kind, str(text), truncated is True)
+
+
+def _is(item: Item, kind: Kind, call_id: str, *, edited: bool | None = None) -> TypeGuard[Entry]:
+    if not isinstance(item, Entry) or item.kind is not kind:
+        return False
+    is_edit = item.body.get("edited") is True
+    return item.body.get("call_id") == call_id and (edited is None or is_edit is edited)
+
+
+def _ends(item: Item, call_id: str) -> TypeGuard[Entry]:
+    return _is(item, Kind.ENDED, call_id)
+
+
+def _fail(facts: Mapping[str, Json]) -> None:
+    if not facts:
+        return
+    problem = facts.get("problem")
+    if problem is None:
+        raise RuntimeError("as it was recorded")
+    raise ToolError(str(problem))
+
+
+def _targets_of(script: Script) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for item in script.items:
+        if isinstance(item, Entry) and what_of(item) == TARGETS:
+            of = item.body.get("of")
+            for call_id, paths in of.items() if isinstance(of, Mapping) else ():
+                found[call_id] = frozenset(map(str, listed(paths)))
+    return found

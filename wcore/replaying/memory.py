@@ -1,0 +1,196 @@
+"""Rules, tiers and grants of a replay: as they were found then, each at its time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from wcore.agents import AgentDefinition
+from wcore.errors import Code, WcoreError
+from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, lasting
+from wcore.keeping.tiers import KeptTiers, from_facts
+from wcore.policies.ruling import BrokenRulesError, Ruling
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
+from wcore.policy.policies import Policies
+from wcore.policy.policyparse import parse
+from wcore.policy.protected import Places
+from wcore.policy.rules import Level, Scene
+from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
+from wcore.replaying.journal import RecordedJournal
+from wcore.replaying.script import Script, facts_of, listed, what_of
+from wcore.replaying.sealed import NoStore
+from wcore.turn.opening import POLICIES
+from wcore.vocabulary import Json, Once
+
+RELOADED: Final = "reloaded "
+
+
+class RecordedStoreError(WcoreError):
+    """The store failed then."""
+
+    code = Code.CONFIG
+
+
+class RecordedTiers(KeptTiers):
+    """Tiers and overrides as they were read."""
+
+    def __init__(self, script: Script, workspace: str, user_id: UUID, journal: RecordedJournal):
+        super().__init__(NoStore(), workspace, user_id, journal)
+        self._script = script
+
+    async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        facts = await come(self._script, f"tiers {agent_id}")
+        return self.learn(agent_id, facts)
+
+    def learn(self, agent_id: str, facts: Mapping[str, Json]) -> AgentPermissionSnapshot:
+        """Know from now on what was read.
+
+        Raises:
+            RecordedStoreError: it could not be read.
+        """
+        _check(facts)
+        snapshot, tools = from_facts(facts)
+        if tools is None:
+            self._assigned.pop(agent_id, None)
+        else:
+            self._assigned[agent_id] = tools
+        self._known[agent_id] = snapshot
+        return snapshot
+
+    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
+        _check(await come(self._script, f"assigned {agent_id}"))
+        await self.preload_for_agent(agent_id, "")
+        self._assigned[agent_id] = dict(tools)
+
+    async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
+        _check(await come(self._script, f"overridden {agent_id}"))
+        await self.preload_for_agent(agent_id, "")
+
+
+class RecordedKeeper(Keeper):
+    """The session's way to a store that is not there."""
+
+    def __init__(
+        self, script: Script, journal: RecordedJournal, workspace: str, user_id: UUID
+    ) -> None:
+        super().__init__(NoStore(), workspace, journal.session_id, str(user_id))
+        self.journal = journal
+        self.recorded = RecordedTiers(script, workspace, user_id, journal)
+        self.tiers = self.recorded
+        self.decisions = self._decisions_of(MAIN_AGENT)
+        self._script = script
+
+    async def refresh(self, book: GrantBook, call_id: str = "") -> str | None:
+        mine = f"{REFRESHED} {call_id}"
+
+        def is_next(what: str | None) -> bool:
+            return what == mine or (what or "").startswith(RELOADED)
+
+        while True:
+            head = await self._script.turn(lambda item: is_next(what_of(item)))
+            self._script.take(head)
+            what, facts = str(what_of(head)), facts_of(head)
+            if what != mine:
+                self._reload(what, facts)
+                continue
+            if facts:
+                grants = [each for each in listed(facts.get("grants")) if isinstance(each, Mapping)]
+                kept = (lasting.parsed(lasting.from_facts(each)) for each in grants)
+                book.replace_lasting([grant for grant in kept if grant])
+            told = facts.get("told")
+            return told if isinstance(told, str) else None
+
+    def _reload(self, what: str, facts: Mapping[str, Json]) -> None:
+        if "problem" not in facts:
+            self.recorded.learn(what.removeprefix(RELOADED), facts)
+
+    async def keep(self, grant: Grant) -> str | None:
+        if isinstance(grant.scope, Once):
+            return await super().keep(grant)
+        problem = (await come(self._script, f"{KEPT} {grant.from_call_id}")).get("problem")
+        return problem if isinstance(problem, str) else None
+
+    async def revoke(self, grant_id: str) -> bool:
+        facts = await come(self._script, REVOKED)
+        _check(facts)
+        return facts.get("revoked") is True
+
+    def warm(self) -> None:
+        """Nothing is cold."""
+
+    async def purge_older(self, days: float) -> None:
+        """Nothing is deleted."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _nothing() -> Script:
+    return Script(())
+
+
+@dataclass(slots=True)
+class RecordedRuling(Ruling):
+    """The policies that were in force at each turn, parsed anew."""
+
+    script: Script = field(default_factory=_nothing)
+    places: Places = field(default_factory=lambda: Places("", ""))
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    async def refresh(self) -> tuple[str, ...]:
+        found = next((each for each in self.script.ahead() if what_of(each) == POLICIES), None)
+        if found is None:
+            await self.script.never()
+        self.facts = facts_of(found)
+        if "problem" in self.facts:
+            raise BrokenRulesError(str(self.facts["problem"]))
+        if self.facts:
+            self.policies, self.agents = _policies(self.facts, self.places), _agents(self.facts)
+        return tuple(map(str, listed(self.facts.get("notices"))))
+
+    def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
+        return {name: value for name, value in self.facts.items() if name != "what"}
+
+
+async def come(script: Script, what: str) -> Mapping[str, Json]:
+    """Wait until it was reached; return what was found then."""
+    head = await script.turn(lambda item: what_of(item) == what)
+    script.take(head)
+    return facts_of(head)
+
+
+def _check(facts: Mapping[str, Json]) -> None:
+    if "problem" in facts:
+        raise RecordedStoreError(str(facts["problem"]))
+
+
+def _policies(facts: Mapping[str, Json], places: Places) -> Policies:
+    texts, real = facts.get("texts"), facts.get("real")
+    known = {k: str(v) for k, v in real.items()} if isinstance(real, Mapping) else {}
+    scene = Scene(places, {}, lambda folder: known.get(folder, folder))
+    files = [
+        parse(str(text), str(path), Level(level), scene)
+        for level, (path, text) in (
+            ((level, listed(each)) for level, each in texts.items())
+            if isinstance(texts, Mapping)
+            else ()
+        )
+    ]
+    return Policies(files, trusted=facts.get("trusted") is True)
+
+
+def _agents(facts: Mapping[str, Json]) -> dict[str, AgentDefinition]:
+    found: dict[str, AgentDefinition] = {}
+    for each in listed(facts.get("agents")):
+        if not isinstance(each, Mapping):
+            continue
+        tools, tiers, model = each.get("tools"), each.get("tiers"), each.get("model")
+        name = str(each.get("name"))
+        found[name] = AgentDefinition(
+            name,
+            digest=str(each.get("digest")),
+            tools=None if tools is None else frozenset(map(str, listed(tools))),
+            tiers={k: str(v) for k, v in tiers.items()} if isinstance(tiers, Mapping) else {},
+            model=None if model is None else str(model),
+        )
+    return found

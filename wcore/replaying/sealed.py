@@ -1,0 +1,53 @@
+"""What a replay has instead of a store and of tools: nothing here can touch anything."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from wcore.store import Location, Store, ToolApprovalDecisionEvent
+from wcore.store.database import Database
+from wcore.tools import Live
+from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+
+T = TypeVar("T")
+
+
+class SealedError(Exception):
+    """A replay was about to do something: a bug of ours, and nothing was done."""
+
+
+class NoStore(Store):
+    """A store that is never opened."""
+
+    def __init__(self) -> None:
+        super().__init__(Location("nowhere"))
+
+    async def run(self, job: Callable[[Database], T]) -> T:
+        raise SealedError("a replay opens no store")
+
+    def record_use(self, grant_id: str) -> None:
+        """Nothing is counted."""
+
+    def record_decision(self, event: ToolApprovalDecisionEvent) -> None:
+        """Nothing is audited a second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoTool:
+    """The name of a tool, with nothing behind it."""
+
+    name: str
+    category: Category
+
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(self.name, self.category, "", {})
+
+    def targets(self, args: Args) -> frozenset[str]:
+        return frozenset()
+
+    async def prepare(self, args: Args) -> Prepared:
+        raise SealedError("a replay prepares nothing")
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        raise SealedError("a replay runs nothing")

@@ -1,0 +1,117 @@
+"""A session set up as it was opened, on recorded rims."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from anyio.lowlevel import checkpoint
+
+from wcore.approval.manager import ApprovalManager, Pending
+from wcore.keeping.restoring import Restored
+from wcore.policy.protected import Places
+from wcore.protocol import events
+from wcore.replaying.hands import RecordedHands, RecordedReader
+from wcore.replaying.host import NoMouth
+from wcore.replaying.journal import RecordedJournal
+from wcore.replaying.memory import RecordedKeeper, RecordedRuling
+from wcore.replaying.model import RecordedModels
+from wcore.replaying.script import Entry, Item, Script, listed
+from wcore.session import Session
+from wcore.settings import Settings
+from wcore.store import Kind, SessionRow
+from wcore.vocabulary import Json, Mode
+
+Body = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """All that a replay needs. The reader is to be closed."""
+
+    session: Session
+    reader: RecordedReader
+
+
+class RecordedSession(Session):
+    """A session whose events wait for their turn."""
+
+    script: Script
+    recorded: RecordedJournal
+
+    async def emit(self, event: events.Event) -> None:
+        line = self.encoded(event)
+        kind, call_id = getattr(event, "type", ""), getattr(event, "call_id", "")
+        await self.recorded.its_turn(kind, call_id or "", line)
+        await super().emit(event)
+
+
+class RecordedApprovals(ApprovalManager):
+    """Parked calls whose time is over when it was then."""
+
+    script: Script
+    recorded: RecordedJournal
+
+    def is_over(self, entry: Pending) -> bool:
+        over = self.recorded.is_over(entry.call_id)
+        if over:
+            self.recorded.expired(entry.call_id)
+        return over
+
+    async def spawn_reaper(self, interval_s: float = 0.0) -> None:
+        while True:
+            await self.script.turn(_is_expiry)
+            if not self.reap_now():
+                await checkpoint()
+
+
+def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) -> Stage:
+    """Return the session as an engine opened it.
+
+    Raises:
+        TypeError, ValueError: the record of that makes no sense.
+    """
+    settings = _settings(row.session_id, opened)
+    user_id, workspace = UUID(row.user_id), settings.places.workspace
+    journal = RecordedJournal(script, user_id, workspace, row.session_id)
+    keeper = RecordedKeeper(script, journal, workspace, user_id)
+    models, reader = RecordedModels(script), RecordedReader(script)
+    session = RecordedSession(settings, NoMouth(), {}, models.opened(opened), reader, keeper)
+    session.script, session.recorded, session.models = script, journal, models
+    session.ruling = ruling = RecordedRuling(
+        tiers=keeper.tiers, script=script, places=settings.places
+    )
+    session.hands = RecordedHands(script, reader, lambda: ruling.agents)
+    session.approvals = approvals = RecordedApprovals(
+        session.ledger, session.grants, ttl_s=settings.approval_ttl_s
+    )
+    approvals.script, approvals.recorded = script, journal
+    approvals.set_mode(settings.mode)
+    session.restore(restored)
+    return Stage(session, reader)
+
+
+def _settings(session_id: str, opened: Body) -> Settings:
+    own, on_path = (tuple(map(str, listed(opened.get(name)))) for name in ("own", "on_path"))
+    places = Places(str(opened["workspace"]), str(opened["home"]), own, on_path)
+    return Settings(
+        session_id=session_id,
+        places=places,
+        mode=Mode(str(opened["mode"])),
+        max_mode=Mode(str(opened["max_mode"])),
+        prompts=opened["prompts"] is True,
+        hitl_suspend=opened["hitl_suspend"] is True,
+        approval_ttl_s=float(str(opened["approval_ttl_s"])),
+        max_rounds=int(str(opened["max_rounds"])),
+        max_tokens=_number(opened["max_tokens"]),
+        max_writes=_number(opened["max_writes"]),
+        system_prompt=str(opened["system_prompt"]),
+        has_mcp=opened["has_mcp"] is True,
+    )
+
+
+def _number(value: Json) -> int | None:
+    return None if value is None else int(str(value))
+
+
+def _is_expiry(item: Item) -> bool:
+    return isinstance(item, Entry) and item.kind is Kind.CLOCK and "expired" in item.body

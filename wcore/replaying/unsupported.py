@@ -1,0 +1,65 @@
+"""What no replay can follow: found before anything is played."""
+
+from collections.abc import Sequence
+
+from wcore.errors import UsageError
+from wcore.keeping.journaling import UNWRITTEN
+from wcore.replaying.script import listed
+from wcore.store import JournalRecord, Kind
+
+FORM = 1  # of the records; see `REPLAY` in `wcore.cli.asked_session`
+
+
+class UnreplayableError(UsageError):
+    """The recording lacks what a replay needs, or has what none can follow."""
+
+
+def refuse(records: Sequence[JournalRecord]) -> None:
+    """Refuse a recording that cannot be replayed.
+
+    Raises:
+        UnreplayableError: says why.
+    """
+    if not records:
+        raise UnreplayableError("nothing of the session was recorded")
+    if records[0].kind is not Kind.OPENED:
+        raise UnreplayableError("the recording does not begin with the start of an engine")
+    pieces: JournalRecord | None = None
+    for record in records:
+        why = _why_not(record)
+        if record.kind is Kind.CHUNK and "pieces" in record.body:
+            pieces = record
+        elif record.kind is Kind.REPLIED and pieces is not None and _is_cut(pieces, record):
+            why = "a secret was taken out of what the model said"
+        if why:
+            raise UnreplayableError(f"record {record.seq}: {why}")
+
+
+def _why_not(record: JournalRecord) -> str | None:
+    body = record.body
+    match record.kind:
+        case Kind.OPENED if body.get("replay") != FORM:
+            return "recorded by an older wcore, cannot be replayed"
+        case Kind.COMMANDED if body.get("type") in ("add_mcp_server", "remove_mcp_server"):
+            return "the session had MCP servers, which a replay does not cover"
+        case Kind.FOUND if body.get("mcp"):
+            return "the policy named MCP servers, which a replay does not cover"
+        case Kind.FOUND if body.get("what") == UNWRITTEN:
+            return "the store could not be written: what happened then is not known"
+        case _:
+            return None
+
+
+def _is_cut(pieces: JournalRecord, reply: JournalRecord) -> bool:
+    if pieces.body.get("below") != reply.body.get("below"):
+        return False
+    sizes = {"text": 0, "thinking": 0}
+    for piece in listed(pieces.body.get("pieces")):
+        match listed(piece):
+            case ["text", int(size)]:
+                sizes["text"] += size
+            case ["thinking", int(size), _]:
+                sizes["thinking"] += size
+            case _:
+                pass
+    return any(len(str(reply.body.get(kind, ""))) != size for kind, size in sizes.items())

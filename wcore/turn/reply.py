@@ -1,0 +1,28 @@
+"""One reply of the model while it streams in."""
+
+from typing import Final
+
+from wcore.models import Finish
+from wcore.vocabulary import Json, ModelCall, Usage
+
+TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines
+
+
+class Reply:
+    """One model reply while it streams in."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.thinking: list[str] = []
+        self.calls: list[ModelCall] = []
+        self.finish: Finish | None = None
+        self.sealed: Json = None
+        self.usage = Usage()
+        self.pieces: list[Json] = []
+        self.cost_usd: float | None = None
+        self.failed: dict[str, Json] | None = None
+
+
+def pieces_of(text: str) -> list[str]:
+    """Return a delta as lines can hold it."""
+    return [text[at : at + TEXT_CHARS_MAX] for at in range(0, len(text), TEXT_CHARS_MAX)]
