@@ -115,13 +115,18 @@ def _path(text: str) -> str | None:
     return bare or None
 
 
+def _file(text: str) -> str | None:
+    """The same for what is a file: hosts complete names behind an `@`, which is no part of them."""
+    return _path(text.strip().removeprefix("@"))
+
+
 def _read(rest: str) -> _Call | None:
-    path = _path(rest)
+    path = _file(rest)
     return None if path is None else ("Read", {"file_path": path})
 
 
 def _delete(rest: str) -> _Call | None:
-    path = _path(rest)
+    path = _file(rest)
     return None if path is None else ("Delete", {"file_path": path})
 
 
@@ -133,7 +138,7 @@ def _find(rest: str) -> _Call | None:
 def _list(rest: str) -> _Call | None:
     if not rest.strip():
         return "LS", {"path": "."}
-    path = _path(rest)
+    path = _file(rest)
     if path is None:
         return None
     return ("Glob", {"pattern": path}) if re.search(r"[*?\[]", path) else ("LS", {"path": path})
@@ -144,7 +149,7 @@ def _search(rest: str) -> _Call | None:
     if not rest:
         return None
     pattern, joint, place = rest.rpartition(" in ")
-    path = _path(place) if joint and not _ALL_QUOTED.fullmatch(rest) else None
+    path = _file(place) if joint and not _ALL_QUOTED.fullmatch(rest) else None
     if path is None or not pattern.strip():
         return "Grep", {"pattern": _path(rest) or rest}
     return "Grep", {"pattern": _path(pattern) or pattern.strip(), "path": path}
@@ -156,7 +161,7 @@ def _run(rest: str) -> _Call | None:
 
 def _write(rest: str) -> _Call | None:
     target = _TARGET.match(rest)
-    path = _path(target["path"]) if target else None
+    path = _file(target["path"]) if target else None
     if target is None or path is None:
         return None
     return "Write", {"file_path": path, "content": rest[target.end() :]}
@@ -164,7 +169,7 @@ def _write(rest: str) -> _Call | None:
 
 def _edit(rest: str) -> _Call | None:
     target = _TARGET.match(rest)
-    path = _path(target["path"]) if target else None
+    path = _file(target["path"]) if target else None
     if target is None or path is None:
         return None
     change = rest[target.end() :].removesuffix("\n")  # ends the message, not the new text

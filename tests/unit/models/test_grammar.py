@@ -22,6 +22,9 @@ def only(text: str) -> tuple[str, dict[str, Json]]:
     [
         ("read a.txt", "Read", {"file_path": "a.txt"}),
         (" Please READ a.txt\n", "Read", {"file_path": "a.txt"}),
+        ("read @src/a.txt", "Read", {"file_path": "src/a.txt"}),
+        ("read '@a.txt'", "Read", {"file_path": "@a.txt"}),
+        ("search @Override in @src", "Grep", {"pattern": "@Override", "path": "src"}),
         ("read 'my notes.txt'", "Read", {"file_path": "my notes.txt"}),
         ('read "it\'s.txt"', "Read", {"file_path": "it's.txt"}),
         ("read `a b`", "Read", {"file_path": "a b"}),
