@@ -97,7 +97,7 @@ async def test_a_killed_engine_is_said_plainly_and_resume_is_offered(
         assert engine is not None
         os.kill(engine.pid, signal.SIGKILL)
         await screen.see("the engine was ended by signal 9")
-        await screen.see("1 cards were not answered")
+        await screen.see("1 card was not answered")
         await screen.see("/resume starts it again")
         assert "Yes, this once" not in screen.text
 

@@ -145,7 +145,8 @@ class Talk:
         waited = self.cards.drain()
         self.story.crashed(error, monotonic())
         if waited:
-            self.story.note(f"{len(waited)} cards were not answered: those calls did not run")
+            asked = "1 card was" if len(waited) == 1 else f"{len(waited)} cards were"
+            self.story.note(f"{asked} not answered: what was asked for did not run")
         self._turn_over()
 
     # --- what the engine says ---------------------------------------------------------------------
