@@ -11,6 +11,8 @@ from wcore.conformance.cases import Case, folder, load
 from wcore.conformance.command import Command
 from wcore.conformance.judging import Invariants, Judge, Outcome, Status
 
+OR = " or "  # between two things of which a busy machine shows either first
+
 #: mutant: the case that catches it, and a part of what the report says.
 CAUGHT_BY = {
     "drops-stream-end": ("turn-text", 'expected {"type": "stream_end"'),
@@ -42,7 +44,7 @@ CAUGHT_BY = {
     "one-call-id-for-all": ("call-ids-are-unique", "announced twice"),
     "settles-twice": ("approval-settled", "one too many"),
     "never-settles": ("approval-settled", "before its call_settled"),
-    "runs-before-approval": ("approval-once", "which was not approved"),
+    "runs-before-approval": ("approval-once", f"which was not approved{OR}ran.txt exists"),
     "runs-though-denied": ("approval-deny-with-reason", "which was not approved"),
     "prefix-is-text": ("prefix-ends-at-a-word", "tool_running comes instead of tool_request"),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
@@ -108,7 +110,7 @@ def test_a_broken_engine_is_caught(outcomes: dict[tuple[str, str], Outcome], mut
     case_id, says = CAUGHT_BY[mutant]
     outcome = outcomes[mutant, case_id]
     assert outcome.status is Status.FAIL
-    assert says in outcome.reason
+    assert any(each in outcome.reason for each in says.split(OR)), outcome.reason
     assert outcome.requires, "the report names requirements"
 
 

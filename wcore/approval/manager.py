@@ -190,7 +190,7 @@ class ApprovalManager:
 
     def reap_now(self) -> int:
         """Deny what has expired or was abandoned; return how many."""
-        gone = [entry for entry in self._pending.values() if self.is_over(entry)]
+        gone = [entry for entry in self._pending.values() if entry.abandoned or self.is_over(entry)]
         for entry in gone:
             try:
                 self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
@@ -242,8 +242,8 @@ class ApprovalManager:
         return self._by_token.get(token)
 
     def is_over(self, entry: Pending) -> bool:
-        """Whether nobody can answer a call any more; tells of it if so."""
-        over = entry.abandoned or self._clock() >= entry.deadline
+        """Whether the time of a call is over; tells of it if so."""
+        over = self._clock() >= entry.deadline
         if over:
             self._expired(entry.call_id)
         return over

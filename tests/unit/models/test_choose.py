@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from wcore.errors import ConfigError
-from wcore.models.choose import Surroundings, choose_model, rename
+from wcore.models.choose import Models, Surroundings, choose_model
 from wcore.models.conversing import ConversingModel
 from wcore.models.native import NativeWay
 
@@ -59,7 +59,7 @@ def test_a_key_alone_chooses_nothing() -> None:
 
 
 def test_another_model_is_of_the_same_provider() -> None:
-    model = rename(choose_model("openai", "gpt-5"), "anything")
+    model = Models().renamed(choose_model("openai", "gpt-5"), "anything")
     assert isinstance(model, ConversingModel)
     assert isinstance(model.way, NativeWay)
     assert (model.name, model.way.provider.name) == ("anything", "openai")
@@ -67,7 +67,7 @@ def test_another_model_is_of_the_same_provider() -> None:
 
 def test_the_stand_in_does_not_become_a_real_model_on_the_way() -> None:
     with pytest.raises(ConfigError, match="`--provider`"):
-        rename(choose_model(None, None), "gpt-5")
+        Models().renamed(choose_model(None, None), "gpt-5")
 
 
 @pytest.mark.parametrize(
