@@ -106,12 +106,3 @@ def only_child(pid: int) -> int:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     assert sys.platform == "linux"
     return int(children[0])
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process still runs. Dead ones count as dead even while nobody takes note of it."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"

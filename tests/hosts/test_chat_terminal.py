@@ -13,9 +13,9 @@ from hosts.terminals import (
     Terminal,
     chatting,
     engine_flag,
-    is_alive,
     only_child,
 )
+from rogue_servers import living
 from talking import call
 
 READY = "read_only> "
@@ -340,4 +340,4 @@ async def test_sigterm_ends_chat_and_engine(place: Place) -> None:
         terminal.process.terminate()
         assert await terminal.end() == 143
         assert terminal.mode == before
-        assert not is_alive(engine)
+        assert not living(engine)

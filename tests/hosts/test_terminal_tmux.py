@@ -4,7 +4,8 @@ import anyio
 import pytest
 from hosts.places import PATIENCE_S, Place
 from hosts.screens import READY, needs_tmux, tmux
-from hosts.terminals import is_alive, only_child
+from hosts.terminals import only_child
+from rogue_servers import living
 from talking import call
 
 pytestmark = needs_tmux
@@ -93,7 +94,7 @@ async def test_when_the_terminal_goes_away_so_do_chat_and_engine(place: Place) -
         engine = only_child(chat)
         terminal.run("kill-session", "-t", "chat")
         with anyio.fail_after(PATIENCE_S):
-            while is_alive(chat) or is_alive(engine):  # noqa: ASYNC110 - of other processes
+            while living(chat) or living(engine):  # noqa: ASYNC110 - of other processes
                 await anyio.sleep(0.05)
 
 

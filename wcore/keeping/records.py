@@ -125,9 +125,8 @@ def assistant_message(body: Body) -> AssistantMessage:
 
 def call_ids(body: Body) -> set[str]:
     """Return the ids of the calls in a record of a sub-agent."""
-    calls = body.get("calls")
-    listed = calls if isinstance(calls, Sequence) and not isinstance(calls, str) else ()
-    return {_text(each, "call_id") for each in listed if isinstance(each, Mapping)}
+    calls = listed(body.get("calls"))
+    return {_text(each, "call_id") for each in calls if isinstance(each, Mapping)}
 
 
 def usage(body: Body) -> Usage:
@@ -243,6 +242,11 @@ def told(output: ToolOutput, *, edited: bool) -> ToolOutput:
 
 
 # --- reading ----------------------------------------------------------------------------------
+
+
+def listed(value: Json) -> Sequence[Json]:
+    """Return a list as it was read back; empty where it is none."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def _text(body: Body, name: str) -> str:

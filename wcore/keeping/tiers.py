@@ -1,10 +1,11 @@
 """Tiers and overrides from the store, as the ruling asks for them: a snapshot a turn, and now."""
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from typing import Final
 from uuid import UUID
 
 from wcore.keeping.journaling import Journal
+from wcore.keeping.records import listed
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned, Tier, TierSource
 from wcore.store import (
     PermissionStatus,
@@ -137,33 +138,28 @@ def as_facts(
 ) -> dict[str, Json]:
     """Return tiers as the journal keeps them."""
     sets = {name: sorted(getattr(snapshot, name)) for name in SETS}
-    listed = [
+    rows: list[Json] = [
         [each.name, each.category.value, each.tier and each.tier.value]
         for each in (assigned or {}).values()
     ]
-    return {**sets, "tools": listed if snapshot.is_assigned else None}
+    return {**sets, "tools": rows if snapshot.is_assigned else None}
 
 
 def from_facts(
     facts: Mapping[str, Json],
 ) -> tuple[AgentPermissionSnapshot, dict[str, Assigned] | None]:
     """Return what `as_facts` was made of."""
-    sets = {name: frozenset(map(str, texts(facts.get(name)))) for name in SETS}
-    listed = facts.get("tools")
-    snapshot = AgentPermissionSnapshot(**sets, is_assigned=listed is not None)
-    if listed is None:
+    sets = {name: frozenset(map(str, listed(facts.get(name)))) for name in SETS}
+    rows = facts.get("tools")
+    snapshot = AgentPermissionSnapshot(**sets, is_assigned=rows is not None)
+    if rows is None:
         return snapshot, None
     tools: dict[str, Assigned] = {}
-    for each in texts(listed):
-        name, category, tier = texts(each)
+    for each in listed(rows):
+        name, category, tier = listed(each)
         known = Tier(str(tier)) if tier is not None else None
         tools[str(name)] = Assigned(str(name), Category(str(category)), known)
     return snapshot, tools
-
-
-def texts(value: Json) -> Sequence[Json]:
-    """Return a list as it was read back; empty where it is none."""
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def _assigned(row: ToolPermission) -> Assigned:

@@ -8,9 +8,10 @@ import anyio
 from wcore.agents import AgentDefinition, Assignment
 from wcore.analyst import Analyst
 from wcore.errors import ToolError
+from wcore.keeping.records import listed
 from wcore.policy import shell
 from wcore.replaying.model import RecordedError
-from wcore.replaying.script import Entry, Item, Script, facts_of, listed, what_of
+from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
 from wcore.replaying.sealed import NoTool, SealedError
 from wcore.store import Kind
 from wcore.tools import Hands, Live, Tool

@@ -11,7 +11,8 @@ from anyio.lowlevel import checkpoint
 
 from wcore.keeping.cleaning import cleaned
 from wcore.keeping.journaling import DIGEST_CHARS, Journal
-from wcore.replaying.script import Entry, Item, Mark, Said, Script, is_beat, listed, plain, what_of
+from wcore.keeping.records import listed
+from wcore.replaying.script import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
 from wcore.replaying.sealed import NoStore
 from wcore.store import Kind, Record
 from wcore.vocabulary import Json

@@ -8,6 +8,7 @@ from uuid import UUID
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
 from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, lasting
+from wcore.keeping.records import listed
 from wcore.keeping.tiers import KeptTiers, from_facts
 from wcore.policies.ruling import BrokenRulesError, Ruling
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
@@ -17,7 +18,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
 from wcore.replaying.journal import RecordedJournal
-from wcore.replaying.script import Script, facts_of, listed, what_of
+from wcore.replaying.script import Script, facts_of, what_of
 from wcore.replaying.sealed import NoStore
 from wcore.turn.opening import POLICIES
 from wcore.vocabulary import Json, Once

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from wcore.errors import Code, ConfigError, ProviderError
 from wcore.keeping import records
+from wcore.keeping.records import listed
 from wcore.models import (
     CallReady,
     Delta,
@@ -17,7 +18,7 @@ from wcore.models import (
     Thinking,
 )
 from wcore.models.choose import MODEL, Models
-from wcore.replaying.script import NOTHING, Entry, Mark, Script, facts_of, listed, what_of
+from wcore.replaying.script import NOTHING, Entry, Mark, Script, facts_of, what_of
 from wcore.store import Kind
 from wcore.vocabulary import Json, Usage
 

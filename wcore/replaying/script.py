@@ -12,6 +12,7 @@ from typing import Final, NoReturn, TypeAlias
 
 import anyio
 
+from wcore.keeping.records import listed
 from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Json
 
@@ -222,11 +223,6 @@ def is_beat(running: set[str], kind: str, call_id: str) -> bool:
     beat = call_id in running
     running.add(call_id)
     return beat
-
-
-def listed(value: Json) -> Sequence[Json]:
-    """Return a list as it was read back; empty where it is none."""
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def plain(value: Json) -> Json:

@@ -7,6 +7,7 @@ from uuid import UUID
 from anyio.lowlevel import checkpoint
 
 from wcore.approval.manager import ApprovalManager, Pending
+from wcore.keeping.records import listed
 from wcore.keeping.restoring import Restored
 from wcore.policy.protected import Places
 from wcore.protocol import events
@@ -15,7 +16,7 @@ from wcore.replaying.host import NoMouth
 from wcore.replaying.journal import RecordedJournal
 from wcore.replaying.memory import RecordedKeeper, RecordedRuling
 from wcore.replaying.model import RecordedModels
-from wcore.replaying.script import Entry, Item, Script, listed
+from wcore.replaying.script import Entry, Item, Script
 from wcore.session import Session
 from wcore.settings import Settings
 from wcore.store import Kind, SessionRow

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from wcore.errors import UsageError
 from wcore.keeping.journaling import UNWRITTEN
-from wcore.replaying.script import listed
+from wcore.keeping.records import listed
 from wcore.store import JournalRecord, Kind
 
 FORM = 1  # of the records; see `REPLAY` in `wcore.cli.asked_session`
