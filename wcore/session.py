@@ -103,6 +103,7 @@ class Session:
         self.cards: dict[str, Card] = {}
         self.history = History()
         self.usage = Usage()
+        self.context_tokens = 0  # of the model's window, after the last reply of this agent
         self.interrupted: OpenTurn | None = None  # a turn that an earlier engine did not end
         self._host_gone = False
         self.parent: Session | None = None
@@ -283,7 +284,7 @@ class Session:
         """Be the conversation that an earlier engine left; mode and session grants are not."""
         for msg_id, message in restored.history:
             self.remember(msg_id, message)
-        self.usage = restored.usage
+        self.usage, self.context_tokens = restored.usage, restored.context_tokens
         self.ledger.retire(restored.call_ids)
         self.interrupted = restored.interrupted
 

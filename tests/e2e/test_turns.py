@@ -283,6 +283,42 @@ async def test_every_call_in_the_history_has_one_result_after_a_stop(talk: Talk)
         assert calls == [m["call_id"] for m in history if m["role"] == "tool"] == ["c1", "c2"]
 
 
+async def test_a_call_in_the_history_has_the_arguments_that_were_announced(talk: Talk) -> None:
+    content = "x" * 200_000
+    big = call("Write", "big", file_path="b.txt", content=content, more=[content])
+    long = call("Write", "long", file_path="c.txt", content=content, more=content)
+    raw = {"call": {"name": "Bash", "id": "raw", "raw": "no JSON"}}
+    async with talk([PARKED], [raw], [long], [big], []) as host:
+        await host.ready()
+        await host.message()
+        card = await host.hear("tool_request")
+        await host.deny("c1")
+        while (event := await host.next())["type"] != "stream_end":
+            if event["type"] == "tool_request":
+                await host.deny(event["call_id"])
+        await host.say(type="get_history")
+        history = (await host.hear("command_result"))["messages"]
+    args = {each["call_id"]: each.get("args") for m in history for each in m.get("calls", [])}
+    cut = "x" * 1024 + "…"
+    assert args["c1"] == card["tool"]["args"]
+    assert args["raw"] is None
+    assert args["long"] == {"file_path": "c.txt", "content": cut, "more": cut}
+    assert args["big"] == {"file_path": "b.txt", "content": cut, "more": [content]}
+
+
+async def test_the_history_fits_into_lines_whatever_the_arguments_are(talk: Talk) -> None:
+    many = [call("Nope", f"c{n}", more=["x" * 300_000]) for n in range(20)]
+    async with talk(many, many[:1], [{"text": "done"}]) as host:
+        await host.ready()
+        await host.turn()
+        await host.say(type="get_history")
+        result = await host.hear("command_result")
+        assert result["ok"] is True
+        calls = [each for m in result["messages"] for each in m.get("calls", [])]
+        assert len(calls) == 21
+        assert not [each for each in calls if "args" in each]
+
+
 async def test_history_pages_backwards(talk: Talk) -> None:
     async with talk(*[[{"text": f"reply {n}"}] for n in range(3)]) as host:
         await host.ready()

@@ -53,6 +53,7 @@ async def test_both_dialects_make_the_same_events(
     assert [end["finish_reason"] for end in ends] == ["stop", "length"]
     assert ends[0]["usage"] == {
         "input_tokens": 30, "output_tokens": 8, "cache_read_tokens": 190,
+        "context_tokens": 123, "active_window_percent": 0,
     }  # fmt: skip
     assert ends[1]["usage"]["output_tokens"] == 10
 

@@ -235,6 +235,7 @@ async def test_turns_that_no_longer_fit_are_summed_up_by_the_model(
     assert text.endswith(long)
     spent = [turn[-1]["usage"]["output_tokens"] for turn in (first, second)]
     assert spent == [0, 7], "a summary costs, and the host is told"
+    assert "context_tokens" not in second[-1]["usage"], "it stands in no window"
     assert third[-1]["finish_reason"] == "stop", "without a summary it goes on as well"
     assert "they said" in str(dialect.texts(provider.asked[3])), "the next one is made from it"
     assert "they said" not in str(dialect.texts(provider.asked[4]))

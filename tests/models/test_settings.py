@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from models.conftest import Engine
 from models.dialects import ANTHROPIC, CHAT, Call, Dialect, Reply, say
-from models.serving import Provider
+from models.serving import Provider, Whole
 from talking import Conversation, Event
+
+from wcore.vocabulary import Usage
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +42,26 @@ async def test_another_model_of_the_same_provider_answers_next(
         (info,) = await set_config(host, model="other-model")
         assert info["message"] == "set_config: no changes"
     assert provider.connections == 1
+
+
+async def test_the_host_learns_how_full_the_window_of_the_model_is(
+    engine: Engine, provider: Provider
+) -> None:
+    half = say(CHAT, Reply(text=("ok",), usage=Usage(90_000, 6_000, 40_000)))
+    async with engine(CHAT, "--session-id", "s") as host:
+        capabilities = (await host.ready())["capabilities"]
+        assert capabilities["context_limit"] == 272_000
+        provider.will_say(half, half)
+        await host.turn(msg_id="m1")
+        usage = (await host.turn(msg_id="m2"))[-1]["usage"]
+        assert (usage["context_tokens"], usage["active_window_percent"]) == (136_000, 50)
+        _, changed = await set_config(host, model="gpt-4.1")
+        assert changed["capabilities"]["context_limit"] == 1_000_000
+    async with engine(CHAT, "--resume", "s") as host:
+        await host.ready()
+        provider.will_say(Whole(400, {"error": {"message": "no"}}))
+        usage = (await host.turn(msg_id="m3"))[-1]["usage"]
+        assert usage["active_window_percent"] == 50, "it comes back with the session"
 
 
 async def test_thinking_is_switched_with_a_budget(engine: Engine, provider: Provider) -> None:

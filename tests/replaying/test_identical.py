@@ -10,6 +10,8 @@ from models.serving import Streamed, Whole, serving
 from replaying.recordings import is_identical, names
 from talking import Conversation, call
 
+from wcore.vocabulary import Usage
+
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
@@ -305,7 +307,7 @@ async def test_agents_that_work_side_by_side(talk: Talk, workspace: Path) -> Non
 async def test_a_provider_that_fails_and_is_tried_again(talk: Talk) -> None:
     busy = Whole(503, {"error": {"message": "busy"}}, AT_ONCE)
     async with serving() as provider:
-        ok = say(CHAT, Reply(text=("fi", "ne")))
+        ok = say(CHAT, Reply(text=("fi", "ne"), usage=Usage(135_950, 50)))
         broken = Streamed(ok.chunks[:2], breaks=True)
         provider.will_say(
             busy, busy, ok, Whole(400, {"error": {"message": "no \x1b[2J"}}), broken, ok
@@ -318,6 +320,7 @@ async def test_a_provider_that_fails_and_is_tried_again(talk: Talk) -> None:
                 await host.turn(msg_id=f"m{number}")
     ends = [event["finish_reason"] for event in host.of("stream_end")]
     assert ends == ["stop", "error", "error", "stop"]
+    assert host.of("stream_end")[1]["usage"]["active_window_percent"] == 50
     await is_identical(host)
 
 

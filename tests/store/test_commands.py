@@ -16,13 +16,22 @@ from store.samples import USER, decided, record
 from wcore.cli import audit as audit_command
 from wcore.cli import sessions as sessions_command
 from wcore.errors import UsageError
-from wcore.store import AuditDecision, AuditSource, Kind, SessionMissingError, StoreError, audit
+from wcore.store import (
+    AuditDecision,
+    AuditSource,
+    Kind,
+    Record,
+    SessionMissingError,
+    StoreError,
+    audit,
+)
 from wcore.store import journal as journals
 from wcore.store import sessions as stored_sessions
 from wcore.store.audit import Entry
 from wcore.store.database import opened
 from wcore.store.identity import user_id
 from wcore.store.location import Location
+from wcore.vocabulary import Json
 
 EVENTS = [
     decided("c1", tool_name="Read", source=AuditSource.MODE),
@@ -193,12 +202,38 @@ def conversations(store: Location) -> Location:
 @pytest.mark.usefixtures("conversations")
 def test_the_sessions_of_this_user_are_listed_with_their_state(run: Callable[..., str]) -> None:
     done, interrupted = run("sessions", "list").splitlines()
-    assert done.startswith("done  20")
+    assert done.startswith("done  hi⟨U+001B⟩[2J  20")
     assert "2 records  idle" in done
     assert "interrupted in a turn" in interrupted
     (theirs,) = run("sessions", "list", "--user-id", str(USER)).splitlines()
     assert f"in use by process {os.getpid()} on this machine" in theirs
-    assert objects(run("sessions", "list", "--json"))[1]["state"] == "in_turn"
+    assert "nobody  (without words)  20" in theirs.replace("of somebody else", "nobody")
+    listed = objects(run("sessions", "list", "--json"))[1]
+    assert (listed["state"], listed["title"]) == ("in_turn", "hi⟨U+001B⟩[2J")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("  mend the\n\tparser\n", "mend the⏎⇥parser"),
+        ('say "text":"no" \\ \u202e', 'say "text":"no" \\ ⟨U+202E⟩'),
+        ("a" * 81, "a" * 79 + "…"),
+        ("\U0001f600" * 5000, "\U0001f600" * 79 + "…"),
+        ("\ud800", "⟨U+D800⟩"),
+        (" \n", None),
+    ],
+)
+def test_a_session_is_called_after_its_first_message_on_one_line(
+    store: Location, run: Callable[..., str], text: str, title: str | None
+) -> None:
+    first: dict[str, Json] = {"msg_id": '"text":"m1"', "text": text, "files": []}
+    with opened(store) as database:
+        lease = stored_sessions.begin(database, user_id(), "s", "/w")
+        started = [Record(Kind.TURN_STARTED, first), Record(Kind.TURN_STARTED, {"text": "next"})]
+        records = [Record(Kind.OPENED, {}), *started]
+        journals.append(database, lease, records, durable=False)
+    (listed,) = objects(run("sessions", "list", "--json"))
+    assert listed["title"] == title
 
 
 @pytest.mark.usefixtures("conversations")

@@ -17,6 +17,7 @@ from wcore.store.sessions import LATEST, Purged
 from wcore.visible import visible_line
 
 CELL_CHARS_MAX: Final = 128  # a table must fit a terminal
+TITLE_CHARS_MAX: Final = 48  # beside the id, in a row of a terminal
 BODY_CHARS_MAX: Final = 160  # a glance; `export` has all of it
 
 DESCRIPTION: Final = """\
@@ -165,6 +166,7 @@ def _line(row: SessionRow) -> str:
         state = "idle" if row.state == "idle" else "interrupted in a turn"
     parts = [
         visible_line(row.session_id, CELL_CHARS_MAX),
+        visible_line(row.title or "(without words)", TITLE_CHARS_MAX),
         stored.shown_time(row.last_at),
         f"{row.records} records",
         state,

@@ -25,4 +25,5 @@ def capabilities(session: Session) -> events.Capabilities:
         introspection=True,
         prompts=session.settings.prompts or None,
         current_model=session.model.name,
+        context_limit=session.model.window_tokens,
     )

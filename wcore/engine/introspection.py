@@ -3,18 +3,31 @@
 Long answers page: `more` says that the same command with `after` or `before` has the rest.
 """
 
+from contextlib import suppress
 from typing import Final
 
 from wcore.errors import Code, WcoreError
 from wcore.history import Remembered
+from wcore.keeping.cleaning import cleaned
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.session import Session
-from wcore.vocabulary import Always, AlwaysPath, AssistantMessage, Persist, ToolMessage, UserMessage
+from wcore.vocabulary import (
+    Always,
+    AlwaysPath,
+    AssistantMessage,
+    Json,
+    ModelCall,
+    Persist,
+    ToolMessage,
+    UserMessage,
+)
 
 HISTORY_LIMIT: Final = 100  # messages a page unless the host asks for another number
+ARGS_BYTES_MAX: Final = 256 * 1024  # of a message in the history: for showing, not for keeping
+TEXT_CHARS_MAX: Final = 1024  # of an argument that is cut: a path or a command is whole
 PAGE_BYTES_MAX: Final = LINE_BYTES_MAX - 2048  # the rest is for the envelope
 
 
@@ -69,11 +82,11 @@ def _list_pending(session: Session, command: said.ListPending) -> events.Command
 def _get_history(session: Session, command: said.GetHistory) -> events.CommandResult:
     """Return the newest messages before `before`, oldest first."""
     end = len(session.history.entries) if command.before is None else command.before
-    page: list[events.HistoryMessage] = []
+    page: list[parts.HistoryMessage] = []
     size = 0
     for entry in reversed(session.history.entries[:end]):
-        message = _message(entry)
-        size += len(codec.encode(_ok(command, messages=(message,))))
+        message, cost = _measured(session, command, entry)
+        size += cost
         full = len(page) >= (command.limit or HISTORY_LIMIT) or size > PAGE_BYTES_MAX
         if page and full:
             return _ok(command, messages=tuple(reversed(page)), more=True)
@@ -81,8 +94,47 @@ def _get_history(session: Session, command: said.GetHistory) -> events.CommandRe
     return _ok(command, messages=tuple(reversed(page)), more=False)
 
 
-def _message(entry: Remembered) -> events.HistoryMessage:
-    base = events.HistoryMessage(seq=entry.seq, msg_id=entry.msg_id, role="user")
+def _measured(
+    session: Session, command: said.GetHistory, entry: Remembered
+) -> tuple[parts.HistoryMessage, int]:
+    """Return a message and the bytes it takes, with as much of its arguments as may be."""
+
+    def cost_of(message: parts.HistoryMessage) -> int:
+        return len(codec.encode(_ok(command, messages=(message,))))
+
+    bare = _message(entry)
+    cost = cost_of(bare)
+    if not isinstance(entry.message, AssistantMessage) or not bare.calls:
+        return bare, cost
+    whole = tuple(_with_args(call, session) for call in entry.message.calls)
+    for calls in (whole, tuple(_cut(call) for call in whole)):
+        message = bare.model_copy(update={"calls": calls})
+        with suppress(codec.EventTooLargeError):
+            grown = cost_of(message)
+            if grown <= min(cost + ARGS_BYTES_MAX, PAGE_BYTES_MAX):
+                return message, grown
+    return bare, cost
+
+
+def _with_args(made: tuple[str, ModelCall], session: Session) -> parts.HistoryCall:
+    call_id, call = made
+    args = None if call.args is None else cleaned(call.args, session.secrets.strip)
+    return parts.HistoryCall(call_id=call_id, tool=call.name, args=args)
+
+
+def _cut(call: parts.HistoryCall) -> parts.HistoryCall:
+    args = {name: _shorter(value) for name, value in (call.args or {}).items()}
+    return call if call.args is None else call.model_copy(update={"args": args})
+
+
+def _shorter(value: Json) -> Json:
+    if isinstance(value, str) and len(value) > TEXT_CHARS_MAX:
+        return f"{value[:TEXT_CHARS_MAX]}…"
+    return value
+
+
+def _message(entry: Remembered) -> parts.HistoryMessage:
+    base = parts.HistoryMessage(seq=entry.seq, msg_id=entry.msg_id, role="user")
     match entry.message:
         case UserMessage() as message:
             return base.model_copy(update={"text": message.text})

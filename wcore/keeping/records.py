@@ -67,6 +67,7 @@ def replied(
     finish: str | None,
     usage: Usage,
     cost_usd: float | None = None,
+    context_tokens: int = 0,
 ) -> dict[str, Json]:
     """A model reply has ended, or was broken off (`finish` is then `None`)."""
     calls: list[Json] = [
@@ -94,6 +95,7 @@ def replied(
         "finish": finish,
         "usage": list(tokens),
         "cost_usd": cost_usd,
+        "context_tokens": context_tokens,
     }
 
 
@@ -132,6 +134,12 @@ def call_ids(body: Body) -> set[str]:
 def usage(body: Body) -> Usage:
     """Return what a reply cost."""
     return Usage(*(each for each in _list(body, "usage") if isinstance(each, int)))
+
+
+def context_tokens(body: Body) -> int:
+    """Return what the conversation took of the window after a reply; zero if nobody counted."""
+    counted = body.get("context_tokens")
+    return counted if isinstance(counted, int) else 0
 
 
 # --- a call -----------------------------------------------------------------------------------

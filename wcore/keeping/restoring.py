@@ -65,6 +65,7 @@ class Restored:
 
     history: list[tuple[str, Message]] = field(default_factory=list[tuple[str, Message]])
     usage: Usage = field(default_factory=Usage)
+    context_tokens: int = 0
     call_ids: set[str] = field(default_factory=set[str])
     interrupted: OpenTurn | None = None
 
@@ -150,6 +151,8 @@ class _Fold:
         self._settle()
         message = bodies.assistant_message(record.body)
         self.made.usage += bodies.usage(record.body)
+        if record.body.get("finish") is not None:
+            self.made.context_tokens = bodies.context_tokens(record.body)
         if message.text or message.thinking or message.calls:
             self.made.history.append((self.turn.msg_id, message))
         self.turn.order = tuple(call_id for call_id, _ in message.calls)

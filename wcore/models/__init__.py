@@ -76,12 +76,14 @@ class Notice:
 class Finished:
     """The last event of a reply. `usage` is what this one reply cost.
 
-    `sealed` goes into the history with the reply; see `AssistantMessage.sealed`.
+    `sealed` goes into the history with the reply; see `AssistantMessage.sealed`. `context_tokens`
+    is what the conversation, this reply included, takes of the window; zero where nobody counted.
     """
 
     reason: Finish
     usage: Usage = field(default_factory=Usage)
     sealed: Json = None
+    context_tokens: int = 0
 
 
 Delta: TypeAlias = Text | Thinking | CallReady | Notice | Finished
@@ -108,6 +110,11 @@ class Model(Protocol):
     @property
     def effort_levels(self) -> tuple[str, ...]:
         """What `Tuning.effort` may be; empty when effort cannot be asked for."""
+        ...
+
+    @property
+    def window_tokens(self) -> int | None:
+        """How much it can read, as far as is known; `None` where there is no limit to know."""
         ...
 
     def warm(self) -> None:

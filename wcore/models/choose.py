@@ -92,6 +92,7 @@ class Models:
             "model": model.name,
             "thinks": model.thinks,
             "effort_levels": list(model.effort_levels),
+            "window_tokens": model.window_tokens,
             "has_prices": self.has_prices(model),
             "priced_by": model.priced_by,
         }

@@ -87,7 +87,8 @@ class ConversingModel:
         self._folder = folder
         self._encoding = way.encoding
         self._transcript = Transcript(way.encoding)
-        self._window_tokens: float = window_tokens(name)
+        self.window_tokens = window_tokens(name)
+        self._limit_tokens: float = self.window_tokens  # less where a provider found it too much
         self._frame_tokens = 0.0  # of the last request
         self._spent = Usage()  # on summaries, not yet reported
 
@@ -152,7 +153,7 @@ class ConversingModel:
         frame, fitted = self._fitted(request)
         pieces = fitted.pieces
         needed = self._frame_tokens + fitted.gone_tokens + summing.SUMMARY_TOKENS
-        sums_up = bool(fitted.gone) and needed <= self._window_tokens
+        sums_up = bool(fitted.gone) and needed <= self._limit_tokens
         if fitted.is_cut:
             yield (Notice(CUT + (SUMMING_UP if sums_up else LEFT_OUT)),)
         if sums_up:
@@ -182,17 +183,19 @@ class ConversingModel:
         system = self._transcript.system(request.system)
         frame = Frame(self.name, system, request.tools, request.max_tokens, request.tuning)
         self._frame_tokens = self._encoding.frame_bytes(frame) / BYTES_PER_TOKEN
-        reserve = min(self._encoding.reply_tokens(frame), self._window_tokens / 2)
-        room_tokens = self._window_tokens - reserve
+        reserve = min(self._encoding.reply_tokens(frame), self._limit_tokens / 2)
+        room_tokens = self._limit_tokens - reserve
         return frame, self._transcript.fitted(room_tokens, self._frame_tokens)
 
     def _counted(self, delta: Delta) -> Delta:
         """Learn from what the provider counted; what a summary cost belongs to the reply."""
         if not isinstance(delta, Finished):
             return delta
-        self._transcript.learn(_input_tokens(delta.usage), self._frame_tokens)
+        read = _input_tokens(delta.usage)
+        self._transcript.learn(read, self._frame_tokens)
         spent, self._spent = self._spent, Usage()
-        return replace(delta, usage=delta.usage + spent)
+        context_tokens = read + delta.usage.output_tokens if read else 0
+        return replace(delta, usage=delta.usage + spent, context_tokens=context_tokens)
 
     def _remedy(self, error: ProviderError, attempt: int) -> tuple[str, float] | None:
         """Return what to tell the host and the seconds to wait before another attempt, if any."""
@@ -205,8 +208,8 @@ class ConversingModel:
                 return None if wait_s is None else (text, wait_s)
             case failures.ContextOverflowError():
                 sent_tokens = self._transcript.tokens(self._frame_tokens)
-                self._window_tokens = min(self._window_tokens, sent_tokens) * OVERFLOW_SHARE
-                can_cut = self._transcript.can_cut(self._window_tokens, self._frame_tokens)
+                self._limit_tokens = min(self._limit_tokens, sent_tokens) * OVERFLOW_SHARE
+                can_cut = self._transcript.can_cut(self._limit_tokens, self._frame_tokens)
                 return (
                     ("the conversation is too long; trying a shorter one", 0) if can_cut else None
                 )

@@ -49,6 +49,7 @@ class OfflineModel:
     priced_by = ""
     thinks = False
     effort_levels = ()
+    window_tokens = None
 
     def warm(self) -> None:
         """Nothing to do."""

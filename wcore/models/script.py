@@ -41,6 +41,7 @@ class ScriptModel:
     """The model named `script:FILE`."""
 
     effort_levels = ()
+    window_tokens = None
     priced_by = ""
 
     def __init__(self, name: str, lines: tuple[Line, ...]) -> None:

@@ -40,6 +40,7 @@ class Capabilities(Part):
     introspection: Flag = None
     prompts: Flag = None
     current_model: str | None = None
+    context_limit: int | None = None
 
 
 class InterruptedTurn(Part):
@@ -55,12 +56,14 @@ class Problem(Part):
 
 
 class UsageReport(Part):
-    """Tokens since the session began; cache fields are left out when zero."""
+    """Tokens since the session began, then the window; cache fields are left out when zero."""
 
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    context_tokens: int | None = None
+    active_window_percent: int | None = None
 
 
 class ToolInfo(Part):
@@ -87,6 +90,7 @@ class GrantInfo(Part):
 class HistoryCall(Part):
     call_id: str
     tool: str
+    args: JsonObject | None = None
 
 
 class HistoryMessage(Part):

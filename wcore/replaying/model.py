@@ -42,6 +42,7 @@ class RecordedModel:
     effort_levels: tuple[str, ...]
     has_prices: bool
     priced_by: str
+    window_tokens: int | None = None
     below: str = ""
     cost_usd: float | None = None
 
@@ -69,7 +70,8 @@ class RecordedModel:
                 yield CallReady(call)
             cost = reply.body.get("cost_usd")
             self.cost_usd = float(cost) if isinstance(cost, int | float) else None
-            yield Finished(Finish(str(finish)), records.usage(reply.body), message.sealed)
+            usage, context_tokens = records.usage(reply.body), records.context_tokens(reply.body)
+            yield Finished(Finish(str(finish)), usage, message.sealed, context_tokens)
         if not is_whole:  # it was broken off from outside
             await self.script.never()
 
@@ -98,6 +100,7 @@ class RecordedModels(Models):
     def opened(self, facts: Mapping[str, Json], below: str = "") -> RecordedModel:
         """Return the model that the journal tells of."""
         levels = tuple(map(str, listed(facts.get("effort_levels"))))
+        window = facts.get("window_tokens")
         return RecordedModel(
             self._script,
             str(facts.get("model")),
@@ -105,6 +108,7 @@ class RecordedModels(Models):
             levels,
             facts.get("has_prices") is True,
             str(facts.get("priced_by")),
+            window if isinstance(window, int) else None,
             below,
         )
 

@@ -1,5 +1,7 @@
 """Conversations on disk: begin, resume, list, purge. Called in the store's thread."""
 
+import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,16 +19,23 @@ from wcore.store.identity import session_key
 from wcore.store.leases import LEASE_COLUMNS, Holder, living_holder
 from wcore.store.texts import from_key, now, seconds_from_now, storable, storable_key
 from wcore.store.values import SessionRow, SessionState
+from wcore.visible import visible_line
 from wcore.vocabulary import ID_CHARS_MAX
 
 DAY_S: Final = 24 * 3600.0  # retention is set in days
 LATEST: Final = "latest"
+TITLE_CHARS_READ: Final = 4096  # of the first message's record: an id, and enough words
+TITLE_CHARS_MAX: Final = 80  # a line of a list
 
 _COLUMNS: Final = (
     "session_id, user_id, workspace, created_at, last_at, state, "
     "(SELECT coalesce(max(seq), 0) FROM journal WHERE journal.session_key = s.session_key), "
+    f"(SELECT substr(body, 1, {TITLE_CHARS_READ}) FROM journal WHERE"
+    " journal.session_key = s.session_key AND kind = 'turn_started' ORDER BY seq LIMIT 1), "
     + LEASE_COLUMNS
 )
+# A text in a JSON string: `"text":"` cannot stand inside one, its quotes would be escaped.
+_TEXT: Final = re.compile(r'"text":"((?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*)')
 _ONE: Final = f"SELECT {_COLUMNS} FROM sessions s WHERE session_key = :key"
 _OF_USER: Final = f"""
     SELECT {_COLUMNS} FROM sessions s WHERE user_id = :user ORDER BY last_at DESC, session_id
@@ -227,7 +236,7 @@ def purge(
 
 
 def _session(row: Row) -> SessionRow:
-    session_id, user_id, workspace, created_at, last_at, state, records = row[:7]
+    session_id, user_id, workspace, created_at, last_at, state, records, first = row[:8]
     return SessionRow(
         session_id=str(session_id),
         user_id=str(user_id),
@@ -236,5 +245,16 @@ def _session(row: Row) -> SessionRow:
         last_at=str(last_at),
         state=SessionState(str(state)),
         records=int(records or 0),
-        holder=living_holder(row[7:]),
+        holder=living_holder(row[8:]),
+        title=_title(str(first or "")),
     )
+
+
+def _title(body: str) -> str | None:
+    """Return what the first message begins with; `body` is the beginning of its record."""
+    found = _TEXT.search(body)
+    try:
+        text = str(json.loads(f'"{found[1]}"')).strip() if found else ""
+    except ValueError:  # not ours: the session has no title
+        return None
+    return visible_line(text, TITLE_CHARS_MAX) or None

@@ -185,7 +185,10 @@ class SessionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One conversation. `holder` names the engine that has it now, if one has."""
+    """One conversation. `holder` names the engine that has it now, if one has.
+
+    `title` is how its first message begins: one line, what is invisible marked.
+    """
 
     session_id: str
     user_id: str
@@ -195,6 +198,7 @@ class SessionRow:
     state: SessionState
     records: int
     holder: str | None = None
+    title: str | None = None
 
 
 class Kind(StrEnum):

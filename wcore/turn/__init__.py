@@ -35,7 +35,7 @@ from wcore.turn.batch import run_batch
 from wcore.turn.children import AT_ONCE_MAX
 from wcore.turn.opening import open_turn
 from wcore.turn.reply import Reply, pieces_of
-from wcore.vocabulary import AssistantMessage, By, ModelCall, Usage, UserMessage
+from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
 
 DELTAS_PER_BREATH: Final = 32  # a model that never waits must not starve the loop
 
@@ -155,7 +155,7 @@ class Turn:
         return events.StreamEnd(
             msg_id=self.msg_id,
             finish_reason=finish,
-            usage=_report(session.usage),
+            usage=_report(session),
             denied_unasked=None if session.settings.prompts else self.tally.denied_unasked,
         )
 
@@ -226,7 +226,8 @@ class Turn:
     def _note(self, reply: "Reply", message: AssistantMessage) -> None:
         """Note a reply and its pieces; written with the first call, or the end of the turn."""
         self.session.journal.note(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
-        facts = records.replied(self.msg_id, message, reply.finish, reply.usage, reply.cost_usd)
+        spent = (reply.usage, reply.cost_usd, reply.context_tokens)
+        facts = records.replied(self.msg_id, message, reply.finish, *spent)
         facts |= {"failed": reply.failed} if reply.failed else {}
         self.session.journal.note(Kind.REPLIED, **facts)
 
@@ -265,21 +266,25 @@ class Turn:
             case Notice(text):
                 reply.pieces.append(["notice", text])
                 await self.session.info(text, self.msg_id)
-            case Finished(reason, usage, sealed):
+            case Finished(reason, usage, sealed, context_tokens):
                 reply.finish = reason
                 reply.sealed = sealed
-                reply.usage = usage
+                reply.usage, reply.context_tokens = usage, context_tokens
                 self.session.usage += usage
+                self.session.context_tokens = context_tokens
                 cost = self.session.models.cost_usd(self.session.model, usage)
                 reply.cost_usd = cost
                 self.tally.cost_usd += cost or 0.0
                 self.tally.is_priced = self.tally.is_priced and cost is not None
 
 
-def _report(usage: Usage) -> events.UsageReport:
+def _report(session: Session) -> events.UsageReport:
+    usage, held, window = session.usage, session.context_tokens, session.model.window_tokens
     return events.UsageReport(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens or None,
         cache_write_tokens=usage.cache_write_tokens or None,
+        context_tokens=held or None,
+        active_window_percent=min(100, round(100 * held / window)) if held and window else None,
     )

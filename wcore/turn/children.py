@@ -104,6 +104,7 @@ def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Sessi
     below.agent, below.agent_digest = (*above.agent, agent.name), agent.digest
     name = "/".join(below.agent)
     below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
+    below.context_tokens = 0
     below.ruling = above.ruling.below(name, agent)
     below.keeper = above.keeper.below(name, flight.call_id)
     below.journal = below.keeper.journal

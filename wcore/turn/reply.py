@@ -20,6 +20,7 @@ class Reply:
         self.usage = Usage()
         self.pieces: list[Json] = []
         self.cost_usd: float | None = None
+        self.context_tokens = 0
         self.failed: dict[str, Json] | None = None
 
 

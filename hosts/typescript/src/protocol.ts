@@ -219,6 +219,11 @@ export interface Capabilities {
   prompts?: true;
   /** name of the model */
   current_model?: string;
+  /**
+   * tokens that the model can read, as the engine assumes; absent for a stand-in without a
+   * window
+   */
+  context_limit?: number;
 }
 
 /** What kind of effect a tool has. */
@@ -343,6 +348,12 @@ export interface HistoryCall {
   call_id: string;
   /** name of the tool */
   tool: string;
+  /**
+   * as the model sent them, to show the call again; where those of a message take more than 256
+   * KiB, texts end after 1,024 characters in `…`; absent when that is still too much, or
+   * nothing could be read of them
+   */
+  args?: JsonObject;
 }
 
 /** One entry of the conversation. */
@@ -974,7 +985,7 @@ export interface TurnCost {
   priced: boolean;
 }
 
-/** Tokens since the session began; the input categories are disjoint. */
+/** Tokens since the session began, the input categories disjoint; and how full the window is. */
 export interface UsageReport {
   /** read fresh */
   input_tokens: number;
@@ -984,6 +995,13 @@ export interface UsageReport {
   cache_read_tokens?: number;
   /** written to it; absent when zero */
   cache_write_tokens?: number;
+  /**
+   * what the last reply of the main agent read and wrote together; absent where the provider
+   * counts nothing
+   */
+  context_tokens?: number;
+  /** the same as a share of `context_limit`, 0 to 100; absent without one of them */
+  active_window_percent?: number;
 }
 
 /** Why the gate decided as it did. */
