@@ -1,11 +1,11 @@
 """Kinds of sub-agents and their work, as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class AgentDefinition:
+class AgentDefinition(Struct, frozen=True):
     """A kind of sub-agent. `digest` is that of everything here, so that a yes to one is no other's.
 
     `tools` are all that it is offered, of what its parent is; `None` is no limit. `tiers` are
@@ -21,8 +21,7 @@ class AgentDefinition:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """Work for a sub-agent."""
 
     agent: AgentDefinition

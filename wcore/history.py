@@ -1,13 +1,12 @@
 """What was said in a conversation, in order."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wcore.models.said import Said
 from wcore.vocabulary import Message
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """One entry of the history; `seq` grows by one."""
 
     seq: int

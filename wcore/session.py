@@ -6,10 +6,10 @@ said in two ways. The turn asks the session what may happen; it never decides it
 
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
@@ -61,8 +61,7 @@ class Voice(Protocol):
     async def send(self, line: bytes) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """A parked call as the host was shown it."""
 
     request: events.ToolRequest

@@ -1,7 +1,8 @@
 """How this engine was told to run."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.approval import manager
 from wcore.policy.protected import Places
@@ -10,8 +11,7 @@ from wcore.vocabulary import Mode
 ROUNDS_MAX: Final = 500  # model replies a turn; a runaway loop ends, a long refactoring does not
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How this engine was told to run. Times are in seconds."""
 
     session_id: str

@@ -1,12 +1,18 @@
 """The nouns that all rooms share: categories, modes, calls, decisions, tool output.
 
 Values only. Nothing of ours is imported here, nothing is read, nothing is decided.
+
+A value is a `Struct`: making the class takes a tenth of what a frozen dataclass takes, and some
+hundred are made before `ready`. `Why` and `Preview` are dataclasses: pydantic sends them as parts
+of events, which it cannot with a `Struct`. So is what must not show every field in its `repr`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 Args: TypeAlias = Mapping[str, Json]
@@ -110,8 +116,7 @@ class Why:
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A verdict and the row that gave it."""
 
     verdict: Verdict
@@ -121,25 +126,21 @@ class Decision:
 # --- grants -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
+class Once(Struct, frozen=True):
     """Yes to this call only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
+class Always(Struct, frozen=True):
     """Yes to this tool's name, never to its category."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlwaysPrefix:
+class AlwaysPrefix(Struct, frozen=True):
     """Yes to commands whose every simple command starts with these words."""
 
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
-class AlwaysPath:
+class AlwaysPath(Struct, frozen=True):
     """Yes to reading below a folder outside the workspace. `write` is never kept."""
 
     root: str
@@ -159,8 +160,7 @@ class Access(StrEnum):
     WRITE = "write"
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """One path a call will use: absolute, symlinks and `..` resolved."""
 
     path: str
@@ -176,8 +176,7 @@ class Preview:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """What the model is shown of a tool. `schema` is JSON Schema for the arguments object."""
 
     name: str
@@ -186,8 +185,7 @@ class ToolSpec:
     schema: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
@@ -213,8 +211,7 @@ class Status(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """What a tool gives back to host and model. `output_type` is `text`, `diff` or `image`."""
 
     status: Status
@@ -231,8 +228,7 @@ class ToolOutput:
 # --- conversation -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True):
     """A tool call as the model made it. `model_id` may be empty, repeated or hostile.
 
     `args` is `None` when the arguments were not a JSON object; `problem` then says so.
@@ -244,8 +240,7 @@ class ModelCall:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens; the input categories are disjoint."""
 
     input_tokens: int = 0
@@ -262,8 +257,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True):
     """What the host sent. `context` marks text injected by `init_history`."""
 
     text: str
@@ -271,8 +265,7 @@ class UserMessage:
     context: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True):
     """One model reply. `calls` pairs our call id with the call as the model made it.
 
     `sealed` is the provider's own form of the reply (signed thinking and its place), kept for
@@ -285,8 +278,7 @@ class AssistantMessage:
     sealed: Json = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolMessage:
+class ToolMessage(Struct, frozen=True):
     """The one result of one call."""
 
     call_id: str

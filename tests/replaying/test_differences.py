@@ -1,6 +1,5 @@
 """What is not as it was is found and named; nothing is ever called identical falsely."""
 
-import dataclasses
 import json
 import sqlite3
 import sys
@@ -10,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from replaying.recordings import is_identical, names, replayed, stored
 from talking import Conversation, call
 
@@ -139,7 +139,7 @@ async def test_an_altered_outcome_is_the_first_difference(recording: Recording) 
         (Kind.TURN_ENDED, "finish", "error"),
     ):
         at = next(n for n, each in enumerate(records) if each.kind is kind)
-        changed = dataclasses.replace(records[at], body={**records[at].body, name: value})
+        changed = replace(records[at], body={**records[at].body, name: value})
         done = await played(row, [*records[:at], changed, *records[at + 1 :]])
         found = done.divergence
         assert found is not None, kind
@@ -160,7 +160,7 @@ async def test_a_changed_digest_of_an_event_names_the_event(recording: Recording
             continue
         last = events[places[-1]]
         last[2] = "0" * 16
-        changed = dataclasses.replace(record, body={"events": events})
+        changed = replace(record, body={"events": events})
         found = (await played(row, [*records[:at], changed, *records[at + 1 :]])).divergence
         assert found is not None
         assert isinstance(found.recorded, Said)
@@ -216,7 +216,7 @@ async def test_an_engine_that_says_more_than_then_is_found_out(recording: Record
     row, records = recording
     at = max(n for n, each in enumerate(records) if each.kind is Kind.SAID)
     events: Any = records[at].body["events"]
-    shorter = dataclasses.replace(records[at], body={"events": events[:-1]})
+    shorter = replace(records[at], body={"events": events[:-1]})
     found = (await played(row, [*records[:at], shorter, *records[at + 1 :]])).divergence
     assert found is not None
     assert isinstance(found.recorded, Entry)
@@ -229,7 +229,7 @@ async def test_a_session_of_an_older_version_says_so(recording: Recording) -> No
     row, records = recording
     old = {name: value for name, value in records[0].body.items() if name != "replay"}
     with pytest.raises(UnreplayableError, match="record 1: recorded by an older wcore"):
-        await played(row, [dataclasses.replace(records[0], body=old), *records[1:]])
+        await played(row, [replace(records[0], body=old), *records[1:]])
 
 
 async def test_sessions_with_mcp_servers_are_refused(talk: Talk) -> None:

@@ -1,8 +1,9 @@
 """Values that tests put into a store."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from wcore.store import identity
 from wcore.store.values import (

@@ -1,7 +1,6 @@
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import fields
 
 import pytest
 from store.samples import AGENT, USER, decided
@@ -51,14 +50,17 @@ def test_a_row_says_who_decided_what_about_which_call(database: Database) -> Non
 def test_the_audit_has_the_documented_columns_and_no_place_for_arguments(
     database: Database,
 ) -> None:
-    assert [field.name for field in fields(AuditRow)] == COLUMNS
+    assert list(AuditRow.__struct_fields__) == COLUMNS
     write(database, decided())
     row = database.query(f"SELECT * FROM {TABLE}")[0]
     assert len(row) == len(COLUMNS)
-    assert [field.name for field in fields(ToolApprovalDecisionEvent)] == (
-        "tool_call_id user_id agent_id chat_id tool_name decision source with_override reason "
-        "rule_id"
-    ).split()
+    assert (
+        list(ToolApprovalDecisionEvent.__struct_fields__)
+        == (
+            "tool_call_id user_id agent_id chat_id tool_name decision source with_override reason "
+            "rule_id"
+        ).split()
+    )
 
 
 def test_every_text_in_a_row_was_given_for_its_column_and_for_no_other(database: Database) -> None:

@@ -6,11 +6,11 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store.samples import USER, decided, record
 
 from wcore.cli import audit as audit_command

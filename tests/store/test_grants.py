@@ -179,4 +179,4 @@ def test_a_time_without_an_offset_is_refused(database: Database) -> None:
 
 
 def test_the_grant_type_has_no_place_for_arguments() -> None:
-    assert not {"args", "arguments", "input"} & set(LastingGrant.__dataclass_fields__)
+    assert not {"args", "arguments", "input"} & set(LastingGrant.__struct_fields__)

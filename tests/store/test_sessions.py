@@ -1,9 +1,9 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from store.samples import OTHER_USER, USER, record
 
 from wcore.store import journal, leases, sessions

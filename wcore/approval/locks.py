@@ -2,13 +2,12 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 import anyio
+from msgspec import Struct, field
 
 
-@dataclass(slots=True)
-class PathLocks:
+class PathLocks(Struct):
     """One lock a path for the whole engine; taken in sorted order, so never in a circle."""
 
     _locks: dict[str, anyio.Lock] = field(default_factory=dict[str, anyio.Lock])

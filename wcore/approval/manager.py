@@ -9,10 +9,10 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import anyio
+from msgspec import Struct, field
 
 from wcore.approval.table import Ledger, Move, UnknownCallError
 from wcore.policy import shell
@@ -30,8 +30,7 @@ REASON_BUG: Final = "internal error"
 log = logging.getLogger("wcore.approval")
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True):
     """Yes. `answer` is a person's answer to a question; `prepared` is the call as edited.
 
     `always`: the yes was for every call of the tool's name.
@@ -43,8 +42,7 @@ class Approved:
     by: By = By.USER
 
 
-@dataclass(frozen=True, slots=True)
-class Denied:
+class Denied(Struct, frozen=True):
     """No, with the reason that host and model are told."""
 
     reason: str
@@ -56,8 +54,7 @@ ApprovalResult: TypeAlias = Approved | Denied
 _DENIALS: Final = {By.TIMEOUT: Move.EXPIRE, By.USER: Move.DENY, By.POLICY: Move.DENY}
 
 
-@dataclass(slots=True)
-class Pending:
+class Pending(Struct):
     """One parked call. Await it for its result; leaving early marks it for the reaper."""
 
     call_id: str

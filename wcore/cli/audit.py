@@ -3,10 +3,11 @@
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping
-from dataclasses import asdict
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
+
+from msgspec.structs import asdict
 
 from wcore.cli import stored
 from wcore.cli.subcommand import Parser, write, write_json

@@ -4,8 +4,9 @@ import argparse
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NoReturn
+
+from msgspec import Struct
 
 from wcore import __version__
 from wcore.errors import UsageError
@@ -50,8 +51,7 @@ exit codes:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What the command line asked for, checked. Paths are as given, times in seconds."""
 
     provider: str | None

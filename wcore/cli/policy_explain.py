@@ -5,8 +5,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from wcore.cli import environment, hypothetical
 from wcore.cli.marking import marked
@@ -46,8 +47,7 @@ exit codes:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _RefusedGrant:
+class _RefusedGrant(Struct, frozen=True):
     text: str
     reason: str
 

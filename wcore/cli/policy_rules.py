@@ -2,8 +2,9 @@
 
 import argparse
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.cli import policy_check
 from wcore.cli.subcommand import Parser, write, write_json
@@ -20,8 +21,7 @@ ABSOLUTE: Final = "nothing lifts it"
 STRICTER: Final = "counts only where it is stricter: the folder is not trusted"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """One rule as it is told. `match` is its text, `*` for the default permission."""
 
     do: Verdict

@@ -3,9 +3,10 @@
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from wcore.cli import stored
 from wcore.cli.recorded import calls_of
@@ -41,8 +42,7 @@ exit codes:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     session_id: str
     call: Recorded
     now: Decision

@@ -1,8 +1,9 @@
 """The decided calls of a recorded session: from journal records to values."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from wcore.cli.hypothetical import category_of
 from wcore.policy.protected import Places
@@ -29,8 +30,7 @@ def calls_of(records: Iterable[JournalRecord]) -> Iterator[Recorded]:
             yield found
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What is known so far. A call that was asked counts as asked, whatever the answer was."""
 
     places: Places | None = None

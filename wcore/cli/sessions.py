@@ -4,9 +4,10 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import asdict
 
 from wcore.cli import sessions_replay, stored
 from wcore.cli.subcommand import Parser, write, write_json

@@ -5,9 +5,9 @@ the engine reports as one `info`.
 """
 
 import logging
-from dataclasses import replace
 
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending

@@ -3,7 +3,7 @@
 Hosts redraw themselves on `config_changed`, so during a turn it waits for the turn's end.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from wcore.engine.capable import capabilities
 from wcore.errors import Code, ConfigError

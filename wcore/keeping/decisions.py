@@ -1,9 +1,10 @@
 """Each decision as one value: what journal, audit and whoever else is interested are told of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from wcore.policy.decide import OVERRIDE
 from wcore.store import AuditDecision, AuditSource, ToolApprovalDecisionEvent
@@ -29,8 +30,7 @@ SOURCE_OF_SETTLER: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(Struct, frozen=True):
     """Makes the events of one session. `has_override` tells whether a tool has one now."""
 
     user_id: UUID

@@ -1,8 +1,9 @@
 """Lasting grants between the store, the journal and the decision. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from typing import Any
+
+from msgspec.structs import asdict
 
 from wcore.policy import shell
 from wcore.policy.grants import Grant
@@ -62,6 +63,6 @@ def from_facts(facts: Mapping[str, Json]) -> LastingGrant:
             scope = Always()
         case _:
             raise ValueError("no scope of a grant")
-    given: dict[str, Any] = {each.name: facts.get(each.name) for each in fields(LastingGrant)}
+    given: dict[str, Any] = {name: facts.get(name) for name in LastingGrant.__struct_fields__}
     given |= {"scope": scope, "persist": Persist(str(facts["persist"]))}
     return LastingGrant(**given)

@@ -5,8 +5,9 @@ for a body that is none of ours: a journal that cannot be understood is not cont
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.errors import WcoreError
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
@@ -33,8 +34,7 @@ UNKNOWN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A person's yes as it was recorded; `args` where the person changed them."""
 
     digest: str

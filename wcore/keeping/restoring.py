@@ -1,8 +1,9 @@
 """From the records of a journal to the conversation as it was when its engine ended. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from wcore.errors import Code, WcoreError
 from wcore.keeping import records as bodies
@@ -25,8 +26,7 @@ class UnreadableJournalError(WcoreError):
         )
 
 
-@dataclass(slots=True)
-class OpenCall:
+class OpenCall(Struct):
     """A call of the last reply that has not ended. `answer` is a person's yes to it."""
 
     call_id: str
@@ -35,8 +35,7 @@ class OpenCall:
     answer: Answer | None = None
 
 
-@dataclass(slots=True)
-class OpenTurn:
+class OpenTurn(Struct):
     """A turn that was cut off: the calls of its last reply in order, ended or not.
 
     `messages` are a user's that wait for the calls to end: they belong behind them.
@@ -59,8 +58,7 @@ class OpenTurn:
         return tuple(c.call_id for c in self.calls.values() if c.is_started)
 
 
-@dataclass(slots=True)
-class Restored:
+class Restored(Struct):
     """A conversation: its history as (msg_id, message), what it cost, and ids once used."""
 
     history: list[tuple[str, Message]] = field(default_factory=list[tuple[str, Message]])

@@ -4,9 +4,10 @@ This front door holds the interface; `choose.py` finds the model that the settin
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from wcore.vocabulary import Json, Message, ModelCall, ToolSpec, Usage
 
@@ -19,8 +20,7 @@ class Finish(StrEnum):
     TOOLS = "tools"
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(Struct, frozen=True):
     """How hard the model is to think; `None` leaves it to the provider."""
 
     thinking: bool | None = None
@@ -28,8 +28,7 @@ class Tuning:
     effort: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """Everything a model is given for one reply.
 
     A model that is asked again with the same message objects first, and new ones behind them,
@@ -43,37 +42,32 @@ class Request:
     tuning: Tuning = Tuning()
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A piece of the reply, never cumulative."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(Struct, frozen=True):
     """A piece of the model's thinking, never cumulative."""
 
     text: str
     subject: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallReady:
+class CallReady(Struct, frozen=True):
     """A complete tool call; calls arrive in the model's order."""
 
     call: ModelCall
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Words for the host about the reply, not of the model: a retry, a history cut short."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """The last event of a reply. `usage` is what this one reply cost.
 
     `sealed` goes into the history with the reply; see `AssistantMessage.sealed`. `context_tokens`

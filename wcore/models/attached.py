@@ -7,8 +7,9 @@ with its tools, and then somebody is asked.
 import base64
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024  # the least of what the providers take
 IMAGES_MAX: Final = 20  # of one message; the least of what the providers take
@@ -22,16 +23,14 @@ _IMAGES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A picture; `data` is base64."""
 
     media_type: str
     data: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """What the files of a message add to it."""
 
     note: str

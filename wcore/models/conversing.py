@@ -8,12 +8,12 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from itertools import count
 from typing import Final, Protocol, Self
 
 import anyio
 from anyio import to_thread
+from msgspec.structs import replace
 
 from wcore.errors import ProviderError
 from wcore.models import (

@@ -3,16 +3,16 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from wcore.models import Delta, Tuning
 from wcore.models.attached import Image
 from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One history entry as this dialect sends it, encoded once.
 
     `body` is JSON without what comes around it. `after` follows the last of a row of pieces of
@@ -25,8 +25,7 @@ class Piece:
     images: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What goes around the history."""
 
     model: str

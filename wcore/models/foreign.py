@@ -7,10 +7,10 @@ and walks the whole history for each request. It never runs a tool: it is given 
 import logging
 import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
+from msgspec import Struct
 
 from wcore.errors import ProviderError
 from wcore.models import CallReady, Delta, Finish, Finished, Text, Thinking, failures
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("wcore.models")
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What is needed to get in. `region` is for providers that have some."""
 
     keys: Mapping[str, str]
@@ -37,8 +36,7 @@ class Access:
     region: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """A provider that pydantic-ai talks to. `make` imports it and makes a model of a name."""
 
     name: str

@@ -7,8 +7,9 @@ and not behind a `;`, so that `run if true; then echo yes; fi` stays one command
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from wcore.vocabulary import Args
 
@@ -28,8 +29,7 @@ FORMS: Final[Mapping[str, str]] = {
 STEPS_MAX: Final = 1_000  # of one request; about as many as calls may wait for an answer
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One tool call, and the words that asked for it."""
 
     said: str
@@ -37,8 +37,7 @@ class Step:
     args: Args
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
+class Unclear(Struct, frozen=True):
     """What starts like a request but is none, and why."""
 
     said: str

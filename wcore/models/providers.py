@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.vocabulary import Json
 
@@ -16,8 +17,7 @@ class Dialect(StrEnum):
     ANTHROPIC = "anthropic"
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """One provider; the fields from `max_tokens_field` on are for the chat dialect.
 
     `models` is a pattern for names that need no `--provider`; `thinkers` for names that can be

@@ -3,11 +3,11 @@
 Everything is checked when the file is loaded, so that a wrong script never fails half-way.
 """
 
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self, TypeAlias, cast
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -185,8 +185,7 @@ class Reply(_Part):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A reply and where it stands, for messages."""
 
     place: str

@@ -5,8 +5,10 @@ have results.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.models import summing
 from wcore.models.attached import Attached, Image
@@ -21,8 +23,7 @@ CORRECTION_MIN: Final = 0.4  # of our estimate; a reported number beyond is not 
 CORRECTION_MAX: Final = 4.0  # one byte a token
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """What of the history goes out. `gone` are the pieces that did before and now do not."""
 
     pieces: Sequence[Piece]

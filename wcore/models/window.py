@@ -8,9 +8,10 @@ prompt cache keeps its worth.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
+
+from msgspec import Struct
 
 BYTES_PER_TOKEN: Final = 4  # corrected by what the provider reports
 MARKER: Final = "[output left out: the conversation has grown too long]"
@@ -25,8 +26,7 @@ class Kind(Enum):
     OTHER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One entry of the history and its cost in tokens, whole and as a marker."""
 
     kind: Kind
@@ -34,8 +34,7 @@ class Entry:
     short_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """Entries before `dropped` are left out, outputs before `shortened` are markers."""
 
     shortened: int = 0

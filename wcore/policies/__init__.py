@@ -6,8 +6,10 @@ one value that a reload replaces: no decision ever sees half of one.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.policies.agents import AgentFiles, Agents, agent_files, parse_agents
@@ -29,8 +31,7 @@ from wcore.vocabulary import Json
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What is in force now; `notices` are new, for people."""
 
     policies: Policies

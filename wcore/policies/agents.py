@@ -10,8 +10,10 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.policies.reading import read_owned
@@ -33,8 +35,7 @@ _PARTS: Final = re.compile(r"\A---[ \t]*\n(.*?\n)??---[ \t]*(?:\n|\Z)(.*)\Z", re
 _KEYS: Final = frozenset({"name", "description", "model", "tools", "tiers"})
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFile:
+class AgentFile(Struct, frozen=True):
     """One file; `is_own` when it is the person's and not the project's."""
 
     name: str
@@ -42,16 +43,14 @@ class AgentFile:
     is_own: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFiles:
+class AgentFiles(Struct, frozen=True):
     """All agent files as they were read, the project's first, and what could not be read."""
 
     files: tuple[AgentFile, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Agents:
+class Agents(Struct, frozen=True):
     """The agents there are, by name, and what is wrong with files that make none."""
 
     named: Mapping[str, AgentDefinition] = field(default_factory=dict[str, AgentDefinition])

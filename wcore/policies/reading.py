@@ -4,8 +4,9 @@ import errno
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.policyparse import FILE_BYTES_MAX
@@ -19,8 +20,7 @@ _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not ho
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFiles:
+class ProjectFiles(Struct, frozen=True):
     """The files below a project's `.wcore/`, as they were read once.
 
     `digest` is `None` when there is more than anybody reviews: such a folder cannot be trusted.

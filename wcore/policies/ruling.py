@@ -1,9 +1,10 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
@@ -22,8 +23,7 @@ class BrokenRulesError(WcoreError):
     code = Code.CONFIG
 
 
-@dataclass(slots=True)
-class Ruling:
+class Ruling(Struct):
     """Policies and tiers, as of the start of the turn; overrides are read at each decision."""
 
     files: PolicyFiles | None = None

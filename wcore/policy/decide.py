@@ -5,8 +5,9 @@ standing come in as values; asking twice gives the same answer.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
@@ -38,8 +39,7 @@ MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What is in force when a call is decided. `offered` are the tools the model was shown.
 
     `tiers` are those of `agent` at this moment, overrides included.

@@ -3,7 +3,9 @@
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
@@ -16,8 +18,7 @@ _HIDDEN_PATTERN = re.compile(r"(?:^|/)\.[^/]*[*?\[{]")
 _WITHOUT_QUOTES = str.maketrans("", "", "'\"\\")
 
 
-@dataclass(frozen=True, slots=True)
-class PathFact:
+class PathFact(Struct, frozen=True):
     """One path of a call. `protected` says why it is, `own` means wcore's own files."""
 
     path: str
@@ -27,8 +28,7 @@ class PathFact:
     own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """A call as the decision table sees it. `analysis` is set for tools that run shell text.
 
     `pin` says which version of an MCP tool it is; a yes to another one does not count.

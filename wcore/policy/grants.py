@@ -1,8 +1,10 @@
 """What people have said yes to beyond one call, and whether it covers a call. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts
@@ -35,8 +37,7 @@ _LASTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """One lasting yes. `scope` is never `Once`; `created_at` is RFC 3339, UTC.
 
     `pin` is that of the call it was given for; it covers calls with the same one only.
@@ -60,8 +61,7 @@ class Grant:
         return _LASTS[self.persist]
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeRefused:
+class ScopeRefused(Struct, frozen=True):
     """The yes counts for this call only; `reason` says why, for people."""
 
     reason: str

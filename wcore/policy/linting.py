@@ -1,8 +1,9 @@
 """What is probably not meant: rules that never decide, rules that say more than they seem to."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.policyfile import PolicyFile
 from wcore.policy.rules import FILE_TOOLS, SHELL_TOOL, Rule, split
@@ -12,8 +13,7 @@ _NAMES: Final = (*FILE_TOOLS, SHELL_TOOL, "AskUserQuestion", "Spawn")
 _KNOWN: Final = {name.casefold(): name for name in _NAMES}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One remark. `kind` is `dead`, `shadowed`, `over-broad`, `narrow` or `unknown`."""
 
     source: str

@@ -6,9 +6,10 @@ a pattern may come from a folder that nobody trusts.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 PATTERN_CHARS_MAX: Final = 1024  # a pattern is read by people
 CACHE_MAX: Final = 4096  # as many as the rules of a file
@@ -65,8 +66,7 @@ def literal_tail(pattern: str) -> str:
     return "" if pattern.endswith("/") else re.split(r"[*?\]]", pattern)[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class NamePattern:
+class NamePattern(Struct, frozen=True):
     """A glob over names; one that is not valid matches only itself, letter by letter."""
 
     text: str

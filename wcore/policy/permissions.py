@@ -5,8 +5,9 @@ instead; this class is for hosts and tools that want the plain pipeline.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.patterns import NamePattern
 from wcore.vocabulary import Args, Verdict
@@ -16,8 +17,7 @@ Permission = Verdict
 _NO_ARGS: Final[Args] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionRule:
+class PermissionRule(Struct, frozen=True):
     """A glob over the whole tool name; one that is not valid matches only itself."""
 
     tool_pattern: str

@@ -6,8 +6,10 @@ a rule that always fits too; path rules are found by the folders above the path.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts
@@ -16,8 +18,7 @@ from wcore.policy.started import Reading, Span, read
 from wcore.vocabulary import Category, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A rule that fits a call, and the part of a shell text that made it fit."""
 
     rule: Rule
@@ -37,15 +38,13 @@ class Case:
         return None if self.facts.analysis is None else read(self.facts.analysis)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     order: int
     rule: Rule
     target: Target
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """Allow rules for commands that stand next to each other: one set of grants."""
 
     order: int

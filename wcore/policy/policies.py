@@ -6,8 +6,9 @@ user's own rules too, but never against the managed file.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
@@ -24,8 +25,7 @@ STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 _Pick = Callable[[PolicyFile], Sequence[Rule]]
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A shell text that deny rules cannot be held against. `rule`: one that it seems to break."""
 
     code: str

@@ -1,7 +1,8 @@
 """What a policy file says, as values. `policyparse` makes them from TOML text."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from wcore.errors import ConfigError
 from wcore.policy.rules import Level, Rule
@@ -18,8 +19,7 @@ class PolicyError(ConfigError):
         self.path, self.line, self.reason = path, line, reason
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Ceilings; the strictest of all files counts. `grants` is how many may be kept."""
 
     max_mode: Mode = Mode.FORCE
@@ -35,8 +35,7 @@ class Limits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTest:
+class RuleTest(Struct, frozen=True):
     """One `[[test]]`: what a call written as `Tool(argument)` must come to."""
 
     call: str
@@ -46,8 +45,7 @@ class RuleTest:
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicyFile(Struct, frozen=True):
     """One file, checked. `default` comes with its source; `mcp` are its servers."""
 
     level: Level

@@ -7,8 +7,10 @@ reason; a file is never taken in parts.
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
@@ -71,8 +73,7 @@ def _not_toml(path: str, text: str, message: str) -> PolicyError:
     return PolicyError(path, line, f"not TOML: {_AT_LINE.sub('', message)}")
 
 
-@dataclass(slots=True)
-class _Checked:
+class _Checked(Struct):
     """The tables of one file while they are checked."""
 
     path: str

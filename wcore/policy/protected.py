@@ -5,8 +5,9 @@ credentials, what runs code later without being asked again, and the history of 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.vocabulary import Access
 
@@ -47,8 +48,7 @@ _NAMES_WRITE: Final[Mapping[str, str]] = dict.fromkeys(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """Folders the decision must know; absolute and real. `own` are wcore's config and state."""
 
     workspace: str

@@ -7,9 +7,10 @@ denies needs one path or one command of it.
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy import patterns, shell
 from wcore.policy.patterns import PatternError
@@ -39,8 +40,7 @@ class Level(StrEnum):
     PROJECT = "project"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPart:
+class ToolPart(Struct, frozen=True):
     """Which tools: a glob over the whole name, or all of one category."""
 
     text: str
@@ -52,8 +52,7 @@ class ToolPart:
         return patterns.name_glob(self.text).match(tool) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class PathSpec:
+class PathSpec(Struct, frozen=True):
     """Where. `keys`, without case: the folder in which each expression matches, and an ending."""
 
     keys: tuple[tuple[str, str], ...]
@@ -63,8 +62,7 @@ class PathSpec:
         return any(expression.match(path) for expression in self.expressions)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One thing that a rule is about. Without a spec: every call of the tools."""
 
     tools: ToolPart
@@ -77,8 +75,7 @@ class Target:
         return self.paths is None and self.grant is None and self.stop is None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule as it was written, and what it is about. `source` is `path:line`."""
 
     text: str
@@ -93,8 +90,7 @@ class Rule:
         return self.agent is None or patterns.name_glob(self.agent).match(agent) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """What the text of a rule is relative to."""
 
     places: Places

@@ -5,8 +5,9 @@ They are looked for in what a text may start (see `started`): best effort, again
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy import shell
 from wcore.policy.started import Reading, Span, Started
@@ -32,8 +33,7 @@ _ELEVATED: Final = frozenset("sudo sudoedit doas su pkexec runuser run0".split()
 _POWER: Final = frozenset("shutdown reboot halt poweroff".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One row: its name, what the command does, examples for the specification, and the verdict."""
 
     name: str
@@ -43,8 +43,7 @@ class Check:
     applies: Callable[[Started], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Danger:
+class Danger(Struct, frozen=True):
     """What was found, and where."""
 
     check: Check

@@ -1,8 +1,9 @@
 """The `[[mcp]]` tables of a policy file, checked for their shape; the rest is the MCP room's."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, cast
+
+from msgspec import Struct
 
 SERVERS_MAX: Final = 64  # of one file; each is a process or a connection
 KEYS: Final = ("name", "transport", "command", "args", "env", "url", "headers")
@@ -11,8 +12,7 @@ KEYS: Final = ("name", "transport", "command", "args", "env", "url", "headers")
 Wrong = Callable[[tuple[str | int, ...], str], Exception]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerTable:
+class ServerTable(Struct, frozen=True):
     """One server as it was written down. `source` is `path:line`."""
 
     name: str

@@ -4,7 +4,7 @@ A recorded call keeps what no policy file says: its mode, its tier, and that a p
 let it run. Everything else is decided anew, by the engine's own decision.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
@@ -17,8 +17,7 @@ from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Always, Decision, Mode, Prepared, Row, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """One call of a session as it was decided then. `row` is where it is known: of a question."""
 
     call_id: str

@@ -7,8 +7,9 @@ models, not a boundary: whoever wants to hide a command from it can.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy import patterns, shell
 
@@ -33,8 +34,7 @@ _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=
 GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """One command that a text may start; its first word is the program. `span`: where it is."""
 
     words: tuple[str, ...]
@@ -45,8 +45,7 @@ class Started:
         return program(self.words[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """All that a text may start. `doubt` is set when it cannot be known: a code, and where."""
 
     started: tuple[Started, ...]

@@ -4,8 +4,9 @@ It errs on the side of no: words are compared without quotes, programs without f
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
@@ -20,8 +21,7 @@ class RuleError(ValueError):
     """The text is no rule; the message says why, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopSpec:
+class StopSpec(Struct, frozen=True):
     """Which commands to stop: globs over the leading words, one alternative must fit."""
 
     alternatives: tuple[tuple[str, ...], ...]

@@ -1,8 +1,9 @@
 """Which lasting yes a card offers: only one that would have spared this very question."""
 
 import posixpath
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide

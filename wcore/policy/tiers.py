@@ -1,9 +1,11 @@
 """Tiers: what was decided beforehand for each tool of an agent, as one snapshot a turn."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wcore.vocabulary import Category
 
@@ -48,8 +50,7 @@ def default_tier(tool: str, category: Category) -> Tier:
     return next(tier for _, fits, tier in DEFAULTS if fits(tool, category))
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPermissionSnapshot:
+class AgentPermissionSnapshot(Struct, frozen=True):
     """The tiers of one agent and the overrides of one user, as of the start of a turn.
 
     `defaulted` are the tools whose status nobody chose. When `is_assigned`, the three sets
@@ -80,8 +81,7 @@ class AgentPermissionSnapshot:
 NO_TIERS: Final = AgentPermissionSnapshot()
 
 
-@dataclass(frozen=True, slots=True)
-class GatedTool(Generic[T]):
+class GatedTool(Struct, Generic[T], frozen=True):
     """A tool that asks first, unless the user said beforehand that it need not."""
 
     name: str
@@ -105,8 +105,7 @@ def wrap_tool_with_permission(
             return tool
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Struct, frozen=True):
     """One tool of an agent. `tier` is `None` when it was assigned without a status."""
 
     name: str
@@ -146,8 +145,7 @@ class TierSource(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class TiersInMemory:
+class TiersInMemory(Struct):
     """A `TierSource` that forgets everything at the end of the process."""
 
     _tools: dict[str, Mapping[str, Assigned]] = field(

@@ -6,8 +6,9 @@ to begin in line 1. Linear in the text.
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 Path = tuple[str | int, ...]  # ("rule", 0, "match"), ("deny", 2)
 
@@ -21,15 +22,13 @@ _TOKEN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     kind: str
     text: str
     line: int
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """Where things begin. Ask `of` for a path such as `("rule", 0, "match")`."""
 
     found: dict[Path, int] = field(default_factory=dict[Path, int])

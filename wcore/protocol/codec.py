@@ -5,9 +5,9 @@ answered once. What we send is one line of valid UTF-8, or `encode` refuses it w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
 
@@ -24,8 +24,7 @@ _COMMANDS: Final[TypeAdapter[AnyCommand]] = TypeAdapter(AnyCommand)
 _EVENTS: Final[tuple[type[Event], ...]] = get_args(get_args(AnyEvent)[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """A line that is no command; `message` says what is wrong, where, and how it began."""
 
     message: str

@@ -1,13 +1,13 @@
 """Bytes to lines, bounded: a line longer than the cap costs one error and no memory."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # newline included; a 5 MB image is 6.7 MB as base64
 
 
-@dataclass(frozen=True, slots=True)
-class Overlong:
+class Overlong(Struct, frozen=True):
     """Stands for a line that was longer than the cap; its bytes are gone."""
 
     bytes_max: int = LINE_BYTES_MAX

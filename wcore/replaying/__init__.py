@@ -8,10 +8,10 @@ Nothing here can write, start a program (but the analyst of shell text) or reach
 import asyncio
 import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from wcore.engine import Engine
 from wcore.engine.loading import load
@@ -24,8 +24,7 @@ from wcore.store import JournalRecord, Kind, SessionRow
 from wcore.tools import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """What came of a replay. `open_end`: no record says that the last engine ended in order."""
 
     starts: int

@@ -1,9 +1,10 @@
 """Rules, tiers and grants of a replay: as they were found then, each at its time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
+
+from msgspec import field
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
@@ -130,7 +131,6 @@ def _nothing() -> Script:
     return Script(())
 
 
-@dataclass(slots=True)
 class RecordedRuling(Ruling):
     """The policies that were in force at each turn, parsed anew."""
 

@@ -1,7 +1,8 @@
 """The model of a replay: says what was recorded, in the pieces in which it came."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wcore.errors import Code, ConfigError, ProviderError
 from wcore.keeping import records
@@ -32,8 +33,7 @@ class RecordedError(ProviderError):
         self.retryable = facts.get("retryable") is True  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@dataclass(slots=True)
-class RecordedModel:
+class RecordedModel(Struct):
     """One model of the recording. `below` is the call that its agent works for, if one does."""
 
     script: Script

@@ -1,8 +1,9 @@
 """What a replay has instead of a store and of tools: nothing here can touch anything."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from wcore.store import Location, Store, ToolApprovalDecisionEvent
 from wcore.store.database import Database
@@ -32,8 +33,7 @@ class NoStore(Store):
         """Nothing is audited a second time."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoTool:
+class NoTool(Struct, frozen=True):
     """The name of a tool, with nothing behind it."""
 
     name: str

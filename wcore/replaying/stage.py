@@ -1,10 +1,10 @@
 """A session set up as it was opened, on recorded rims."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from uuid import UUID
 
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from wcore.approval.manager import ApprovalManager, Pending
 from wcore.keeping.records import listed
@@ -25,8 +25,7 @@ from wcore.vocabulary import Json, Mode
 Body = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """All that a replay needs. The reader is to be closed."""
 
     session: Session

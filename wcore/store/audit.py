@@ -5,9 +5,11 @@ Each row's hash covers the row and the hash of the row before it; `verify` recom
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields, replace
 from hashlib import sha256
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from wcore.store.database import Database, Lock, Row
 from wcore.store.identity import new_id
@@ -22,7 +24,7 @@ from wcore.store.values import (
 
 FIRST_PREV_HASH: Final = "0" * 64
 PAGE_ROWS: Final = 2_000  # read at once: memory stays flat, no transaction stays open
-COLUMNS: Final = tuple(field.name for field in fields(AuditRow))
+COLUMNS: Final = AuditRow.__struct_fields__
 
 _HASHED: Final = COLUMNS[:-2]  # all but prev_hash and hash
 _NAMES: Final = ", ".join(COLUMNS)
@@ -42,8 +44,7 @@ _BACKWARD: Final = f"""
 _canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A row without its place in the chain. Id and time are those of the decision."""
 
     row: AuditRow

@@ -8,9 +8,10 @@ import os
 import platform
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.store.database import Row, Value
 from wcore.store.identity import machine_id
@@ -23,8 +24,7 @@ LEASE_COLUMNS: Final = "lease_owner, lease_place, lease_pid, lease_started, leas
 _START_TIME: Final = 19  # /proc/PID/stat, counted from the field after the command's name
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """An engine. `owner` is random: the other fields could come again, this one does not."""
 
     owner: str

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from wcore.store.errors import StoreError
 
@@ -12,8 +13,7 @@ FILE_NAME: Final = "wcore.db"
 _URL_SCHEMES: Final = ("postgresql://", "postgres://")
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """One store. `path` of a file, or `url` of a server; `own_folder`: only wcore uses it."""
 
     name: str

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from wcore.store.database import Database, Lock, Row
 from wcore.store.errors import (
@@ -69,8 +70,7 @@ _RELEASE: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """The right of this engine to write a session's journal."""
 
     session_id: str
@@ -78,8 +78,7 @@ class Lease:
     holder: Holder
 
 
-@dataclass(frozen=True, slots=True)
-class Purged:
+class Purged(Struct, frozen=True):
     """Which sessions are gone, and which stay because an engine works on them.
 
     `remains`: the deleted text may still be in the database's files for a while.

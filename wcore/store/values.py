@@ -4,10 +4,11 @@ Nothing here can hold the arguments of a tool call, except the body of a journal
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID
+
+from msgspec import Struct
 
 from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Json, Persist
 
@@ -36,8 +37,7 @@ class StatusSource(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPermission:
+class ToolPermission(Struct, frozen=True):
     """One tool of an agent's set."""
 
     tool_name: str
@@ -46,8 +46,7 @@ class ToolPermission:
     status_source: StatusSource = StatusSource.EXPLICIT
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPermissionSnapshot:
+class AgentPermissionSnapshot(Struct, frozen=True):
     """What is stored about an agent's tools at one instant.
 
     `defaulted` are the tools of the first three sets whose status nobody chose. `assigned` tells
@@ -65,16 +64,14 @@ class AgentPermissionSnapshot:
 # --- grants -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class GrantKey:
+class GrantKey(Struct, frozen=True):
     """Whose grants: all of a user that hold in a workspace."""
 
     user_id: UUID
     workspace: str
 
 
-@dataclass(frozen=True, slots=True)
-class LastingGrant:
+class LastingGrant(Struct, frozen=True):
     """One yes that outlives the process. Times are RFC 3339 UTC; `persist` is never `session`."""
 
     grant_id: str
@@ -91,16 +88,14 @@ class LastingGrant:
     schema_digest: str | None = None  # of an MCP tool's schema
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The lasting grants that could be read; `problem` says, for people, what could not."""
 
     grants: tuple[LastingGrant, ...]
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """Counters that grow with every change of grants, and of tiers or overrides."""
 
     grants: int
@@ -136,8 +131,7 @@ class AuditSource(StrEnum):
     NO_PROMPTS = "no_prompts"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolApprovalDecisionEvent:
+class ToolApprovalDecisionEvent(Struct, frozen=True):
     """One decided call. The tool's arguments are not in it and cannot be."""
 
     tool_call_id: str
@@ -152,8 +146,7 @@ class ToolApprovalDecisionEvent:
     rule_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRow:
+class AuditRow(Struct, frozen=True):
     """One row of the audit as it is stored. `hash` and `prev_hash` are lower-case hex."""
 
     id: str
@@ -183,8 +176,7 @@ class SessionState(StrEnum):
     IN_TURN = "in_turn"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     """One conversation. `holder` names the engine that has it now, if one has.
 
     `title` is how its first message begins: one line, what is invisible marked.
@@ -231,16 +223,14 @@ SOON_KINDS: Final = frozenset({Kind.ENDED})
 SYNC_S: Final = 0.1  # the next call has mostly started by then, and spares this one the disk
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """What the engine writes down: a kind and its facts."""
 
     kind: Kind
     body: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalRecord:
+class JournalRecord(Struct, frozen=True):
     """A record as it was read back; `seq` counts from 1 without gaps."""
 
     seq: int
@@ -249,8 +239,7 @@ class JournalRecord:
     body: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalPage:
+class JournalPage(Struct, frozen=True):
     """Records in order. `torn`: the last record on disk was unreadable and is left out."""
 
     records: tuple[JournalRecord, ...]

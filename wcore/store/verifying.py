@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.store.audit import COLUMNS, FIRST_PREV_HASH, hash_of, pages
 from wcore.store.database import Database
@@ -17,8 +18,7 @@ _HASH: Final = COLUMNS.index("hash")
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The end of the chain at some moment; kept elsewhere, it shows a later truncation."""
 
     seq: int
@@ -40,8 +40,7 @@ class Head:
         return cls(int(found[1]), found[2].lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong. `kind`: `altered`, `removed`, `reordered` or `truncated`."""
 
     kind: str
@@ -49,8 +48,7 @@ class Problem:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """What a pass over the audit found. Without `checked_head` a truncation cannot be seen."""
 
     rows: int

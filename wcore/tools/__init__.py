@@ -5,8 +5,9 @@ sees the gate or the wire, and never prints.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from wcore.agents import Assignment
 from wcore.vocabulary import Args, Json, Prepared, ToolOutput, ToolSpec
@@ -15,8 +16,7 @@ from wcore.vocabulary import Args, Json, Prepared, ToolOutput, ToolSpec
 Completing = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where tools work. Paths are absolute and real (no symlink left in them).
 
     `hidden` tells whether a real path is protected: listings and searches leave such files
@@ -33,8 +33,7 @@ async def _refuse(tool: "Tool", args: Args) -> None:
     """Ask nobody: what a tool is run with outside of a turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(Struct, frozen=True):
     """What a running call may use besides its plan.
 
     `chunk` sends output to the host while the tool runs; it waits when the host does not read

@@ -1,9 +1,9 @@
 """AskUserQuestion: the model asks, a person answers; nothing is run."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools import Live, Place
@@ -55,8 +55,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AskUserQuestion:
+class AskUserQuestion(Struct, frozen=True):
     """Passes a person's answer on."""
 
     place: Place

@@ -1,12 +1,12 @@
 """Bash: one command text in a fresh shell, exactly as it was shown."""
 
 import signal
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
@@ -58,14 +58,12 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     argv: tuple[str, ...]
     timeout_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bash:
+class Bash(Struct, frozen=True):
     """Runs one command. The gate judges its text; this only runs it."""
 
     place: Place

@@ -1,10 +1,10 @@
 """What Write, Edit, MultiEdit and Delete share: a change is shown whole, then done whole."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from anyio import to_thread
+from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.tools import Place, diffs, files
@@ -27,8 +27,7 @@ from wcore.vocabulary import (
 FILE_BYTES_MAX: Final = 16 * 1024 * 1024  # beyond this a file is not text that a model edits
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The plan of an edit: `after` is the new content, `None` when the file goes."""
 
     path: str
@@ -37,15 +36,13 @@ class Change:
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
-class Impossible:
+class Impossible(Struct, frozen=True):
     """A change that cannot be made; told only after the gate, because the reason tells too."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """One call of an editing tool: which file, and what its new content is."""
 
     tool: str

@@ -6,19 +6,18 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct
 
 PIPE_BYTES: Final = 256 * 1024  # one read a wake-up even for a busy search
 STDERR_BYTES_MAX: Final = 4096  # enough for one message
 DEATH_S_MAX: Final = 1.0  # between SIGKILL and the end, unless the kernel itself is stuck
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(Struct, frozen=True):
     """One program to run; `stdin` is given to it as a file, so nobody waits for anybody."""
 
     argv: Sequence[str]

@@ -1,8 +1,8 @@
 """Delete: one file, or one link itself; never a folder."""
 
-from dataclasses import dataclass
 from functools import cache
 
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
@@ -32,8 +32,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Removes one file or link."""
 
     place: Place

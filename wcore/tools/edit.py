@@ -1,8 +1,8 @@
 """Edit: one exact-string replacement in one file."""
 
-from dataclasses import dataclass
 from functools import cache
 
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools import Live, Place, changes
@@ -31,8 +31,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replaces a text in one file."""
 
     place: Place

@@ -6,8 +6,9 @@ import secrets
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.tools.digests import ABSENT
@@ -24,8 +25,7 @@ CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A file as it was seen. `data` is `None` if it is absent, a link, or over the limit."""
 
     digest: str

@@ -2,11 +2,11 @@
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from anyio import to_thread
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools import Live, Place
@@ -48,8 +48,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(Struct, frozen=True):
     """Finds files by name."""
 
     place: Place

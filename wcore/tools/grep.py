@@ -4,12 +4,12 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final, cast
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct
 from pydantic import Field
 from pydantic_core import from_json
 
@@ -69,8 +69,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Grep:
+class Grep(Struct, frozen=True):
     """Searches file contents. Without `ripgrep` a worker process of our own does it."""
 
     place: Place

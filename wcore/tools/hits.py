@@ -1,8 +1,9 @@
 """What a search finds, whoever searched, and how it is shown."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from wcore.tools.walking import Root, plain_name
 
@@ -11,8 +12,7 @@ BEFORE_CHARS: Final = 200  # kept before a hit far into a long line
 RECORD_BYTES_MAX: Final = 8 * 1024 * 1024  # of one line of the helper's output
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What to look for. `max_results` counts matching lines."""
 
     pattern: str
@@ -22,8 +22,7 @@ class Query:
     wanted: Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One line of a result: `start` is where the match begins, `None` for context."""
 
     path: str
@@ -32,8 +31,7 @@ class Hit:
     start: int | None
 
 
-@dataclass(slots=True)
-class Hits:
+class Hits(Struct):
     """Everything found, in order of files and lines."""
 
     hits: list[Hit] = field(default_factory=list[Hit])

@@ -2,8 +2,9 @@
 
 import codecs
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
@@ -12,8 +13,7 @@ WINDOW_BYTES_MAX: Final = OUTPUT_BYTES_MAX - 1024  # room for the notes
 NUMBER_BYTES: Final = 12  # of a line number, its tab and line end
 
 
-@dataclass(slots=True)
-class Window:
+class Window(Struct):
     """The lines that were asked for; `passed` counts all lines seen, `more` says: some follow."""
 
     lines: list[str] = field(default_factory=list[str])

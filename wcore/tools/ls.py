@@ -2,11 +2,11 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from anyio import to_thread
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools import Live, Place
@@ -47,8 +47,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Ls:
+class Ls(Struct, frozen=True):
     """Lists one folder."""
 
     place: Place

@@ -1,9 +1,9 @@
 """MultiEdit: several replacements in one file, all or nothing."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools import Live, Place, changes
@@ -38,8 +38,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class MultiEdit:
+class MultiEdit(Struct, frozen=True):
     """Replaces several texts in one file."""
 
     place: Place

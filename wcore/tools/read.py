@@ -3,11 +3,11 @@
 import base64
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from anyio import from_thread, to_thread
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
@@ -62,15 +62,13 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     path: str
     offset: int
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """Reads one file."""
 
     place: Place

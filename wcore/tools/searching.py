@@ -1,6 +1,6 @@
 """What LS, Glob and Grep share: a folder is searched, and nothing is changed."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from wcore.tools import Place
 from wcore.tools.arguments import Arguments
@@ -8,8 +8,7 @@ from wcore.tools.digests import call_digest
 from wcore.vocabulary import Access, Args, Category, Prepared, Touch
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """The plan of a search: the real root, and the checked arguments."""
 
     root: str

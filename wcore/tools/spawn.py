@@ -4,9 +4,9 @@ The tool only lays the work out; who runs it is handed in, and judges every call
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.agents import AgentDefinition, Assignment
@@ -44,8 +44,7 @@ class SpawnArguments(Arguments):
     agent: str = Field(default=GENERAL.name, description="The kind of agent.")
 
 
-@dataclass(frozen=True, slots=True)
-class Spawn:
+class Spawn(Struct, frozen=True):
     """Starts sub-agents. `agents` are those that have a definition, as of this turn."""
 
     place: Place

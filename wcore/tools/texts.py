@@ -1,8 +1,9 @@
 """Bytes of a file to text and back, without changing what was not meant to change."""
 
 import codecs
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.errors import ToolError
 
@@ -15,8 +16,7 @@ _BOMS: Final = (  # UTF-32 little endian starts like UTF-16: it has to be looked
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(Struct, frozen=True):
     """How a text file is stored."""
 
     name: str

@@ -1,8 +1,8 @@
 """Write: a whole file, new or replaced."""
 
-from dataclasses import dataclass
 from functools import cache
 
+from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
@@ -32,8 +32,7 @@ def _spec() -> ToolSpec:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """Replaces or makes one file."""
 
     place: Place

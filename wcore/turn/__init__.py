@@ -8,11 +8,11 @@ history its one result a call.
 import logging
 from collections.abc import Generator
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import anyio
 from anyio.lowlevel import checkpoint
+from msgspec import Struct
 
 from wcore.approval import reasons
 from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
@@ -43,16 +43,14 @@ log = logging.getLogger("wcore.turn")
 FinishReason = Literal["stop", "length", "error", "max_turns"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why a turn was ended from outside, and by whom."""
 
     by: By
     reason: str
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What is counted for a turn and all turns of sub-agents in it."""
 
     writes: int = 0

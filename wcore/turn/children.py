@@ -5,11 +5,11 @@ cannot do. Told to end, the parent ends its children first; only then is its own
 """
 
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.lowlevel import checkpoint
+from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition, Assignment
 from wcore.errors import ConfigError

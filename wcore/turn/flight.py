@@ -6,10 +6,10 @@ Nothing is decided here (see `gate.py`) and nothing is done here (see `effect.py
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
+from msgspec import Struct
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
@@ -47,8 +47,7 @@ LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # no property of 
 UNRECORDED: Final = "not run: the journal of the session cannot be written"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """How a call ends without a result.
 
     `reason` is for the host; the model is `told` it, or something else. `why` is for the

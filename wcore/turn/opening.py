@@ -1,7 +1,8 @@
 """The start of a turn: rules and tiers as they are now, or no turn at all."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from wcore.errors import WcoreError
 from wcore.session import Session

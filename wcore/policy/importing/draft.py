@@ -1,8 +1,9 @@
 """A policy that is being made from somebody else's rules, and how it is written as TOML."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from wcore.errors import ConfigError
 from wcore.policy.rules import SHELL_TOOL, RuleError, Scene, parse_targets
@@ -27,8 +28,7 @@ class Kind(StrEnum):
     LOOSER = "looser"  #: something that said no, or asked, could not be carried over
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """What is not the same. `said` is the rule as it was written."""
 
     kind: Kind
@@ -39,8 +39,7 @@ class Note:
         return f"{self.kind}: {visible_line(self.said, SHOWN_CHARS_MAX)}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(Struct, frozen=True):
     """One rule. `widened` means that it fits more calls than the rule it was made of."""
 
     match: str
@@ -49,8 +48,7 @@ class Drafted:
     widened: bool = False
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """Rules and remarks. `is_ordered`: the first rule that fits wins; else the strictest."""
 
     scene: Scene

@@ -6,8 +6,9 @@ the one that people talk to, here `main`.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.importing.commands import grant_text, stop_text, words_of
@@ -43,8 +44,7 @@ _TALKED_TO: Final = "build"
 _AGENTS: Final = ("agent", "mode")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     key: str
     pattern: str
     do: Verdict

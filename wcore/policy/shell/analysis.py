@@ -1,8 +1,9 @@
 """A text in, its simple commands out; or the reason why not. Total, pure, bounded."""
 
-from dataclasses import replace
 from itertools import accumulate
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from wcore.policy.shell import second
 from wcore.policy.shell.characters import first_refused

@@ -1,8 +1,9 @@
 """What a person may grant: the leading words of a command, and nothing that is a way to all."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.shell.characters import PLAIN_WORD
 from wcore.policy.shell.reader import RESERVED
@@ -32,8 +33,7 @@ _VARIABLES_REFUSED: Final = frozenset(
 _VARIABLES_REFUSED_BEGIN: Final = ("BASH", "LD_", "LC_", "POSIX")
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """A parsed prefix grant. A command must begin with the words of one of `alternatives`."""
 
     text: str
@@ -45,8 +45,7 @@ class Grant:
         return self.alternatives[0]
 
 
-@dataclass(frozen=True, slots=True)
-class GrantRefused:
+class GrantRefused(Struct, frozen=True):
     """A text that grants nothing, and why, for people."""
 
     reason: str

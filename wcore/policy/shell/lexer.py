@@ -8,8 +8,9 @@ here are offsets of characters; `analysis` turns them into bytes.
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.policy.shell.characters import PLAIN
 from wcore.policy.shell.model import Redirect, Word
@@ -24,8 +25,7 @@ _REDIRECTION: Final = re.compile(r"&>|>>|>&|>|<")
 _DESCRIPTOR: Final = re.compile(r"[0-9]{1,3}")  # more digits might not fit and name a file instead
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """One of `;` `&&` `||` `|` and newline. `at` is a character offset."""
 
     text: str

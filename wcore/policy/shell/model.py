@@ -1,7 +1,8 @@
 """The values of the shell analysis. Spans are byte offsets `[start, end)` in the UTF-8 text."""
 
-from dataclasses import dataclass
 from typing import Final, cast
+
+from msgspec import Struct
 
 from wcore.policy.shell.characters import PLAIN_WORD
 from wcore.policy.shell.reasons import Reason
@@ -16,8 +17,7 @@ def utf8(text: str) -> bytes:
     return text.encode(*_ENCODING)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A shell word.
 
     `source` is the text as written, `value` what is left without quotes and backslashes. That is
@@ -37,8 +37,7 @@ class Word:
         return PLAIN_WORD.fullmatch(self.source) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True):
     """A redirection. `fd` is the number before the operator, `target` the word after it."""
 
     span: Span
@@ -47,8 +46,7 @@ class Redirect:
     fd: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(Struct, frozen=True):
     """One command of a list or pipeline: at least one word."""
 
     words: tuple[Word, ...]
@@ -60,8 +58,7 @@ class SimpleCommand:
         return min(spans)[0], max(end for _, end in spans)
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """The simple commands of a text; or the reason and place that stopped the analysis."""
 
     text: str
@@ -92,8 +89,7 @@ class Analysis:
                 raise ValueError("not an analysis")
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Whether grants cover every command of a text; else the reason and the place."""
 
     covered: bool

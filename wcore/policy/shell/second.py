@@ -8,8 +8,9 @@ know. It takes 0.2 s to import: that happens on the first question.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from wcore.policy.shell.characters import NAME
 from wcore.policy.shell.model import SimpleCommand, Span
@@ -48,8 +49,7 @@ class _Unknown(Exception):  # noqa: N818 - the tree has something that we do not
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """The two analyses do not agree. `span` counts characters."""
 
     reason: Reason

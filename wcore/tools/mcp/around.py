@@ -3,10 +3,10 @@
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from wcore.tools import Completing
 from wcore.tools.environment import cleaned
@@ -20,8 +20,7 @@ STDERR_CHARS_MAX: Final = 64 * 1024  # of one run; a server that prints for ever
 log = logging.getLogger("wcore.mcp")
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """The world as servers see it. `environ` holds no provider key; `strip` takes secrets out.
 
     `tasks` must outlive the servers; `complete` asks the model of the session.

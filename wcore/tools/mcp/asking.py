@@ -4,8 +4,9 @@ Both pass the gate as calls of their own, under ids of the engine's making. What
 the server and to nobody else.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.tools import Completing, Live
@@ -35,8 +36,7 @@ DECLINED: Final = "No"
 CUT_NOTE: Final = "[cut here: it is longer than can be shown]"
 
 
-@dataclass(frozen=True, slots=True)
-class Elicitation:
+class Elicitation(Struct, frozen=True):
     """A server's question to a person, as AskUserQuestion."""
 
     definition: Definition
@@ -95,8 +95,7 @@ class Elicitation:
         return ToolOutput(Status.SUCCESS, f"the answer goes to {self.definition.safe_name} only")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """A server's request to our model. It gets the reply and nothing of our conversation."""
 
     definition: Definition

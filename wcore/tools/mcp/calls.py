@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import anyio
+from msgspec import Struct, field
 
 from wcore.vocabulary import ToolOutput
 
@@ -16,15 +16,13 @@ PROGRESS_CHARS_MAX: Final = 64 * 1024  # of one call; then it is alive without s
 QUESTIONS_MAX: Final = 4  # open at once in one call: nobody answers a wall of cards
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far the server says it is."""
 
     text: str
 
 
-@dataclass(slots=True)
-class Question:
+class Question(Struct):
     """A person is asked, for the server. `answer` is its form, once `answered` is set.
 
     `schema` describes the answer; without one (an address to visit) the answer is only a yes.
@@ -36,8 +34,7 @@ class Question:
     answer: Mapping[str, Any] | None = None
 
 
-@dataclass(slots=True)
-class Prompt:
+class Prompt(Struct):
     """The server asks our model. `reply` is what it said, once `answered` is set."""
 
     system: str
@@ -47,8 +44,7 @@ class Prompt:
     reply: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The call is over. `problem` says why there is no output."""
 
     output: ToolOutput | None = None

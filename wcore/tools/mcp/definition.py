@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct
 
 from wcore.errors import Code, WcoreError
 from wcore.tools.arguments import canonical
@@ -35,8 +36,7 @@ class DefinitionError(WcoreError):
     code = Code.CONFIG
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """One server. `safe_name` stands for it in the names of its tools.
 
     `cwd` is where a program is started. `on_path` are the folders that a program without a path

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
+
+from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.tools.arguments import canonical
@@ -31,8 +32,7 @@ class Described(Protocol):
     def annotations(self) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One tool of one server. `digest` covers everything that a person or model is shown of it.
 
     `warning` is what the server itself says against the tool.
@@ -44,8 +44,7 @@ class Offer:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(Struct, frozen=True):
     """The tools by the name under which they are offered, and why some are not."""
 
     tools: Mapping[str, Offer]

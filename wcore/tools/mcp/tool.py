@@ -1,8 +1,9 @@
 """One tool of one server, as a tool like any other."""
 
 import json
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from wcore.tools import Live
 from wcore.tools.arguments import canonical
@@ -26,8 +27,7 @@ CUT_NOTE: Final = "[arguments cut here: they are longer than can be shown]"
 NAME_CHARS_MAX: Final = 128  # of the name as the server has it, on a card
 
 
-@dataclass(frozen=True, slots=True)
-class McpTool:
+class McpTool(Struct, frozen=True):
     """Calls the tool that was offered when it was made, and no other under its name."""
 
     server: Server

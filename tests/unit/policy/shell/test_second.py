@@ -1,8 +1,7 @@
 """The second analysis alone: what it must catch, should the lexer be wrong."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wcore.policy.shell import Reason, SimpleCommand, Word, lex
 from wcore.policy.shell.second import find_doubt
