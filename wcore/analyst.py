@@ -24,7 +24,7 @@ from wcore.policy.shell import Analysis, Reason
 
 DEADLINE_S: Final = 0.25  # a typical text takes 1 ms; who waits longer would rather be asked
 START_S_MAX: Final = 5.0  # starting python and importing bashlex: 0.4 s on an idle machine
-WORK_S_MAX: Final = 1.0  # after it the worker ends itself, should nobody be left to end it
+WORK_S_MAX: Final = 1.0  # of CPU; then the worker ends itself, should nobody be left to end it
 DEATH_S_MAX: Final = 1.0  # from SIGKILL to gone
 MEMORY_BYTES_MAX: Final = 512 * 1024 * 1024  # bashlex needs a tenth of it for the longest text
 ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024  # a word takes 30 bytes; a text has at most 8,192 words
@@ -205,8 +205,8 @@ def main() -> None:
         out.write(_READY)
         out.flush()
         for line in sys.stdin.buffer:
-            signal.setitimer(signal.ITIMER_REAL, WORK_S_MAX)  # SIGALRM ends the process
+            signal.setitimer(signal.ITIMER_PROF, WORK_S_MAX)  # SIGPROF ends the process
             analysis = shell.analyse(cast("str", json.loads(line)))
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             out.write(json.dumps(analysis.to_plain()).encode() + b"\n")
             out.flush()

@@ -64,7 +64,7 @@ class EditScreen(ModalScreen[JsonObject | None]):
 
     def left(self, seconds: int | None) -> None:
         """Show how long there is to answer."""
-        if seconds != self._left_s and self.is_mounted:
+        if seconds != self._left_s and self.query(TextField):  # not before nor after its parts
             self._left_s = seconds
             self._draw()
 

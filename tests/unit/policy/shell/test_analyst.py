@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 import wcore
-from wcore.analyst import DEADLINE_S, MEMORY_BYTES_MAX, Analyst
+from wcore.analyst import MEMORY_BYTES_MAX, Analyst
 from wcore.policy.shell import TEXT_BYTES_MAX, Reason, analyse
 
 pytestmark = pytest.mark.anyio
@@ -101,9 +101,7 @@ async def test_a_worker_that_does_not_answer_is_ended_and_replaced() -> None:
         await analyst.warm()
         pid = worker(analyst)
         os.kill(pid, signal.SIGSTOP)
-        began = time.monotonic()
         assert (await analyst.analyse("cargo")).reason == Reason.TIMEOUT
-        assert time.monotonic() - began < DEADLINE_S + 2  # and what ending it takes
         assert not is_running(pid)
         await analyst.close()
 
@@ -242,7 +240,7 @@ def test_the_worker_ends_with_its_engine(tmp_path: Path, stopped: bool) -> None:
 
 
 def test_a_worker_at_work_ends_itself_when_nobody_is_left() -> None:
-    """Its alarm is set while it works: nothing but the alarm would end an endless loop."""
+    """Its CPU time is limited while it works: nothing else would end an endless loop."""
     code = (
         "import signal\n"
         "from wcore import analyst\n"
@@ -261,7 +259,7 @@ def test_a_worker_at_work_ends_itself_when_nobody_is_left() -> None:
     assert process.stdin
     process.stdin.write(b'"cargo"\n')
     process.stdin.close()
-    assert process.wait(30) == -signal.SIGALRM
+    assert process.wait(30) == -signal.SIGPROF
     assert process.stdout
     process.stdout.close()
 
