@@ -179,6 +179,15 @@ def suspending() -> None:
     hear()
 
 
+def filling() -> None:
+    """Tells how full the window of its model is."""
+    ready()
+    msg_id = start_turn()
+    counts = {"input_tokens": 90, "output_tokens": 10, "context_tokens": 100}
+    say(type="stream_end", msg_id=msg_id, usage={**counts, "active_window_percent": 37})
+    hear()
+
+
 def server_fails() -> None:
     """Tells of a server that cannot be connected just before a turn; refuses the next turn."""
     ready(mcp=True)

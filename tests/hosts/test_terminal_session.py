@@ -134,13 +134,13 @@ async def test_a_stored_session_is_shown_again(
     async with looking(place, monkeypatch) as screen:
         await screen.see(READY)
         await command(screen, "/sessions")
-        await screen.see("old")
-        await screen.write("old")
+        await screen.see("  remember me  ")
+        await screen.write("member")
         await screen.press("enter")
         await screen.until(lambda: len(screen.app.panes) == 2, "the session")
         await screen.see("> remember me")
         await screen.see("bold words")
-        await screen.see("✓ Read  1 line")
+        await screen.see("✓ Read a.txt  1 line")
 
 
 async def test_an_engine_that_does_not_start_ends_the_program(
@@ -150,6 +150,14 @@ async def test_an_engine_that_does_not_start_ends_the_program(
         await screen.until(lambda: bool(screen.app.last_words), "its last words")
         assert "no key" in screen.app.last_words[0]
         assert screen.app.return_value == 1
+
+
+async def test_the_footer_says_how_full_the_window_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch, fake: Callable[[str], list[str]]
+) -> None:
+    async with looking(place, monkeypatch, engine_flag(fake("filling"))) as screen:
+        await screen.say("go")
+        await screen.see(" · 90 in 10 out · context 37%")
 
 
 async def test_a_suspended_call_is_a_card_too(

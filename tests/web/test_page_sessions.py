@@ -5,11 +5,13 @@ import signal
 from collections.abc import Callable
 
 import psutil
+from hosts.places import FAKE_ENGINE
 from playwright.sync_api import Page, expect
 from talking import call
 from web.conftest import Serve
 from web.served import Served
 from web.test_page import card, press, say, turn_over
+from web.test_page_attacks import engine
 
 Visit = Callable[..., Page]
 
@@ -34,6 +36,7 @@ def test_after_a_crash_the_session_goes_on_and_its_card_is_asked_again(
     press(page, "Continue this session")
     expect(page.locator("#gone")).to_contain_text("A turn was interrupted")
     expect(page.get_by_role("log")).to_contain_text("please make it")
+    expect(page.locator("details.call")).to_contain_text("touch made")
     press(page, "Go on with it")
     card(page, "Bash")
     expect(page.locator("#gone")).to_be_hidden()
@@ -58,6 +61,7 @@ def test_a_session_is_drawn_with_its_waits_and_the_yes_that_would_have_answered(
     press(page, "Records")
     sessions = page.get_by_role("region", name="Sessions", exact=True)
     expect(sessions.get_by_role("row")).to_have_count(2)
+    expect(sessions.get_by_role("row").nth(1).get_by_role("cell").first).to_have_text("go")
     expect(sessions.get_by_role("button", name="Continue")).to_be_disabled()  # it is in use
     sessions.get_by_role("button", name="Look").click()
     one = page.get_by_role("region", name="One session")
@@ -89,3 +93,10 @@ def test_what_a_sub_agent_says_is_folded_under_the_call_that_started_it(
     press(page, "Deny")
     expect(row.locator(".told").last).to_have_text("generalfound")
     expect(page.locator("#transcript > .told").last).to_contain_text("over")
+
+
+def test_the_end_of_a_turn_says_how_full_the_window_is(serve: Serve, visit: Visit) -> None:
+    page = visit(serve(flags=engine(FAKE_ENGINE, "filling")))
+    say(page, "go")
+    counted = "90 tokens in, 10 out in this session, 37 % of the context"
+    expect(page.get_by_role("log")).to_contain_text(counted)

@@ -116,6 +116,7 @@ def _capabilities(f: Fields) -> events.Capabilities:
         f.text("current_mode", "default"),
         f.text("current_model"),
         frozenset(name for name, value in f.raw.items() if value is True),
+        max(0, f.number("context_limit") or 0),
     )
 
 

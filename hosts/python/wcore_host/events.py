@@ -41,12 +41,16 @@ class Garbled(Event):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What this engine can do. `flags` holds every capability that is `true`."""
+    """What this engine can do. `flags` holds every capability that is `true`.
+
+    `context_limit` is what the model can read, in tokens; zero if that is not known.
+    """
 
     modes: tuple[str, ...] = ()
     current_mode: str = "default"
     current_model: str = ""
     flags: frozenset[str] = frozenset()
+    context_limit: int = 0
 
 
 @dataclass(frozen=True)

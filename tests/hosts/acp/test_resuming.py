@@ -35,7 +35,9 @@ async def test_a_loaded_session_shows_what_was_said_and_goes_on(place: Place) ->
     async with Editor(place, "--model", place.script([{"text": "went on"}])) as editor:
         await editor.request("initialize", **INITIAL)
         listed = await editor.request("session/list", cwd=str(place.workspace))
-        assert [s["sessionId"] for s in listed["sessions"]] == [session_id]
+        assert [(s["sessionId"], s["title"]) for s in listed["sessions"]] == [
+            (session_id, "write it")
+        ]
         assert (await editor.request("session/list", cwd="/"))["sessions"] == []
         loaded = await editor.request("session/load", **where(place, session_id))
         assert loaded["modes"]["currentModeId"] == "read_only"
@@ -48,6 +50,30 @@ async def test_a_loaded_session_shows_what_was_said_and_goes_on(place: Place) ->
         assert editor.said() == "see `a`done"
         await editor.prompt(session_id)
         assert editor.said() == "see `a`donewent on"
+
+
+async def test_a_loaded_call_looks_as_it_did(place: Place) -> None:
+    def looks(editor: Editor) -> list[Frame]:
+        found = [editor.call(call_id) for call_id in "wb"]
+        return [
+            {name: f.get(name) for name in ("kind", "locations", "rawInput", "content")}
+            for f in found
+        ]
+
+    model = place.script([WRITE, call("Bash", "b", command="echo hi")])
+    async with Editor(place, "--model", model, answers=choose("allow_once")) as editor:
+        session_id = await editor.open()
+        await editor.prompt(session_id)
+        before = looks(editor)
+    async with Editor(place) as editor:
+        await editor.request("initialize", **INITIAL)
+        await editor.request("session/load", **where(place, session_id))
+        assert looks(editor) == before
+        assert before[0]["content"][0]["newText"] == "x"
+        assert [editor.call(call_id)["title"] for call_id in "wb"] == [
+            "`Write new.txt`",
+            "`echo hi`",
+        ]
 
 
 async def test_a_resumed_session_shows_nothing_and_goes_on(place: Place) -> None:

@@ -1,6 +1,7 @@
 """What was said before, shown again when an editor loads a session. Pure."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from acp import (
     start_tool_call,
@@ -10,19 +11,21 @@ from acp import (
 )
 from acp.schema import AgentMessageChunk, AgentThoughtChunk, ToolCallStart, UserMessageChunk
 
-from wcore_host.acp.markup import block, span
-from wcore_host.acp.showing import KINDS, Content, text
+from wcore_host import events
+from wcore_host.acp import showing
+from wcore_host.acp.showing import text
+from wcore_host.decode import Fields
 from wcore_host.events import Json, JsonObject
 from wcore_host.visible import visible
 
 Update = UserMessageChunk | AgentMessageChunk | AgentThoughtChunk | ToolCallStart
 
+NAMING: Final = ("file_path", "path", "pattern", "url", "question")  # arguments worth a title
+UNENDED: Final = "this call had not ended when the session was left"
+OLDER: Final = "(older messages are kept, but not shown again)"
 
-UNENDED = "this call had not ended when the session was left"
-OLDER = "(older messages are kept, but not shown again)"
 
-
-def updates(messages: Sequence[JsonObject], *, more: bool) -> Iterator[Update]:
+def updates(messages: Sequence[JsonObject], cwd: str, *, more: bool) -> Iterator[Update]:
     """Yield the conversation as updates, oldest first; `more` says that its beginning is cut."""
     if more:
         yield update_agent_message_text(OLDER)
@@ -36,10 +39,10 @@ def updates(messages: Sequence[JsonObject], *, more: bool) -> Iterator[Update]:
         if message.get("role") == "user":
             yield update_user_message_text(visible(str(said or "")))
         elif message.get("role") == "assistant":
-            yield from _reply(message, results)
+            yield from _reply(message, results, cwd)
 
 
-def _reply(message: JsonObject, results: dict[str, JsonObject]) -> Iterator[Update]:
+def _reply(message: JsonObject, results: dict[str, JsonObject], cwd: str) -> Iterator[Update]:
     thought, said, calls = message.get("thinking"), message.get("text"), message.get("calls")
     if isinstance(thought, str) and thought:
         yield update_agent_thought_text(visible(thought))
@@ -47,19 +50,37 @@ def _reply(message: JsonObject, results: dict[str, JsonObject]) -> Iterator[Upda
         yield update_agent_message_text(visible(said))
     for made in calls if isinstance(calls, list) else []:
         if isinstance(made, dict):
-            yield _call(made, results)
+            yield _call(made, results, cwd)
 
 
-def _call(made: dict[str, Json], results: dict[str, JsonObject]) -> ToolCallStart:
-    call_id, tool = str(made.get("call_id")), str(made.get("tool"))
-    result = results.get(call_id)
-    output = UNENDED if result is None else str(result.get("output") or "")
-    content: list[Content] = [text(block(output))] if output.strip() else []
-    worked = result is not None and result.get("status") == "success"
+def _call(made: dict[str, Json], results: dict[str, JsonObject], cwd: str) -> ToolCallStart:
+    """Return a call as it looked when it had ended, as far as the history still tells."""
+    fields = Fields(made)
+    call_id, result = fields.text("call_id"), Fields(results.get(fields.text("call_id"), {}))
+    output, kind = result.text("output"), result.text("output_type")
+    args = fields.part("args").raw
+    tool = events.Tool(fields.text("tool"), "", args, _about(fields.text("tool"), args))
+    preview = events.Preview("diff", output) if kind == "diff" else _command(tool)
+    shown = showing.call(events.CallAnnounced("", call_id, tool, preview=preview), cwd)
+    unended = [] if result.raw else [text(UNENDED)]
+    ended = showing.outcome(shown, output, kind)
     return start_tool_call(
         call_id,
-        span(tool),
-        kind=KINDS.get(tool, "other"),
-        status="completed" if worked else "failed",
-        content=content,
+        shown.title,
+        kind=shown.kind,
+        status="completed" if result.text("status") == "success" else "failed",
+        content=[*(shown.body if ended is None else ended), *unended],
+        locations=shown.locations,
+        raw_input=args or None,
     )
+
+
+def _command(tool: events.Tool) -> events.Preview | None:
+    command = tool.args.get("command")
+    return events.Preview("command", command) if isinstance(command, str) else None
+
+
+def _about(tool: str, args: JsonObject) -> str:
+    """Return the call in a few words, where the engine's own are no longer known."""
+    named = next((v for n in NAMING if isinstance(v := args.get(n), str)), "")
+    return f"{tool} {named}".strip()

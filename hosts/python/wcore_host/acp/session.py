@@ -9,11 +9,11 @@ import anyio
 from acp import RequestError, update_agent_message_text, update_agent_thought_text
 from acp.helpers import SessionUpdate, update_available_commands, update_current_mode
 from acp.interfaces import Client
-from acp.schema import PromptResponse, SessionModeState
+from acp.schema import PromptResponse, SessionInfoUpdate, SessionModeState, UsageUpdate
 from anyio.abc import TaskGroup, TaskStatus
 
 from wcore_host import events
-from wcore_host.acp import history, modes, servers, slash
+from wcore_host.acp import history, modes, servers, slash, stored
 from wcore_host.acp.calls import Calls
 from wcore_host.acp.desk import Desk
 from wcore_host.acp.markup import span
@@ -21,6 +21,8 @@ from wcore_host.acp.options import Options
 from wcore_host.acp.prompts import Block, Prompts
 from wcore_host.acp.servers import Server
 from wcore_host.acp.turn import GOES_ON, INTERNAL_ERROR, Turn
+from wcore_host.acp.usage import Meter
+from wcore_host.acp.wording import CONTINUE, INTERRUPTED, not_started
 from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
@@ -28,21 +30,12 @@ from wcore_host.errors import (
     EngineExitedError,
     EngineStartError,
 )
-from wcore_host.events import Event, JsonObject
+from wcore_host.events import Event
 from wcore_host.spawning import connect
-from wcore_host.visible import visible
+from wcore_host.visible import visible, visible_line
 
-HISTORY_MESSAGES_MAX: Final = 2_000  # what an editor shows again; older ones are kept, not sent
-HISTORY_PAGE: Final = 100  # messages a request, so that an answer fits into a line
+TITLE_CHARS_MAX: Final = 80  # as in `wcore sessions list`
 START_MODE: Final = "read_only"
-CONTINUE: Final = "/continue"
-INTERRUPTED: Final = (
-    "The last turn was interrupted. Your next message goes on with it, "
-    f"{CONTINUE} goes on without one; calls that had not started ask again."
-)
-EXIT_USAGE: Final = 2  # of an engine whose flags are wrong
-ENGINES_WORDS: Final = "Engine failed to start: "
-FLAGS: Final = "The flags are those of wcore-acp in the editor's settings."
 OWN_NEWS: Final = "mode updated"  # the editor has its own way to show the mode
 
 log = logging.getLogger("wcore_host")
@@ -67,6 +60,8 @@ class Session:
         self._failure: EngineExitedError | None = None
         self._turn: Turn | None = None
         self._mode = ""
+        self._meter = Meter()
+        self._is_named = False  # the editor has a title for it
         self.modes: SessionModeState | None = None
 
     # --- life ---------------------------------------------------------------------------------
@@ -78,6 +73,8 @@ class Session:
             RequestError: it did not get as far as a conversation.
         """
         self._servers, self._forms = given, forms
+        self._is_named = bool(resume)
+        self._meter.knows_cost = not resume
         await self._start(resume)
 
     def tell(self) -> None:
@@ -94,7 +91,7 @@ class Session:
         try:
             await self._tasks.start(self._live, resume)
         except (EngineStartError, EngineExitedError) as error:
-            raise RequestError(INTERNAL_ERROR, _not_started(error)) from None
+            raise RequestError(INTERNAL_ERROR, not_started(error)) from None
 
     async def _live(self, resume: str, *, task_status: TaskStatus[None]) -> None:
         flags = (*self._chosen.flags, *((f"--resume={resume}",) if resume else ()))
@@ -129,6 +126,7 @@ class Session:
                     await engine.send(command)
         await engine.ping()  # answered in order: now the mode is what it will be
         self._mode = engine.capabilities.current_mode
+        self._meter.begin(engine.capabilities.context_limit)
         self.modes = modes.state(engine.capabilities)
 
     async def _introduce(self) -> None:
@@ -149,18 +147,11 @@ class Session:
         Raises:
             RequestError: the engine is gone.
         """
-        messages: list[JsonObject] = []
-        more = True
         try:
-            while more and len(messages) < HISTORY_MESSAGES_MAX:
-                before = messages[0].get("seq") if messages else None
-                oldest = before if isinstance(before, int) else None
-                page, more = await self._here().get_history(limit=HISTORY_PAGE, before=oldest)
-                messages[:0] = page
-                more = more and bool(page)
+            messages, more = await stored.messages(self._here())
         except EngineExitedError as error:
             raise RequestError(INTERNAL_ERROR, str(error)) from None
-        for update in history.updates(messages, more=more):
+        for update in history.updates(messages, self._cwd, more=more):
             await self._update(update)
 
     async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
@@ -184,6 +175,7 @@ class Session:
             if told is not None:
                 await self._say(told)
                 return PromptResponse(stop_reason="end_turn")
+            await self._name(text)
             await self._here().message(text, files=files, msg_id=turn.msg_id)
             return await turn.wait()
         except (EngineExitedError, CommandTooLongError, CommandFailedError) as error:
@@ -265,8 +257,17 @@ class Session:
                 await self._say(f"The engine reports: {span(message, 1000)}")
             case _:
                 await calls.follow(event)
+        if counted := self._meter.take(event):
+            await self._update(counted)
         if self._turn is not None:
             self._turn.follow(event)
+
+    async def _name(self, text: str) -> None:
+        """Give the session the title that the stored ones get: how its first message begins."""
+        if not self._is_named and (title := visible_line(text.strip(), TITLE_CHARS_MAX)):
+            self._is_named = True
+            info = SessionInfoUpdate(session_update="session_info_update", title=title)
+            await self._update(info)
 
     def _cancelled(self) -> None:
         if self._turn is not None:
@@ -280,14 +281,8 @@ class Session:
     async def _say(self, markdown: str) -> None:
         await self._update(update_agent_message_text(f"{markdown}\n"))
 
-    async def _update(self, update: SessionUpdate) -> None:
+    async def _update(self, update: SessionUpdate | UsageUpdate | SessionInfoUpdate) -> None:
         await self._editor.session_update(self.session_id, update)
-
-
-def _not_started(error: EngineStartError | EngineExitedError) -> str:
-    """Return why there is no engine; who reads it sees an editor, and neither engine nor flags."""
-    where = f" {FLAGS}" if error.exit_code == EXIT_USAGE else ""
-    return f"wcore does not start: {str(error).removeprefix(ENGINES_WORDS)}{where}"
 
 
 def _interrupted(engine: Engine) -> str:

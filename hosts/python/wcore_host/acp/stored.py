@@ -1,4 +1,4 @@
-"""The stored sessions, asked of the engine's own command line."""
+"""The stored sessions, asked of the engine's own command line, and what was said in one."""
 
 import json
 import subprocess
@@ -9,8 +9,13 @@ import anyio
 from acp import RequestError
 from acp.schema import SessionInfo
 
+from wcore_host.engine import Engine
+from wcore_host.events import JsonObject
+
 PATIENCE_S: Final = 15.0  # a short program that reads one database
 SESSIONS_MAX: Final = 500  # nobody scrolls further; the one used last comes first
+MESSAGES_MAX: Final = 2_000  # what an editor shows again; older ones are kept, not sent
+MESSAGES_PAGE: Final = 100  # a request, so that an answer fits into a line
 EXPLAINED_CHARS: Final = 400  # the last lines of a log say what went wrong
 
 
@@ -35,12 +40,30 @@ async def sessions(
         try:
             row = cast("dict[str, object]", json.loads(line))
             info = {"sessionId": row["session_id"], "cwd": row["workspace"]}
-            session = SessionInfo.model_validate({**info, "updatedAt": row.get("last_at")})
+            more = {"updatedAt": row.get("last_at"), "title": row.get("title")}
+            session = SessionInfo.model_validate({**info, **more})
         except (ValueError, KeyError, TypeError):
             continue  # a row of a newer kind
         if cwd is None or session.cwd == cwd:
             found.append(session)
     return found[:SESSIONS_MAX]
+
+
+async def messages(engine: Engine) -> tuple[list[JsonObject], bool]:
+    """Return what was said in the session of `engine`, and whether its beginning is left out.
+
+    Raises:
+        EngineExitedError: the engine is gone.
+    """
+    found: list[JsonObject] = []
+    more = True
+    while more and len(found) < MESSAGES_MAX:
+        before = found[0].get("seq") if found else None
+        oldest = before if isinstance(before, int) else None
+        page, more = await engine.get_history(limit=MESSAGES_PAGE, before=oldest)
+        found[:0] = page
+        more = more and bool(page)
+    return found, more
 
 
 def _failed(problem: str) -> RequestError:

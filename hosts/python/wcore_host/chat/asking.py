@@ -8,11 +8,19 @@ cannot answer it by accident.
 from collections import deque
 from typing import Final
 
+from wcore_host.chat.call_dialog import CallDialog
 from wcore_host.chat.dialog import Dialog
 from wcore_host.chat.running import clock
 from wcore_host.events import ToolRequest
 
 QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
+
+SETTLED_BY: Final = {
+    "timeout": "nobody answered in time",
+    "stop": "the turn was stopped",
+    "signal": "the engine is ending",
+    "policy": "a rule decided",
+}
 
 
 class Asking:
@@ -22,6 +30,7 @@ class Asking:
         self._waiting: deque[Dialog] = deque()
         self._deadlines: dict[str, float] = {}
         self._listens_at = 0.0
+        self._changed: dict[str, CallDialog] = {}  # sent with other arguments, not settled
         self.current: Dialog | None = None
 
     def add(self, dialog: Dialog, now: float) -> None:
@@ -29,7 +38,7 @@ class Asking:
         self._waiting.append(dialog)
         request = dialog.request
         if request is not None and request.expires_in_s is not None:
-            self._deadlines[request.call_id] = now + request.expires_in_s
+            self._deadlines.setdefault(request.call_id, now + request.expires_in_s)
 
     def next(self, now: float) -> Dialog | None:
         """Show the next question if none is shown; return it if that is new."""
@@ -48,14 +57,24 @@ class Asking:
         self._listens_at = now + QUIET_S
 
     def close(self) -> None:
-        """The shown question has been answered."""
-        if self.current is not None and self.current.request is not None:
-            self._deadlines.pop(self.current.request.call_id, None)
+        """The shown question has been answered; changed arguments may still be refused."""
+        if isinstance(self.current, CallDialog) and self.current.is_changed:
+            self._changed[_call_id(self.current)] = self.current
+        elif self.current is not None:
+            self._deadlines.pop(_call_id(self.current), None)
         self.current = None
+
+    def told(self, message: str, now: float) -> None:
+        """The engine tells something: if it is why changes are not taken, the card comes back."""
+        for call_id, dialog in list(self._changed.items()):
+            if message.startswith(f"{call_id}: "):
+                dialog.refused(message.removeprefix(f"{call_id}: "))
+                self.add(self._changed.pop(call_id), now)
 
     def settle(self, call_id: str) -> bool:
         """Forget the question about a call that has ended; `True` if it was the shown one."""
         self._deadlines.pop(call_id, None)
+        self._changed.pop(call_id, None)
         self._waiting = deque(d for d in self._waiting if _call_id(d) != call_id)
         if self.current is None or _call_id(self.current) != call_id:
             return False
@@ -66,8 +85,8 @@ class Asking:
         """Forget every question; return the calls that still wait for an answer."""
         dialogs = [self.current, *self._waiting]
         self.current = None
-        self._waiting.clear()
-        self._deadlines.clear()
+        for forgotten in (self._waiting, self._deadlines, self._changed):
+            forgotten.clear()
         return [d.request for d in dialogs if d is not None and d.request is not None]
 
     def prompt(self, now: float) -> str:

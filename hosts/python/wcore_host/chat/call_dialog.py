@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from wcore_host.chat import card
+from wcore_host import changing
+from wcore_host.changing import Draft
+from wcore_host.chat import card, change
 from wcore_host.chat.dialog import Again, Dialog, Done, Step
 from wcore_host.chat.style import Style, wrap
 from wcore_host.events import Scope, ToolRequest
@@ -14,8 +16,12 @@ from wcore_host.visible import cells, visible_line
 class CallDialog(Dialog):
     """A call that waits for yes or no."""
 
-    def __init__(self, request: ToolRequest) -> None:
+    def __init__(self, request: ToolRequest, *, can_edit: bool = False) -> None:
         self._request = request
+        self._can_edit = can_edit
+        self._args = request.tool.args  # as the person has changed them, if so
+        self._line = Draft("", "")
+        self._problem = ""
         self._grants = [s for s in request.suggestions or () if grant_text(s)]
         self._step = "choose"
         self._grant: Scope = "once"
@@ -25,8 +31,24 @@ class CallDialog(Dialog):
         return self._request
 
     @property
+    def takes_paste(self) -> bool:
+        return self._step == "change"
+
+    @property
+    def is_changed(self) -> bool:
+        return self._args != self._request.tool.args
+
+    def refused(self, problem: str) -> None:
+        """The engine does not take the changes: the card is asked again and keeps them."""
+        self._step, self._problem = "choose", problem
+
+    @property
     def prompt(self) -> str:
         match self._step:
+            case "change":
+                return f"{self._line.name or 'all arguments'}:"
+            case "changed":
+                return "y run it like this, e change it again, Esc as it was?"
             case "tell":
                 return "what should it do instead?"
             case "which":
@@ -37,7 +59,9 @@ class CallDialog(Dialog):
                 return f"allow {visible_line(self._request.tool.name, 40)}?"
 
     def rows(self, style: Style) -> list[str]:
-        return [*card.rows(self._request, style), *self._answers(style)]
+        told = f"the changes were not taken: {visible_line(self._problem, 400)}"
+        problem = [card.BAR + row for row in wrap(told, style.width - 3)] if self._problem else []
+        return [*card.rows(self._request, style), *problem, *self._answers(style)]
 
     def answer(self, line: str, style: Style) -> Step:
         match self._step:
@@ -47,12 +71,16 @@ class CallDialog(Dialog):
                 return self._pick(line)
             case "edit":
                 return self._granted(line)
+            case "change":
+                return self._take_change(line, style)
+            case "changed":
+                return self._confirm(line.strip().lower())
             case _:
                 return self._choose(line.strip(), style)
 
     def cancel(self) -> Step:
         if self._step != "choose":
-            self._step = "choose"
+            self._step, self._args = "choose", self._request.tool.args
             return Again(("back to the card; Esc again refuses the call",))
         return self._done(Deny(""), "refused")
 
@@ -72,10 +100,34 @@ class CallDialog(Dialog):
                 return Again()
             case "s":
                 return self._done(Deny("", stop=True), "refused and stopped")
+            case "e" | "edit" if self._can_edit:
+                return self._change()
             case "v":
                 return Again(tuple(card.rows(self._request, style, whole=True)))
             case _:
                 return Again(tuple(self._answers(style)))
+
+    def _change(self) -> Step:
+        line = change.draft(self._args)
+        if line is None:
+            return Again(("too long to be changed on a line; `wcore-chat` has an editor",))
+        self._step, self._line = "change", line
+        return Again(("change it and press Enter, nothing runs yet; Esc goes back",), line.text)
+
+    def _take_change(self, text: str, style: Style) -> Step:
+        try:
+            self._args = changing.read(self._args, self._line.name, text)
+        except changing.DraftError as error:
+            return Again((f"not understood: {error}",), text)
+        self._step = "changed" if self.is_changed else "choose"
+        if not self.is_changed:
+            return Again(("it is as it was",))
+        return Again(tuple(change.rows(self._request.tool.args, self._args, style)))
+
+    def _confirm(self, word: str) -> Step:
+        if word in ("y", "yes"):
+            return self._done(Allow(args=self._args), "allowed once, as changed")
+        return self._change() if word in ("e", "edit") else Again(("y, e or Esc",))
 
     def _offer_grants(self) -> Step:
         if len(self._grants) == 1:
@@ -106,6 +158,7 @@ class CallDialog(Dialog):
         if self._grants:
             more = f" (or {len(self._grants) - 1} other)" if len(self._grants) > 1 else ""
             choices.append(f"p yes, and every {grant_shown(self._grants[0])}{more}")
+        choices += ["e edit"] if self._can_edit else []
         choices += ["n no", "t no, and tell it…", "s no, and stop"]
         if card.is_folded(self._request, style):
             choices.append("v view all")

@@ -11,6 +11,7 @@ import anyio
 
 from wcore_host import events
 from wcore_host.chat import slash
+from wcore_host.chat.asking import SETTLED_BY
 from wcore_host.chat.call_dialog import CallDialog
 from wcore_host.chat.dialog import Again, Dialog, Done
 from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
@@ -28,12 +29,6 @@ LEAVING: Final = "this host is leaving"
 TWICE_S: Final = 2.0  # two Ctrl-C within this leave
 EXIT_OK: Final = 0
 EXIT_ENGINE: Final = 1
-SETTLED_BY: Final = {
-    "timeout": "nobody answered in time",
-    "stop": "the turn was stopped",
-    "signal": "the engine is ending",
-    "policy": "a rule decided",
-}
 
 
 class Chat:
@@ -120,6 +115,8 @@ class Chat:
                 self._turn_over()
             case events.Error(code=code) if self._is_starting and code in TURN_REFUSALS:
                 self._turn_over()
+            case events.Error(message=message) | events.Info(message=message):
+                self._asking.told(message, now)
             case _:
                 pass
 
@@ -133,7 +130,8 @@ class Chat:
         elif request.tool.name == QUESTION_TOOL:
             self._asking.add(QuestionDialog(request), now)
         else:
-            self._asking.add(CallDialog(request), now)
+            can_edit = "edit_args" in self._engine.capabilities.flags
+            self._asking.add(CallDialog(request, can_edit=can_edit), now)
 
     def _settled(self, call_id: str, event: Event) -> None:
         if not self._asking.settle(call_id):

@@ -33,7 +33,10 @@ Step: TypeAlias = Done | Again
 class Dialog(ABC):
     """One question to the person."""
 
-    takes_paste = False  # only free text may be pasted; an answer is typed
+    @property
+    def takes_paste(self) -> bool:
+        """Whether text may be pasted now; an answer is typed."""
+        return False
 
     @property
     @abstractmethod

@@ -16,8 +16,6 @@ QUESTION_TOOL = "AskUserQuestion"
 class QuestionDialog(Dialog):
     """AskUserQuestion: the answer is the tool's output."""
 
-    takes_paste = True
-
     def __init__(self, request: ToolRequest) -> None:
         args = request.tool.args
         self._request = request
@@ -29,6 +27,10 @@ class QuestionDialog(Dialog):
     @property
     def request(self) -> ToolRequest:
         return self._request
+
+    @property
+    def takes_paste(self) -> bool:
+        return True
 
     @property
     def prompt(self) -> str:

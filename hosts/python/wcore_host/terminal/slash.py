@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ANSWER_S: Final = 5.0  # introspection is answered at once, also during a turn
 AUDIT_ROWS: Final = "1000"  # what a person looks through
+UNTITLED: Final = "(without words)"  # a session whose first message was only files
 HELP: Final = {
     "/mode": "[NAME]  what runs unasked; raising it asks once more",
     "/grants": "lasting yeses; Delete takes one back, also during a turn",
@@ -140,8 +141,8 @@ async def _sessions(pane: "Pane", _rest: str = "") -> None:
         "sessions", "list", *pane.talk.options.values("--store", "--user-id")
     )
     rows = [
-        f"{s.text('last_at')[:16].replace('T', ' ')}  {s.text('state'):8} "
-        f"{s.text('session_id')}  {s.text('workspace')}"
+        f"{s.text('last_at')[:16].replace('T', ' ')}  {s.text('title', UNTITLED)}  "
+        f"{s.text('state')}  {s.text('workspace')}  {s.text('session_id')}"
         for s in map(Fields, found)
     ]
     hint = "Enter continues it beside this one · type to filter · Esc closes"

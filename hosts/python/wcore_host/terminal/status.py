@@ -59,6 +59,8 @@ def _facts(talk: Talk) -> list[str]:
         facts.append(f"${talk.cost_usd:.4f}" if talk.cost_usd < 1 else f"${talk.cost_usd:.2f}")
     if any(talk.usage):
         facts.append(f"{_short(talk.usage[0])} in {_short(talk.usage[1])} out")
+    if talk.window_percent is not None:
+        facts.append(f"context {talk.window_percent}%")
     model = talk.engine.capabilities.current_model if talk.engine else ""
     if model:
         facts.append(visible_line(model.rpartition("/")[2], 30))

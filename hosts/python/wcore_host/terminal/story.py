@@ -243,7 +243,10 @@ class Story:
         if text := message.text("text"):
             self._speak(text, 0.0)
         for item in message.objects("calls"):
-            call = Call(item.text("call_id"), item.text("tool"), "", "", {})
+            args = item.part("args").raw
+            name, about = item.text("tool"), gist(args)
+            about = about if "command" in args else f"{name} {about}".rstrip()
+            call = Call(item.text("call_id"), name, "", about, args)
             self.calls[call.call_id] = call
             self._add(call)
 

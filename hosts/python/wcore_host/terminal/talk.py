@@ -62,6 +62,7 @@ class Talk:
         self.turn = ""  # its msg_id
         self.turn_began: float | None = None
         self.usage: tuple[int, int] = (0, 0)  # tokens in and out, of the session
+        self.window_percent: int | None = None  # of the model's window that is in use
         self.cost_usd: float | None = None
         self.servers: dict[str, str] = {}  # MCP servers, and what became of them
         self.interrupted: JsonObject | None = None  # a turn that waits to be resumed
@@ -212,6 +213,7 @@ class Talk:
         cached = usage.number("cache_read_tokens"), usage.number("cache_write_tokens")
         if spent[0] is not None or spent[1] is not None:
             self.usage = sum(n or 0 for n in (spent[0], *cached)), spent[1] or 0
+        self.window_percent = usage.number("active_window_percent")
 
     def _turn_over(self) -> None:
         self.turn, self.turn_began, self.is_started = "", None, False

@@ -22,17 +22,19 @@ export class Sessions {
     void this._list.fill(async () => {
       const { sessions } = await records("sessions");
       const rows = sessions.map((/** @type {Json} */ session) => this._row(session));
-      return [table("Sessions", ["Session", "Used", "Folder", "Records", "State", "Look", "Continue"], rows, "No session is stored.")];
+      return [table("Sessions", ["Begins with", "Used", "Folder", "Session", "Records", "State", "Look", "Continue"], rows, "No session is stored.")];
     });
   }
 
   /** @param {Json} session */
   _row(session) {
-    const name = visibleLine(session.session_id, 60);
+    const id = visibleLine(session.session_id, 60);
+    const title = visibleLine(session.title ?? "", 80);
+    const name = title || id;
     const state = session.holder ? "in use" : session.state === "idle" ? "idle" : "interrupted";
     const look = make("button", { type: "button", class: "small", "aria-label": `Look at session ${name}`, click: () => this._look(session.session_id) }, "Look");
     const resume = make("button", { type: "button", class: "small", "aria-label": `Continue session ${name}`, disabled: Boolean(session.holder), click: () => this._resume(session.session_id) }, "Continue");
-    return [make("code", {}, name), when(session.last_at), make("code", { class: "place" }, visible(session.workspace)), String(session.records), state, look, resume];
+    return [title || "(without words)", when(session.last_at), make("code", { class: "place" }, visible(session.workspace)), make("code", {}, id), String(session.records), state, look, resume];
   }
 
   /** @param {string} id */

@@ -148,7 +148,7 @@ export class Transcript {
     for (const call of this._calls.values()) call.leave();
     this._parents.clear();
     const usage = event.usage;
-    const tokens = usage && usage.input_tokens + usage.output_tokens > 0 ? `${usage.input_tokens.toLocaleString()} tokens in, ${usage.output_tokens.toLocaleString()} out in this session` : "";
+    const tokens = usage && usage.input_tokens + usage.output_tokens > 0 ? `${usage.input_tokens.toLocaleString()} tokens in, ${usage.output_tokens.toLocaleString()} out in this session${usage.active_window_percent === undefined ? "" : `, ${usage.active_window_percent} % of the context`}` : "";
     const ends = /** @type {{[reason: string]: string}} */ ({ length: "The answer was cut: it became too long.", error: "The turn ended with an error.", max_turns: "The turn ended: too many replies for one message." });
     put(this.root, ends[event.finish_reason] ? make("p", { class: "problem" }, ends[event.finish_reason]) : null, tokens ? make("p", { class: "usage" }, tokens) : null);
   }
@@ -160,7 +160,7 @@ export class Transcript {
       if (message.thinking) this._speech.add("thinking", message.thinking, "");
       if (message.text) this._speech.add("text", message.text, "");
       for (const call of message.calls ?? []) {
-        const tool = { name: String(call.tool), category: "exec", args: {}, description: "" };
+        const tool = { name: String(call.tool), category: "exec", args: call.args ?? {}, description: "" };
         this._announce(/** @type {any} */ ({ type: "call_announced", msg_id: message.msg_id, call_id: call.call_id, tool }));
       }
     }
