@@ -32,9 +32,12 @@ class Secrets:
 
     def strip(self, text: str) -> str:
         """Return `text` with every live secret replaced; overlapping ones by one marker."""
+        spans = self.spans(text)
+        if not spans:  # nearly always, and every text of every record comes by
+            return text
         pieces: list[str] = []
         at = 0
-        for start, end in self.spans(text):
+        for start, end in spans:
             pieces += [text[at:start], MARKER]
             at = end
         return "".join([*pieces, text[at:]])
@@ -47,6 +50,8 @@ class Secrets:
             while at >= 0:
                 found.append((at, at + len(value)))
                 at = text.find(value, at + 1)
+        if not found:
+            return found
         merged: list[tuple[int, int]] = []
         for start, end in sorted(found):
             if merged and start < merged[-1][1]:

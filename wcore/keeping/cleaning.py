@@ -15,11 +15,11 @@ def _clean(value: Json, strip: Callable[[str], str]) -> Json:
     match value:
         case str():
             return strip(value)
+        case None | bool() | int():
+            return value
         case float():
             return value if math.isfinite(value) else str(value)  # JSON has no other numbers
-        case Mapping():
+        case dict() | Mapping():  # the first is quick to tell
             return cleaned(value, strip)
-        case Sequence():
+        case list() | tuple() | Sequence():
             return [_clean(each, strip) for each in value]
-        case _:
-            return value

@@ -4,13 +4,16 @@ Opened when first used; all calls go to one worker thread at a time, in order, o
 connection. A call that has begun is finished even if its caller is cancelled.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
 import anyio
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
@@ -41,7 +44,7 @@ class Store:
     def __init__(self, location: Location) -> None:
         self.location = location
         self._database: Database | None = None
-        self._limiter: CapacityLimiter | None = None
+        self._worker = ThreadPoolExecutor(1, "store")  # its thread starts with the first job
         self._audit = AuditLog(lambda: open_database(location))
 
     async def __aenter__(self) -> Self:
@@ -71,7 +74,8 @@ class Store:
         """Write what is queued, waiting `CLOSE_S_MAX`, and close. Nothing is recorded later."""
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(self._audit.close, CLOSE_S_MAX)
-            await to_thread.run_sync(self._close, limiter=self._one_at_a_time())
+        await self._in_worker(self._close)
+        self._worker.shutdown(wait=False)
 
     # --- tiers and overrides ------------------------------------------------------------------
 
@@ -193,7 +197,19 @@ class Store:
 
     async def run(self, job: Callable[[Database], T]) -> T:
         """Carry out `job` in the worker; jobs run one at a time, in the order of asking."""
-        return await to_thread.run_sync(self._carry_out, job, limiter=self._one_at_a_time())
+        await checkpoint_if_cancelled()
+        return await self._in_worker(lambda: self._carry_out(job))
+
+    async def _in_worker(self, job: Callable[[], T]) -> T:
+        """Wait for a job in our own thread, cancelled or not.
+
+        Every call of a tool waits here several times: a thread of `to_thread` takes the loop five
+        rounds each time, this one takes one.
+        """
+        done = asyncio.get_running_loop().run_in_executor(self._worker, job)
+        with anyio.CancelScope(shield=True):
+            await done
+        return done.result()
 
     def _carry_out(self, job: Callable[[Database], T]) -> T:
         if self._database is None:
@@ -204,8 +220,3 @@ class Store:
         if self._database is not None:
             self._database.close()
             self._database = None
-
-    def _one_at_a_time(self) -> CapacityLimiter:
-        if self._limiter is None:
-            self._limiter = CapacityLimiter(1)
-        return self._limiter
