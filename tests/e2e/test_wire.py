@@ -47,6 +47,13 @@ MALFORMED = [
 ]
 
 
+PLUGIN = """
+import os, pathlib
+
+pathlib.Path(os.environ["LOADED"]).touch()
+"""
+
+
 async def run_to_end(
     workspace: Path, *flags: str, stdin: int = subprocess.DEVNULL, data: bytes = b""
 ) -> tuple[int, list[dict[str, object]], bytes]:
@@ -309,3 +316,26 @@ async def test_wcore_and_python_m_wcore_are_the_same_program(workspace: Path) ->
     script = Path(sys.executable).parent / "wcore"
     done = await anyio.run_process([str(script), "--version"], cwd=workspace)
     assert done.stdout.startswith(b"wcore ")
+
+
+async def test_what_is_installed_beside_the_engine_does_not_see_the_wire(
+    talk: Talk, tmp_path: Path
+) -> None:
+    beside, loaded = tmp_path / "beside", tmp_path / "loaded"
+    about = beside / "nosy-1.0.dist-info"
+    about.mkdir(parents=True)
+    (beside / "nosy.py").write_text(PLUGIN)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nosy\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[pydantic]\nnosy = nosy:PLUGIN\n")
+    env = {"PYTHONPATH": str(beside), "LOADED": str(loaded)}
+    says = [call("Bash", "b", command="env")]
+    async with talk(says, [], env=env) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request")
+        await host.approve("b")
+        output = (await host.hear("tool_result"))["output"]
+        await host.hear("stream_end")
+    assert f"LOADED={loaded}" in output  # the engine had it in its environment
+    assert "PYDANTIC_DISABLE_PLUGINS" not in output
+    assert not loaded.exists()

@@ -44,6 +44,8 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
     log.setup(verbose=options.verbose)
     location = _store_location(options)
     keys = environment.take_keys(os.environ)
+    inherited = dict(os.environ)
+    environment.refuse_plugins(os.environ)
     around = Surroundings(
         base_url=options.base_url,
         keys=keys,
@@ -53,7 +55,8 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
     )
     model = choose_model(options.provider, options.model, around)
     try:
-        return anyio.run(functools.partial(_serve, options, model, keys, location, in_fd, out_fd))
+        fds = in_fd, out_fd
+        return anyio.run(functools.partial(_serve, options, model, keys, inherited, location, fds))
     except ConfigError:
         raise  # said before `ready`: a policy file, or a mode above its ceiling
     except Exception as error:
@@ -72,10 +75,11 @@ async def _serve(
     options: Options,
     model: Model,
     keys: Mapping[str, str],
+    inherited: dict[str, str],
     location: Location,
-    in_fd: int,
-    out_fd: int,
+    fds: tuple[int, int],
 ) -> int:
+    in_fd, out_fd = fds
     places = environment.places(options.cwd, os.environ)
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies
@@ -101,7 +105,7 @@ async def _serve(
     place = Place(
         workspace=places.workspace,
         home=places.home,
-        environ=dict(os.environ),
+        environ=inherited,
         hidden=lambda path: (
             protection(path, Access.READ, places) is not None or session.ruling.policies.hides(path)
         ),

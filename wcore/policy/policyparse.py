@@ -5,7 +5,6 @@ reason; a file is never taken in parts.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -51,6 +50,8 @@ def parse(text: str, path: str, level: Level, scene: Scene) -> PolicyFile:
     Raises:
         PolicyError: it is no TOML, or holds anything that is not understood.
     """
+    import tomllib  # noqa: PLC0415 - `ready` waits two milliseconds for it, most have no file
+
     if len(text) > FILE_BYTES_MAX:
         raise PolicyError(path, 1, f"the file is longer than {FILE_BYTES_MAX} bytes")
     endless = _ENDLESS_KEY.search(text)

@@ -4,7 +4,6 @@ Opened when first used; all calls go to one worker thread at a time, in order, o
 connection. A call that has begun is finished even if its caller is cancelled.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -206,6 +205,8 @@ class Store:
         Every call of a tool waits here several times: a thread of `to_thread` takes the loop five
         rounds each time, this one takes one.
         """
+        import asyncio  # noqa: PLC0415 - the loop has it by now; before `ready` it is not ours
+
         done = asyncio.get_running_loop().run_in_executor(self._worker, job)
         with anyio.CancelScope(shield=True):
             await done
