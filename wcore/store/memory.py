@@ -205,7 +205,7 @@ class Store:
         Every call of a tool waits here several times: a thread of `to_thread` takes the loop five
         rounds each time, this one takes one.
         """
-        import asyncio  # noqa: PLC0415 - the loop has it by now; before `ready` it is not ours
+        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
 
         done = asyncio.get_running_loop().run_in_executor(self._worker, job)
         with anyio.CancelScope(shield=True):
