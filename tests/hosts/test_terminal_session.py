@@ -24,6 +24,14 @@ async def command(screen: Screen, line: str) -> None:
     await screen.press("enter")
 
 
+async def command_in(screen: Screen, number: int, line: str) -> None:
+    pane = screen.app.panes[number]
+    await screen.until(lambda: pane.talk.engine is not None, "its engine")
+    pane.focus_prompt()
+    pane.write(line)
+    await screen.press("enter")
+
+
 async def test_it_starts_in_read_only_and_always_shows_the_mode(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +149,34 @@ async def test_a_stored_session_is_shown_again(
         await screen.see("> remember me")
         await screen.see("bold words")
         await screen.see("✓ Read a.txt  1 line")
+
+
+async def test_a_session_that_is_closed_leaves_the_others_on_the_screen(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch, "--session-id", "first") as screen:
+        await screen.say("hello \u202efirst")
+        await screen.see("I am offline")
+        await command(screen, "/new")
+        await screen.see(" 1 hello ⟨U+202E⟩first ")
+        await command_in(screen, 1, "/close")
+        await screen.see("> hello ⟨U+202E⟩first")
+        await screen.unsee("Ctrl+PgDn")
+        await screen.say("hello again")
+        await screen.see("> hello again")
+
+
+async def test_a_session_that_is_open_already_is_not_opened_twice(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch, "--session-id", "first") as screen:
+        await screen.say("hello")
+        await screen.see("I am offline")
+        await command(screen, "/new")
+        await screen.until(lambda: len(screen.app.panes) == 2, "the second session")
+        await command_in(screen, 1, "/resume first")
+        await screen.see("> hello")
+        assert len(screen.app.panes) == 2
 
 
 async def test_an_engine_that_does_not_start_ends_the_program(

@@ -42,6 +42,10 @@ class Options:
         kept = engines.without(self.flags, engines.SESSION_FLAGS)
         return replace(self, flags=(*kept, f"--resume={session_id}"), prompt="")
 
+    def resumes(self, session_id: str) -> bool:
+        """Whether this goes on with that stored session."""
+        return f"--resume={session_id}" in self.flags
+
     def fresh(self) -> "Options":
         """Return the same for a session of its own."""
         return replace(self, flags=engines.without(self.flags, engines.SESSION_FLAGS), prompt="")

@@ -25,7 +25,7 @@ from wcore_host.terminal.pane import Pane
 from wcore_host.terminal.rows import BOLD, DIM, YELLOW, cropped, strip_of
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.terminal.transcript import TranscriptView
-from wcore_host.visible import visible
+from wcore_host.visible import visible, visible_line
 
 EXIT_OK: Final = 0
 EXIT_ENGINE: Final = 1
@@ -60,6 +60,7 @@ class ChatApp(App[int]):
         self._folder = Path(next(iter(options.values("--cwd")), "--cwd=.").partition("=")[2])
         self._side = False
         self._front: Pane | None = None
+        self._ending: set[Pane] = set()  # still there for a moment
         self._interrupted_at = -TWICE_S
         self.last_words: list[str] = []  # what is said when the terminal is a terminal again
 
@@ -76,7 +77,8 @@ class ChatApp(App[int]):
 
     @property
     def panes(self) -> list[Pane]:
-        return list(self.query(Pane))
+        """The sessions, without one that is being closed."""
+        return [pane for pane in self.query(Pane) if pane not in self._ending]
 
     async def _open(self, options: Options) -> None:
         pane = Pane(options, self._folder)
@@ -85,9 +87,15 @@ class ChatApp(App[int]):
 
     @on(Pane.Wanted)
     async def wanted(self, message: Pane.Wanted) -> None:
-        """Open another session."""
+        """Open another session; one that is open already comes to the front."""
+        for pane in self.panes:
+            if pane.talk.engine is not None and message.options.resumes(pane.talk.session_id):
+                self._show(pane)
+                return
         if len(self.panes) < PANES_MAX:
             await self._open(message.options)
+        elif self._front is not None:
+            self._front.note(f"{PANES_MAX} sessions are open: /close one first")
 
     @on(Pane.Wished)
     def wished(self, message: Pane.Wished) -> None:
@@ -111,9 +119,11 @@ class ChatApp(App[int]):
             self.action_leave()
             return
         if await self._may_end([pane]):
+            self._ending.add(pane)
+            pane.display = False  # its room is free at once
+            self._show(self.panes[-1])
             await pane.shut()
             await pane.remove()
-            self._show(self.panes[-1])
 
     def _show(self, pane: Pane) -> None:
         """Bring one session to the front."""
@@ -140,7 +150,7 @@ class ChatApp(App[int]):
             return
         parts = [("Ctrl+PgDn ", DIM)]
         for number, pane in enumerate(panes, 1):
-            name = cropped(pane.talk.session_id or "starting", TAB_CELLS)
+            name = cropped(visible_line(pane.talk.name), TAB_CELLS)
             waits = len(pane.talk.cards)
             mark = f" ?{waits}" if waits else " …" if pane.talk.turn else ""
             style = BOLD if pane is self._front else YELLOW if waits else DIM

@@ -31,6 +31,7 @@ from wcore_host.terminal.story import Story
 START_MODE: Final = "read_only"
 SLICE_S: Final = 0.008  # of taking events between two frames
 RECALLED_MAX: Final = 10_000  # messages of an earlier conversation that are shown
+TITLE_CHARS_MAX: Final = 80  # as in `wcore sessions list`
 PAGE: Final = 500  # of them at once
 GONE_BY: Final = {
     "timeout": "nobody answered in time",
@@ -59,6 +60,7 @@ class Talk:
         self.engine: Engine | None = None
         self.life = Life.STARTING
         self.session_id = ""
+        self.title = ""  # how its first message begins
         self.turn = ""  # its msg_id
         self.turn_began: float | None = None
         self.usage: tuple[int, int] = (0, 0)  # tokens in and out, of the session
@@ -72,6 +74,11 @@ class Talk:
         self._changed = changed
         self.is_started = False  # the engine has begun the turn
         self._scope = anyio.CancelScope()
+
+    @property
+    def name(self) -> str:
+        """What a person knows the session by."""
+        return self.title or self.session_id or "starting"
 
     # --- life -------------------------------------------------------------------------------------
 
@@ -132,6 +139,9 @@ class Talk:
         except CommandFailedError as error:
             self.story.note(f"what was said before cannot be shown: {error}")
         self.story.recall(pages)
+        said = (decode.Fields(each) for each in pages)
+        first = next((each.text("text") for each in said if each.text("role") == "user"), "")
+        self.title = first.strip()[:TITLE_CHARS_MAX]
 
     async def _listen(self, engine: Engine) -> None:
         until = perf_counter() + SLICE_S
@@ -225,6 +235,7 @@ class Talk:
         if self.engine is None:
             return
         self.story.say(text)
+        self.title = self.title or text.strip()[:TITLE_CHARS_MAX]
         self.interrupted = None
         self.is_started, self.turn_began = False, monotonic()
         try:
