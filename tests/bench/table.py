@@ -39,6 +39,7 @@ def _near_spawn(value: float, medians: Medians) -> bool:
 PING: Final = "ping-pong ms"
 ROWS: Final = (
     Row("interpreter ms", "floor: python, pydantic, anyio, a union", "ms"),
+    Row("loop ms", "floor: the same, its event loop started", "ms"),
     Row("ping-pong ms", "floor: a line through pipes and back", "ms"),
     Row("ping-pong p99 ms", "floor: the same, p99", "ms"),
     Row("spawn ms", "floor: bash -c true", "ms"),
