@@ -57,6 +57,7 @@ class Conversation:
         self.log: IO[bytes] | None = (
             None  # where its stderr goes; ours, unless set before it starts
         )
+        self.patience_s = PATIENCE_S
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._stdout = -1
@@ -130,7 +131,7 @@ class Conversation:
 
     async def next(self) -> Event:
         """Return the next event, whatever it is."""
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(self.patience_s):
             while not self._lines:
                 await anyio.wait_readable(self._stdout)
                 data = os.read(self._stdout, 1024 * 1024)
@@ -181,7 +182,7 @@ class Conversation:
 
     async def ended(self) -> int:
         """Hear everything up to the engine's own end; return the exit code."""
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(self.patience_s):
             try:
                 while True:
                     await self.next()

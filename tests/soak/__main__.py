@@ -63,7 +63,11 @@ def _one(seed: int, host: bool, model: bool) -> Counter[str]:
         return Counter(rounds=1, findings=1)
     said = played.said
     return Counter(
-        rounds=1, commands=len(said.commands), malformed=said.malformed, events=len(played.heard)
+        rounds=1,
+        commands=len(said.commands),
+        malformed=said.malformed,
+        events=len(played.heard),
+        goodbyes_cut_short=played.cut_short,
     )
 
 

@@ -15,7 +15,7 @@ GROWTH_BYTES_MAX: Final = 24 * 1024 * 1024  # and what a history of this many tu
 TURN_BYTES_MAX: Final = 40 * 1024  # what a turn may add to the history, with its two results
 DESCRIPTORS_MORE: Final = 2  # a connection of the store may be open or not
 LEAVING: Final = "setsid sleep 64 >/dev/null 2>&1 & touch marker"  # it must not outlive the call
-TURN_S: Final = 30.0  # on a busy machine
+TURN_S: Final = 120.0  # on a busy machine, at the lowest priority
 
 
 async def last(seed: int, turns: int) -> int:
@@ -36,6 +36,7 @@ async def last(seed: int, turns: int) -> int:
         script = write_script(Path(place), tuple(replies))
         told = ["--model", f"script:{script}"]
         async with Conversation(workspace, told, {}, home=Path(place) / "home") as host:
+            host.patience_s = TURN_S
             await host.ready()
             await _turns(host, chance, range(WARM_TURNS))
             before = (checks.descriptors(host.process.pid), checks.resident_bytes(host.process.pid))

@@ -2,6 +2,7 @@
 
 import signal
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -13,10 +14,11 @@ from talking import Conversation, write_script
 from soak import checks
 from soak.grammar import LINE_BYTES, Command, commands, definitions, judged, made, mutated
 from soak.scripted import Scripted
+from wcore.engine import SHUTDOWN_S
 
 ENDS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-TURN_S: Final = 20.0  # a stopped turn ends in three; far more than a busy machine needs
-ROUND_S: Final = 90.0  # the whole round, so that nothing here can hang either
+TURN_S: Final = 60.0  # a stopped turn ends in three; at the lowest priority a machine is slow
+ROUND_S: Final = 300.0  # the whole round, so that nothing here can hang either
 PAUSE_S: Final = 0.02  # so that commands meet a turn at every point of it
 FLAGS: Final[tuple[tuple[str, ...], ...]] = (
     *((), (), ("--mode", "read_only"), ("--mode", "auto_edit"), ("--force",)),
@@ -140,6 +142,7 @@ class Played:
     ended_by: signal.Signals | None
     log: str
     workspace: Path
+    cut_short: bool  # the time to say goodbye was over before the turn had ended
 
 
 async def round_of(seed: int, *, host: bool, model: bool) -> Played:
@@ -160,6 +163,7 @@ async def round_of(seed: int, *, host: bool, model: bool) -> Played:
         with (Path(place) / "log").open("w+b") as log:
             talk = Conversation(workspace, told, {}, home=Path(place) / "home")
             talk.log = log
+            talk.patience_s = TURN_S
             try:
                 played = await _play(talk, chance, hostile=host)
             finally:
@@ -173,22 +177,35 @@ async def round_of(seed: int, *, host: bool, model: bool) -> Played:
 async def _play(talk: Conversation, chance: Random, *, hostile: bool) -> Played:
     ended_by = chance.choice((None, None, None, *ENDS))
     player = Player(talk, chance, hostile=hostile)
-    async with talk, anyio.create_task_group() as tasks:
-        await talk.ready()
-        tasks.start_soon(talk.ended)
-        await player.play(chance.randint(5, 150 if hostile else 50))
-        calm = chance.random() < 0.5
-        if calm:
-            await _calm(talk, player)
-        if ended_by:
-            talk.signal(ended_by)
-        else:
-            if not calm:  # a stalled model never ends by itself; what else runs is cut by the end
-                await player.say({"type": "stop"})
-            assert talk.process.stdin
-            await talk.process.stdin.aclose()
+    leaving = time.monotonic()
+    async with talk:
+        async with anyio.create_task_group() as tasks:
+            await talk.ready()
+            tasks.start_soon(talk.ended)
+            await player.play(chance.randint(5, 150 if hostile else 50))
+            calm = chance.random() < 0.5
+            if calm:
+                await _calm(talk, player)
+            leaving = time.monotonic()
+            await _end(talk, player, ended_by, calm=calm)
+        # A machine without a second for us in the time that a signal leaves: no promise is broken.
+        late = ended_by is not None and time.monotonic() - leaving > SHUTDOWN_S
+        talk.killed = late and not checks.idle(talk.heard)
     assert talk.exit_code is not None
-    return Played((), player.said, talk.heard, talk.exit_code, ended_by, "", talk.workspace)
+    ended = (talk.exit_code, ended_by, "", talk.workspace, talk.killed)
+    return Played((), player.said, talk.heard, *ended)
+
+
+async def _end(
+    talk: Conversation, player: Player, ended_by: signal.Signals | None, *, calm: bool
+) -> None:
+    if ended_by:
+        talk.signal(ended_by)
+        return
+    if not calm:  # a stalled model never ends by itself; what else runs is cut by the end
+        await player.say({"type": "stop"})
+    assert talk.process.stdin
+    await talk.process.stdin.aclose()
 
 
 async def _calm(talk: Conversation, player: Player) -> None:

@@ -91,7 +91,8 @@ class Engine:
                 for notice in self._session.notices:
                     await self._session.info(notice)
                 tasks.start_soon(self._warm_up, tasks)
-                tasks.start_soon(tidy_up, self._session, self._until_idle)
+                idle = lambda: self._idle.wait()  # noqa: E731, PLW0108 - of the turn that runs then
+                tasks.start_soon(tidy_up, self._session, idle)
                 await self._read_commands(tasks)
                 await self._idle.wait()
                 await self._wire.flush()
@@ -118,6 +119,8 @@ class Engine:
         else:
             if not isinstance(command, AT_ONCE):
                 await self._loaded.wait()
+            if self._exit_code != EXIT_OK:
+                return  # told to leave: a turn that starts now would not see its end
             try:
                 note_command(self._session, command)
                 await self._obey(command, tasks)
@@ -200,7 +203,7 @@ class Engine:
             result = resuming.refused(asked, Code.REFUSED, text)
         else:
             self._has_continued = True
-            await session.emit(resuming.done(asked, None))
+            session.put(resuming.done(asked, None))  # not waiting: nothing comes between
             self._start_turn(left.msg_id, None, tasks)
             return
         await session.emit(result)
@@ -243,9 +246,6 @@ class Engine:
         self._late_context.clear()
         self._configuring.apply_late()
         self._idle.set()
-
-    async def _until_idle(self) -> None:
-        await self._idle.wait()
 
     def _stop(self) -> None:
         if self._turn is not None:
