@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from spec import limits, reference
+from spec import limits, reference, tools
 from spec.requirements import SPEC, requirements
 from spec.words import entries
 
@@ -108,6 +108,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "protected": _protected,
     "safety": _safety,
     "tiers": _tiers,
+    "tools": tools.as_markdown,
     "modes": _modes,
     "aliases": _aliases,
     "error codes": _codes_of_errors,

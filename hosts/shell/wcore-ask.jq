@@ -38,6 +38,7 @@ def instructions:
   elif .type == "call_announced" then "note " + ("· \(.tool.name): \(.tool.description)" | quoted)
   elif .type == "tool_result" then
     "note " + ("\(.status) \(.tool_name): \(.output | rtrimstr("\n") | first_lines(20))" | quoted)
+  elif .type == "info" then "note " + (.message | quoted)
   elif .type == "error" then "fail \(.error.code) " + (.error.message | quoted)
   elif .type == "stream_end" then
     (if (.denied_unasked // 0) > 0 then "denied \(.denied_unasked)" else empty end),

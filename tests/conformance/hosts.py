@@ -83,6 +83,8 @@ class Good:
             self.card(event)
         elif kind == "error":
             self.error(event)
+        elif kind == "info":
+            self.info(event)
         elif kind == "stream_end":
             self.finished = True
 
@@ -95,6 +97,14 @@ class Good:
 
     def error(self, event: Table) -> None:
         self.show(event["error"]["message"])
+
+    def info(self, event: Table) -> None:
+        self.show(event["message"])
+
+
+class KeepsNewsToItself(Good):
+    def info(self, event: Table) -> None:
+        pass
 
 
 class NeverAnswers(Good):

@@ -3,7 +3,7 @@
 import sys
 
 import anyio
-from wcore_host import Allow, TextDelta, connect, visible
+from wcore_host import Allow, Info, TextDelta, connect, visible
 from wcore_host.errors import HostLibraryError
 from wcore_host.events import JsonObject
 from wcore_host.permission import ToolContext
@@ -19,6 +19,8 @@ async def main() -> None:
         async for event in engine.run_turn("go"):
             if isinstance(event, TextDelta):
                 sys.stdout.write(visible(event.text))
+            elif isinstance(event, Info):
+                sys.stderr.write(visible(event.message) + "\n")
 
 
 try:

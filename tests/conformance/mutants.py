@@ -6,6 +6,7 @@ nothing.
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # it is run as a program, to
 from conformance import mutant, mutants_of_calls, mutants_of_lines
 from conformance.mutant import Faithful
 from conformance.mutants_of_calls import Grants
+from conformance.variants import Small
 
 
 def kebab(name: str) -> str:
@@ -50,8 +52,15 @@ def listen(broken: Faithful) -> None:
     broken.ended()
 
 
+def leave_with_the_host(engine: "subprocess.Popen[bytes]") -> None:
+    poll = select.poll()
+    poll.register(1, 0)
+    poll.poll()  # nobody reads any more
+    engine.terminate()
+
+
 def main() -> int:
-    broken = MUTANTS[sys.argv[1]]()
+    broken = {**MUTANTS, "small": Small}[sys.argv[1]]()
     words = broken.arguments(sys.argv[2:])
     engine = subprocess.Popen(
         [sys.executable, "-P", "-m", "wcore", *words],
@@ -63,6 +72,7 @@ def main() -> int:
     broken.engine = engine
     broken.started()
     threading.Thread(target=listen, args=(broken,), daemon=True).start()
+    threading.Thread(target=leave_with_the_host, args=(engine,), daemon=True).start()
     assert engine.stdout
     for line in engine.stdout:
         try:

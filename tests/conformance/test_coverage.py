@@ -1,15 +1,29 @@
 """Every requirement has a case and every case a requirement, or the list says what stands in."""
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from spec.schema import REF, bundle, title
+
 from wcore.conformance.cases import Tier, folder, load
 from wcore.conformance.host_judging import host_cases
 from wcore.conformance.judging import Invariants
+from wcore.conformance.parts import OTHER_TOOLS
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "protocol-spec" / "README.md"
+#: What a case about a part needs, so that an engine without it is not judged by it.
+HOOKS = {
+    "sessions": r"--resume|--session-id",
+    "policy files": r"policy\.toml",
+    "ceiling": r"--max-mode",
+    "unattended": r"--prompts",
+    "questions": r"AskUserQuestion",
+    "searches": r"Glob|Grep",
+}
 
 
 @cache
@@ -61,3 +75,44 @@ def test_a_case_about_a_flag_is_run_only_where_the_flag_is() -> None:
 def test_a_case_of_an_optional_flag_says_which() -> None:
     for case in load(folder()):
         assert (case.capability is not None) == (case.tier is Tier.CAPABILITY), case.id
+
+
+def test_every_part_that_may_be_left_out_says_how_it_shows() -> None:
+    named = {r["part"] for r in requirements().values() if "part" in r}
+    assert named == set(HOOKS)
+    text = README.read_text()
+    for part, hook in HOOKS.items():
+        (row,) = re.findall(rf"^\| {part} \|.*", text, re.MULTILINE)
+        assert re.search(hook, row), row
+
+
+def test_a_case_about_a_part_is_run_only_where_the_part_is() -> None:
+    for case in load(folder()):
+        parts = {requirements()[name].get("part") for name in case.requires}
+        if len(parts) == 1 and (part := parts.pop()):
+            said = str((case.flags, case.steps, case.model))
+            assert re.search(HOOKS[part], said), f"{case.id} is about {part}"
+
+
+def test_tools_that_an_engine_may_lack_are_known_to_the_judge() -> None:
+    called = {
+        item["call"]["name"]
+        for case in load(folder())
+        for reply in case.model
+        for item in reply
+        if "call" in item
+    }
+    usual = {name for name in called if re.fullmatch(r"[A-Z]\w+", name) and name != "Teleport"}
+    assert usual - {"Bash", "Read", "Write"} <= OTHER_TOOLS
+
+
+def test_the_shapes_of_events_are_those_of_the_schema() -> None:
+    defs: dict[str, Any] = bundle()["$defs"]
+    for kind, shape in Invariants.load(folder()).shapes.items():
+        made = defs[title("events", kind)]
+        members = [defs[each["$ref"].removeprefix(REF)] for each in made.get("oneOf", ())] or [made]
+        required: set[str] = set(members[0]["required"]) - {"type"}
+        for each in members:
+            required &= set(each["required"])
+        always = {name.partition("?")[0] for name in shape if not name.endswith("?")}
+        assert always == required, kind

@@ -11,7 +11,7 @@ from conformance.hosts import BROKEN
 
 from wcore.conformance.cases import Case
 from wcore.conformance.host_judging import HostJudge, host_cases
-from wcore.conformance.judging import Outcome, Status
+from wcore.conformance.outcomes import Outcome, Status
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -27,6 +27,7 @@ CAUGHT_BY = {
     "HasOneCardOnly": ("parallel", "did not answer"),
     "DiesOfTheUnknown": ("unknown", "died"),
     "EndsOnError": ("error-in-turn", "did not answer ['last']"),
+    "KeepsNewsToItself": ("information", "does not show"),
     "ShortLines": ("long-line", "died"),
     "DecodesPieces": ("split-characters", "does not show"),
     "NeverReadsTheLog": ("talkative-log", "does not end"),

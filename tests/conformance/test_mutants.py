@@ -9,7 +9,8 @@ from conformance.mutants import MUTANTS
 
 from wcore.conformance.cases import Case, folder, load
 from wcore.conformance.command import Command
-from wcore.conformance.judging import Invariants, Judge, Outcome, Status
+from wcore.conformance.judging import Invariants, Judge
+from wcore.conformance.outcomes import Outcome, Status
 
 OR = " or "  # between two things of which a busy machine shows either first
 
@@ -56,6 +57,9 @@ CAUGHT_BY = {
     "answer-as-output": ("approval-answer-is-for-questions", "does not contain 'the truth'"),
     "invents-an-answer": ("question-without-an-answer", "status is 'success'"),
     "force-answers-questions": ("question-in-every-mode", "tool_running comes instead of"),
+    "force-is-the-super-user": ("policy-commands-that-are-never-right", "tool_running must never"),
+    "every-exit-is-success": ("call-exit-code", "status is 'success', not 'error'"),
+    "cards-without-time": ("approval-once", "tool_request has no expires_in_s"),
     "no-echo": ("suspend-answered-the-other-way", 'instead of {"type": "approval_resume"'),
     "echoes-forged-tokens": ("suspend-forged-token", "a token that was never given out"),
     "leaks-the-token": ("suspend-token-in-output", "does not contain '[REDACTED]'"),

@@ -74,7 +74,10 @@ def test_one_run_in_all_its_reports(place: Path) -> None:
     assert "\x1b" not in done.stdout, "no colours and no tricks in a pipe"
     for text in ("requires    WC-CMD-001", "error comes instead of pong", "→ ", "← ", "own.toml"):
         assert text in done.stdout
-    status = {case["id"]: case["status"] for case in json.loads(report.read_text())["cases"]}
+    told = json.loads(report.read_text())
+    assert told["failures_that_count"] == 1
+    assert told["totals"]["mandatory"] == {"PASS": 1, "FAIL": 1, "NOT_TESTED": 1}
+    status = {case["id"]: case["status"] for case in told["cases"]}
     assert status == {
         "good": "PASS",
         "bad": "FAIL",
@@ -158,3 +161,32 @@ def test_a_pattern_asks_for_a_part_and_matchers_for_the_rest() -> None:
     assert difference(event, {"hear": "x", "has": ["a.b.1"], "lacks": ["a.c"]}) is None
     assert difference(event, {"hear": "x", "length": {"a.b": 3}}) == "a.b is [1, 'two']"
     assert difference(event, {"hear": "x", "contains": {"a.b": "two"}}) is None
+
+
+ENDINGS = """
+[[case]]
+id = "ends"
+title = "it ends by itself"
+requires = ["WC-EOF-001"]
+steps = [{ eof = true }, { exit = 7 }]
+
+[[case]]
+id = "killed"
+title = "it catches what cannot be caught"
+requires = ["WC-EOF-004"]
+steps = [{ signal = "KILL" }, { exit = 137 }]
+
+[[case]]
+id = "given"
+title = "what may be there"
+requires = ["WC-APPR-021"]
+steps = [{ given = "ready.wisdom" }, { hear = "pong" }]
+"""
+
+
+def test_the_report_says_how_an_engine_ended_and_what_was_not_there(place: Path) -> None:
+    (place / "own.toml").write_text(ENDINGS)
+    said = conformance("--cases", place).stdout
+    assert "the engine ended with 0, not with 7" in said
+    assert "the engine was ended by SIGKILL, not with 137" in said
+    assert "NOT_TESTED given  (ready.wisdom is not there, and need not be)" in said

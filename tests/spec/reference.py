@@ -133,5 +133,6 @@ def _described() -> set[str]:
 def requirement_line(each: Any) -> str:
     """Return one requirement as the documents print it."""
     flag = f", flag `{each.capability}`" if each.capability else ""
+    flag += f", part {each.part}" if each.part else ""
     anchor = f'<a id="{each.id.lower()}"></a>'
     return f"- {anchor}**{each.id}** {each.level} ({each.side}{flag}): {each.text}"

@@ -18,6 +18,7 @@ class Requirement:
     side: str
     text: str
     capability: str | None = None
+    part: str | None = None
     inside: str | None = None
 
     @property

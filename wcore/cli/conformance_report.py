@@ -10,7 +10,7 @@ from typing import Final
 
 from wcore.cli.subcommand import Parser, has_colours, write
 from wcore.conformance import reporting
-from wcore.conformance.judging import Outcome, Status
+from wcore.conformance.outcomes import Outcome, Status
 from wcore.errors import UsageError
 
 JOBS_MAX: Final = 256  # each is a process or two
@@ -24,7 +24,7 @@ def parsed(parser: Parser, argv: list[str]) -> argparse.Namespace:
         UsageError: the command line is wrong.
     """
     add = parser.add_argument
-    add("--only", action="append", default=[], metavar="GLOB", help="some of them, by id")
+    add("--only", action="append", default=[], metavar="GLOB", help="some, by id or requirement")
     add("--list", action="store_true", help="show them, run nothing")
     add("--jobs", type=int, default=2 * (os.cpu_count() or 2), metavar="N", help="at a time")
     add("--slack", type=float, default=1.0, metavar="F", help="multiply every time limit by F")

@@ -39,6 +39,8 @@ models:
                                  any server that speaks Chat Completions; loopback needs no key
   A key in the environment alone chooses nothing: without --provider and --model it is offline.
 
+rules: ~/.config/wcore/policy.toml is the user's, .wcore/policy.toml the folder's own
+
 other commands (each has its own --help):
   wcore policy explain COMMAND   why a command would run, ask or be refused
   wcore audit list | verify      what was decided, and whether the record is whole

@@ -53,6 +53,7 @@ STEPS: Final[Mapping[str, frozenset[str]]] = {
     "matches": frozenset({"path", "like"}),
     "file_lacks": frozenset({"text"}),
     "needs": frozenset(),
+    "given": frozenset(),
     "gone": frozenset({"within_s"}),
     "until": frozenset({"answer"}),
 }

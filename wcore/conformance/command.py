@@ -18,8 +18,9 @@ HELP_S: Final = 10.0  # to print its help; no case waits for more
 #: What hosts of the protocol family pass, and so what every engine of it takes.
 HOST_FLAGS: Final = frozenset(
     "--json-stream --provider --model --max-tokens --max-turns --system-prompt --auto-approve"
-    " --resume --session-id --base-url --version".split()
+    " --base-url --version".split()
 )
+SESSION_FLAGS: Final = frozenset({"--resume", "--session-id"})  # likewise, if it keeps sessions
 
 
 class HookMissingError(Exception):
@@ -129,15 +130,18 @@ class Command:
             argv += ["--base-url", setting.base_url]
         return argv if self.has("{flags}") else [*argv, *flags]
 
-    def need(self, flag: str) -> None:
-        """Make sure that the engine understands a flag.
+    def need(self, word: str) -> None:
+        """Make sure that the engine has a flag, or another part that its help names.
 
         Raises:
             HookMissingError: neither do all hosts use it, nor does `--help` name it.
         """
-        if flag not in HOST_FLAGS and flag not in self.help_text:
-            place = ", and the command has no {ttl_s}" if flag == TTL_FLAG else ""
-            raise HookMissingError(f"the engine's --help does not name {flag}{place}")
+        if word in HOST_FLAGS or word in self.help_text:
+            return
+        if word in SESSION_FLAGS and not any(flag in self.help_text for flag in HOST_FLAGS):
+            return  # an engine that has no help has not said that it keeps no sessions
+        place = ", and the command has no {ttl_s}" if word == TTL_FLAG else ""
+        raise HookMissingError(f"the engine's --help does not name {word}{place}")
 
     def _check(self, flags: Sequence[str], setting: Setting) -> None:
         names = [word for word in flags if word.startswith("--")]

@@ -9,6 +9,7 @@ from wcore.conformance.fake_engine import Engine, Table
 
 LONG_CHARS: Final = 3000  # more than any screen shows at once
 THE_END: Final = "rm -r the-end-of-it"
+NEWS: Final = "the model is asked for the second time"
 BY_ITSELF: Final = "echo nobody-was-asked"
 
 
@@ -116,9 +117,18 @@ def error_in_turn(engine: Engine) -> None:
     engine.start_turn()
     problem = {"code": "refused", "message": "that could not be done", "retryable": False}
     engine.say(type="error", error=problem)
-    engine.say(type="info", msg_id="", message="for your information")
     engine.say(type="thinking", msg_id=engine.msg_id, text="")
     engine.card_then_finish()
+
+
+def information(engine: Engine) -> None:
+    """News while a card is open, which it does not change."""
+    engine.ready()
+    engine.start_turn()
+    engine.command("c1", "echo one")
+    engine.say(type="info", msg_id=engine.msg_id, message=NEWS)
+    engine.answers("c1")
+    engine.finish()
 
 
 def multi_select(engine: Engine) -> None:

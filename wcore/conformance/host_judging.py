@@ -16,7 +16,7 @@ import anyio
 from wcore.conformance.cases import Case, Tier
 from wcore.conformance.child import rooms
 from wcore.conformance.fake_engine import Scenario, When
-from wcore.conformance.judging import Outcome, Status
+from wcore.conformance.outcomes import Outcome, Status
 from wcore.conformance.scenarios import SCENARIOS
 
 Table: TypeAlias = dict[str, Any]
@@ -183,7 +183,7 @@ def _unmet(scenario: Scenario, seen: Seen) -> str | None:
     """Return what the scenario asks for besides survival, and did not get."""
     approved = ("answered", "tool_approve") in {(n["kind"], n["text"]) for n in seen.notes}
     if scenario.shows and scenario.shows not in seen.output:
-        return f"the host does not show {scenario.shows!r}"
+        return f"the host does not show {scenario.shows!r} on its stdout or stderr"
     if scenario.hides and scenario.hides in seen.output:
         return "the host shows escape sequences as they are"
     if scenario.told and not seen.has("told"):

@@ -9,15 +9,16 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import anyio
 
-from wcore.conformance.cases import Case, CaseError, Tier
+from wcore.conformance.cases import Case, CaseError
 from wcore.conformance.child import Child, rooms
 from wcore.conformance.command import Command, HookMissingError, Setting
+from wcore.conformance.outcomes import Outcome, Status
+from wcore.conformance.parts import missing_tools
 from wcore.conformance.patterns import filled, found
 from wcore.conformance.playing import play
 from wcore.conformance.provider import Provider, serving
@@ -34,34 +35,6 @@ SHOWN_BEFORE: Final = 12  # lines of the transcript before the difference
 SCRIPT: Final = "script.jsonl"  # beside the workspace, where no case looks
 SHOWN_AFTER: Final = 3  # lines that had come already
 _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-
-
-class Status(StrEnum):
-    """What became of a case."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    SKIP = "SKIP"
-    NOT_TESTED = "NOT_TESTED"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A judged case. `transcript` are (direction, line) around the first difference."""
-
-    case: Case
-    status: Status
-    reason: str = ""
-    rule: str = ""
-    requires: tuple[str, ...] = ()
-    transcript: tuple[tuple[str, str], ...] = ()
-    log: str = ""
-    seconds: float = 0.0
-
-    @property
-    def counts(self) -> bool:
-        """Whether this failure makes the engine one that does not conform."""
-        return self.status is Status.FAIL and self.case.tier is not Tier.ADVISORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +106,17 @@ class _Run:
         self._judge = judge
         self._case = case
         self._talks: list[Talk] = []
+        self._asked: list[Table] = []
         self._secret = f"sk-conformance-{secrets.token_hex(12)}"
 
     async def outcome(self) -> Outcome:
         case = self._case
         if self._judge.command.is_scripted and looks(case.steps):
             return Outcome(case, Status.NOT_TESTED, UNSEEN)
-        match await self._played():
+        met = await self._played()
+        if not isinstance(met, ViolationError) and (lacks := self._lacks()):
+            met = HookMissingError(lacks)
+        match met:
             case None:
                 return Outcome(case, Status.PASS)
             case HookMissingError() as error:
@@ -154,6 +131,15 @@ class _Run:
             case error:
                 reason = f"the engine cannot be run: {error}"
                 return Outcome(case, Status.FAIL, reason, requires=case.requires)
+
+    def _lacks(self) -> str:
+        """Say which part that the case is about this engine has left out, as it may."""
+        if tools := missing_tools(self._case, self._asked):
+            return f"the engine does not offer {', '.join(tools)}"
+        other = self._case.provider not in (None, self._judge.provider)
+        if other and self._talks and self._talks[-1].watch.refused:
+            return f"the engine does not start with provider {self._case.provider}"
+        return ""
 
     def _failed(self, reason: str, requires: tuple[str, ...], rule: str) -> Outcome:
         lines: list[tuple[str, str]] = []
@@ -204,7 +190,9 @@ class _Run:
         if self._judge.command.is_scripted:
             (room / SCRIPT).write_text(script_of(script))
             return Scripted()
-        return await stack.enter_async_context(serving(script))
+        provider = await stack.enter_async_context(serving(script))
+        self._asked = provider.asked
+        return provider
 
     def _known(self, room: Path) -> Table:
         """Return what `{…}` in a case stands for from the start."""

@@ -9,10 +9,11 @@ from typing import Any, Final, TypeAlias, cast
 import anyio
 
 from wcore.conformance.cases import kind_of
+from wcore.conformance.command import HookMissingError
 from wcore.conformance.looking import LOOKERS
-from wcore.conformance.patterns import filled
+from wcore.conformance.patterns import MISSING, filled, found
 from wcore.conformance.stage import Stage
-from wcore.conformance.talking import PATIENCE_S, MismatchError
+from wcore.conformance.talking import PATIENCE_S, MismatchError, ending
 
 Table: TypeAlias = dict[str, Any]
 
@@ -174,13 +175,19 @@ async def _needs(stage: Stage, step: Table) -> None:
     stage.needs(step["needs"])
 
 
+async def _given(stage: Stage, step: Table) -> None:
+    """Go on only if an optional field came."""
+    if found(stage.known, step["given"]) is MISSING:
+        raise HookMissingError(f"{step['given']} is not there, and need not be")
+
+
 def _check_exit(code: int, wanted: int | str | list[int]) -> None:
     if wanted == "nonzero":
         fits = code != 0
     else:
         fits = code in wanted if isinstance(wanted, list) else code == wanted
     if not fits:
-        raise MismatchError(f"the engine ended with {code}, not {wanted}")
+        raise MismatchError(f"the engine {ending(code)}, not with {wanted}")
 
 
 def _padded(value: Any, pad: str) -> Any:
@@ -208,6 +215,7 @@ _PLAYERS: Final[Mapping[str, Callable[[Stage, Table], Awaitable[None]]]] = {
     "close_stdout": _close_stdout,
     "wait_s": _wait,
     "needs": _needs,
+    "given": _given,
     "gone": _gone,
     "until": _until,
 }

@@ -3,11 +3,11 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from wcore.conformance.judging import Outcome, Status
+from wcore.conformance.outcomes import Outcome, Status
 from wcore.visible import visible, visible_line
 
 LINE_CHARS_MAX: Final = 400  # of a transcript line in a report
@@ -51,17 +51,25 @@ def failure_of(outcome: Outcome) -> str:
 
 def summary_of(outcomes: Sequence[Outcome], seconds: float) -> str:
     """Return the last lines: how many of what, and the verdict."""
-    rows: list[str] = []
-    for tier in dict.fromkeys(outcome.case.tier for outcome in outcomes):
-        counts = Counter(o.status for o in outcomes if o.case.tier is tier)
-        told = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-        rows.append(f"{tier:10} {told}\n")
+    rows = [
+        f"{tier:10} {', '.join(f'{count} {status}' for status, count in counts.items())}\n"
+        for tier, counts in totals_of(outcomes).items()
+    ]
     bad = sum(outcome.counts for outcome in outcomes)
     verdict = f"{bad} failures that count" if bad else "conforms as far as it was tested"
     return "".join(rows) + f"{len(outcomes)} cases in {seconds:.1f} s: {verdict}\n"
 
 
-def json_of(outcomes: Iterable[Outcome], command: Sequence[str]) -> str:
+def totals_of(outcomes: Sequence[Outcome]) -> dict[str, dict[str, int]]:
+    """Return how many cases of each tier ended in each status."""
+    totals: dict[str, dict[str, int]] = {}
+    for tier in dict.fromkeys(outcome.case.tier for outcome in outcomes):
+        counts = Counter(o.status for o in outcomes if o.case.tier is tier)
+        totals[tier] = {status: counts[status] for status in Status if counts[status]}
+    return totals
+
+
+def json_of(outcomes: Sequence[Outcome], command: Sequence[str]) -> str:
     """Return the report as one JSON object."""
     cases = [
         {
@@ -75,10 +83,13 @@ def json_of(outcomes: Iterable[Outcome], command: Sequence[str]) -> str:
             **({"failed": o.requires} if o.requires else {}),
             **({"invariant": o.rule} if o.rule else {}),
             **({"transcript": o.transcript} if o.transcript else {}),
+            **({"log": o.log} if o.log else {}),
         }
         for o in outcomes
     ]
-    report = {"report": REPORT_VERSION, "command": list(command), "cases": cases}
+    failures = sum(outcome.counts for outcome in outcomes)
+    told = {"failures_that_count": failures, "totals": totals_of(outcomes)}
+    report = {"report": REPORT_VERSION, "command": list(command), **told, "cases": cases}
     return json.dumps(report, indent=1) + "\n"
 
 

@@ -61,7 +61,14 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         shows=cards.BY_ITSELF,
     ),
     "error-in-turn": Scenario(
-        "An error does not end the turn", ("WC-HOST-007", "WC-HOST-006"), cards.error_in_turn
+        "An error does not end the turn", ("WC-HOST-007",), cards.error_in_turn
+    ),
+    "information": Scenario(
+        "News while a card is open",
+        ("WC-HOST-006",),
+        cards.information,
+        advisory=True,
+        shows=cards.NEWS,
     ),
     "slow-start": Scenario(
         "ready after six seconds", ("WC-HOST-009", "WC-HAND-014"), strain.slow_start

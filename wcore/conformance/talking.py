@@ -1,6 +1,7 @@
 """The host's side of one case: says, hears, keeps the transcript."""
 
 import json
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -142,7 +143,7 @@ class Talk:
                 code = await self.child.wait()
         except TimeoutError:
             raise MismatchError(f"the engine does not end within {wait_s:g} s") from None
-        self.note(f"the engine ended with {code}")
+        self.note(f"the engine {ending(code)}")
         self.watch.over()
         return code
 
@@ -208,6 +209,14 @@ class Talk:
     def _how(self) -> str:
         code = self.child.exit_code
         return f" (exit code {code})" if code is not None else ""
+
+
+def ending(code: int) -> str:
+    """Return how a process ended, in words; `code` is negative after a signal."""
+    if code >= 0:
+        return f"ended with {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"was ended by {names.get(-code, f'signal {-code}')}"
 
 
 def _type(step: Table) -> str:

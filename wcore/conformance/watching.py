@@ -133,9 +133,9 @@ class Watch:
         if None in event.values():
             raise ViolationError("no-null", f"a null stands for an absent field in {event['type']}")
         for field_name, kind in self.shapes.get(event["type"], {}).items():
-            name = field_name.removesuffix("?")
+            name, optional, flag = field_name.partition("?")
             if name not in event:
-                if name == field_name:
+                if not optional or (flag and self.flag(flag)):
                     raise ViolationError("shape", f"{event['type']} has no {name}")
             elif not _KINDS[kind](event[name]):
                 raise ViolationError("shape", f"{name} of {event['type']} is no {kind}")
