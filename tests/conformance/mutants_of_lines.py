@@ -163,7 +163,8 @@ class KeepsTheChildAlive(Faithful):
             ids = {"msg_id": self.running["msg_id"]}
             call = {**ids, "call_id": self.running["call_id"], "reason": "stopped by the user"}
             self.say({"type": "tool_cancelled", **call})
-            self.say({"type": "stream_end", **ids, "finish_reason": "stop"})
+            usage = {"input_tokens": 0, "output_tokens": 0}
+            self.say({"type": "stream_end", **ids, "finish_reason": "stop", "usage": usage})
             self.stopped = True
             return []
         return [command]

@@ -12,6 +12,7 @@ from wcore.conformance.cases import Tier, folder, load
 from wcore.conformance.host_judging import host_cases
 from wcore.conformance.judging import Invariants
 from wcore.conformance.parts import OTHER_TOOLS
+from wcore.conformance.watching import OWNED
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "protocol-spec" / "README.md"
@@ -116,3 +117,24 @@ def test_the_shapes_of_events_are_those_of_the_schema() -> None:
             required &= set(each["required"])
         always = {name.partition("?")[0] for name in shape if not name.endswith("?")}
         assert always == required, kind
+
+
+def test_what_belongs_to_a_flag_is_listed() -> None:
+    text = (README.parent / "events.md").read_text()
+    text = text.partition("## What belongs to a flag")[2].partition("\n## ")[0]
+    rows: dict[str, str] = dict(re.findall(r"^\| `(\w+)` \|(.*)$", text, re.MULTILINE))
+    for event, flag in OWNED.items():
+        assert f"`{event}`" in rows[flag]
+    for kind, shape in Invariants.load(folder()).shapes.items():
+        for name, _, flag in (entry.partition("?") for entry in shape):
+            assert not flag or re.search(rf"`{name}`[^;|]* of `{kind}`", rows[flag]), (kind, name)
+
+
+def test_arguments_that_cases_use_are_explained() -> None:
+    text = (README.parent / "wire.md").read_text()
+    said = str([(case.flags, case.steps) for case in load(folder())])
+    used = set(re.findall(r"'(--[a-z-]+)'", said)) | set(
+        re.findall(r"`(--[a-z-]+)", (README.parent / "requirements.toml").read_text())
+    )
+    told = set(re.findall(r"`(--[a-z-]+)", "".join(re.findall(r"^\| `--.*$", text, re.MULTILINE))))
+    assert used - told == set()

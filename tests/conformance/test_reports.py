@@ -86,10 +86,13 @@ def test_one_run_in_all_its_reports(place: Path) -> None:
         "hook": "NOT_TESTED",
     }
     suite = ET.parse(junit).getroot()
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "2", "2")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "1", "3")
     failure = suite.find("testcase[@name='bad']/failure")
     assert failure is not None
     assert "owned & <b>" in (failure.text or "")
+    advice = suite.find("testcase[@name='advice']")
+    assert advice is not None
+    assert [inner.tag for inner in advice] == ["skipped", "system-out"]
 
 
 def test_a_failure_that_is_only_advice_does_not_count(place: Path) -> None:
@@ -141,7 +144,16 @@ def test_a_wrong_case_file_is_explained(place: Path, text: str, says: str) -> No
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [["--jobs", "0"], ["--only", "nope"], ["--", "no-such-program"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--jobs", "0"],
+        ["--only", "nope"],
+        ["--", "no-such-program"],
+        ["--junit", "/no/such/folder/j.xml"],
+        ["--json", "/"],
+    ],
+)
 def test_wrong_usage_is_two(words: list[str]) -> None:
     done = conformance(*words)
     assert done.returncode == 2

@@ -25,7 +25,8 @@ COMMAND may hold these places:
   {flags}                         where further flags of hosts go: --resume ID, --auto-approve, …
 Without {base_url} and {script} the arguments of existing hosts are added at the end:
   --json-stream --provider P --model M --base-url URL
-A case that needs a place or a flag which the engine does not have is NOT_TESTED.
+A case that needs a place, a flag, a tool or another part which the engine does not have is
+NOT_TESTED.
 
 examples:
   wcore conformance                                      this engine

@@ -33,6 +33,11 @@ def parsed(parser: Parser, argv: list[str]) -> argparse.Namespace:
     given = parser.parse_args(argv)
     if not 0 < given.jobs <= JOBS_MAX or not 0 < given.slack <= SLACK_MAX:
         raise UsageError(f"--jobs is 1 to {JOBS_MAX}, --slack above 0 and at most {SLACK_MAX:g}")
+    for path in filter(None, (given.junit, given.json)):
+        try:
+            path.open("a").close()  # a run takes minutes: not to be lost for a wrong name
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
     return given
 
 
