@@ -42,6 +42,7 @@ FIRST: Final = (
     "conformance/test_this_engine.py",
     "test_tidy.py",
     "crash/test_crashes.py",
+    "conformance/test_variants.py",
     "shell/test_labels.py",
     "conformance/test_mutants.py",
     "hosts/acp/test_calls.py",

@@ -97,9 +97,9 @@ def mutated(command: Command, chance: Random) -> bytes:
             return line.replace(b"\n", b" ")
 
 
-def judged(line: bytes) -> Command | None:
+def judged(line: bytes, end: bytes = b"\n") -> Command | None:
     """Return the command that a line is by the specification; `None` if it is none."""
-    if len(line) >= LINE_BYTES:
+    if len(line + end) > LINE_BYTES:
         return None
     try:
         found: Any = json.loads(line.decode("utf-8"), parse_constant=_refuse)

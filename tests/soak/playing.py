@@ -62,13 +62,14 @@ class Player:
 
     async def _say_line(self, line: bytes) -> None:
         """Send one line, perhaps in two writes; note what it is by the specification."""
-        found = judged(line)
+        end = self._chance.choice((b"\n", b"\r\n"))
+        found = judged(line, end)
         if found is not None:
             self.said.commands.append(found)
         elif line.strip(b" \t\r"):
             self.said.malformed += 1
         at = self._chance.randrange(len(line) + 1) if self._hostile else 0
-        for part in (line[:at], line[at:] + self._chance.choice((b"\n", b"\r\n"))):
+        for part in (line[:at], line[at:] + end):
             if part:
                 await self._host.say_raw(part)
 
@@ -163,7 +164,7 @@ async def round_of(seed: int, *, host: bool, model: bool) -> Played:
         with (Path(place) / "log").open("w+b") as log:
             talk = Conversation(workspace, told, {}, home=Path(place) / "home")
             talk.log = log
-            talk.patience_s = TURN_S
+            talk.patience_s = ROUND_S
             try:
                 played = await _play(talk, chance, hostile=host)
             finally:

@@ -13,6 +13,7 @@ try {
   for await (const event of engine.turn("go")) {
     if (event.type === "text_delta") process.stdout.write(visible(event.text));
     if (event.type === "error") console.error(visible(event.error.message));
+    if (event.type === "info") console.error(visible(event.message));
   }
   await engine.close();
 } catch (error) {
