@@ -45,6 +45,7 @@ class Conversation:
         self._options = options
         self._board = board
         self._engine: Engine | None = None
+        self._life = anyio.CancelScope()  # of the engine
         self._wanted = anyio.Event()
         self._next: str | None = None  # the session that the next engine continues
         self._session_id = ""
@@ -78,19 +79,21 @@ class Conversation:
 
     async def _serve(self, command: tuple[str, ...], has_mode: bool, started: anyio.Event) -> None:  # noqa: FBT001
         told = "The engine has ended."
-        async with connect(command, attended=True) as engine:
-            try:
-                self._began(engine)
-                await self._greet(engine, has_mode=has_mode)
-                started.set()
-                async for event in engine:
-                    self._hear(event)
-            except EngineExitedError as error:
-                told = f"{str(error)[:1].upper()}{str(error)[1:]}"
-            finally:
-                self._engine = None
+        with anyio.CancelScope() as self._life:
+            async with connect(command, attended=True) as engine:
+                try:
+                    self._began(engine)
+                    await self._greet(engine, has_mode=has_mode)
+                    started.set()
+                    async for event in engine:
+                        self._hear(event)
+                except EngineExitedError as error:
+                    told = f"{str(error)[:1].upper()}{str(error)[1:]}"
+                finally:
+                    self._engine = None
         self._turn = ""
-        self._board.change(engine="gone", told=told, turn="")
+        if not self._wanted.is_set():  # else the next one starts at once
+            self._board.change(engine="gone", told=told, turn="")
 
     def _began(self, engine: Engine) -> None:
         self._engine = engine
@@ -218,15 +221,18 @@ class Conversation:
             return []
 
     def start_again(self, session_id: str | None) -> None:
-        """Start another engine once this one has ended: with that session, or with a new one.
+        """Start another engine: with that session, or with a new one. One that idles ends first.
 
         Raises:
-            RefusedError: the engine runs.
+            RefusedError: a turn is running, or the session is the one that is open.
         """
-        if self._engine is not None:
-            raise RefusedError("the engine runs; for another session start: wcore-web --resume ID")
+        if self._engine is not None and self._turn:
+            raise RefusedError("a turn is running: wait for its end, or stop it")
+        if self._engine is not None and session_id == self._session_id:
+            raise RefusedError("this session is open already")
         self._next = session_id
         self._wanted.set()
+        self._life.cancel()
 
     async def leave(self) -> None:
         """End what runs, so that the engine can end at once."""

@@ -152,10 +152,10 @@ function finishResume(result) {
   else if (host.interrupted_turn) setHost({ ...host, interrupted_turn: null });
 }
 
-/** @param {string} session */
+/** Go on with a stored session, or with a new one. @param {string | null} session */
 async function continueSession(session) {
   try {
-    await post("/api/start", { session_id: session });
+    await post("/api/start", session === null ? {} : { session_id: session });
     show("chat");
   } catch (error) {
     tellError(error);

@@ -25,7 +25,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const DAYS_MAX = 90;
 
 export class RecordsView {
-  /** @param {HTMLElement} root @param {(session: string) => void} resume */
+  /** @param {HTMLElement} root @param {(session: string | null) => void} resume */
   constructor(root, resume) {
     this._chain = section("Is the record whole?", "Every decision is a link in a chain of hashes. A changed, moved or missing one is found.");
     this._decisions = section("Decisions", "Who or what allowed or denied which call. The record holds no arguments.");

@@ -10,7 +10,7 @@ import { records } from "./wire.js";
 const STRETCHES_MAX = 60; // drawn below each other; the longest waits are what one looks for
 
 export class Sessions {
-  /** @param {(session: string) => void} resume */
+  /** @param {(session: string | null) => void} resume */
   constructor(resume) {
     this._resume = resume;
     this._list = section("Sessions", "Stored conversations of this user, the one used last first.");
@@ -22,7 +22,8 @@ export class Sessions {
     void this._list.fill(async () => {
       const { sessions } = await records("sessions");
       const rows = sessions.map((/** @type {Json} */ session) => this._row(session));
-      return [table("Sessions", ["Begins with", "Used", "Folder", "Session", "Records", "State", "Look", "Continue"], rows, "No session is stored.")];
+      const fresh = make("button", { type: "button", click: () => this._resume(null) }, "Start a new session");
+      return [make("p", {}, fresh), table("Sessions", ["Begins with", "Used", "Folder", "Session", "Records", "State", "Look", "Continue"], rows, "No session is stored.")];
     });
   }
 
