@@ -11,13 +11,14 @@ import anyio
 from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from wcore_host.chat import options
+from wcore_host.chat import options, slash
 from wcore_host.chat.conversation import EXIT_ENGINE, Chat
 from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
 from wcore_host.chat.keys import Key
 from wcore_host.chat.options import Options
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.terminal import Keyboard, LineReader
+from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.modes import MODES
@@ -29,6 +30,11 @@ START_MODE: Final = "read_only"
 EXIT_INTERRUPTED: Final = 130
 
 Send = MemoryObjectSendStream[Item]
+
+INTERRUPTED: Final = (
+    "A turn was interrupted: {waits} calls had not run, {unknown} may have. /continue goes on with "
+    "it and asks again, so does your next message; /cancel gives it up."
+)
 
 
 def main() -> int:
@@ -110,6 +116,9 @@ async def _greet(engine: Engine, chosen: Options, screen: Screen) -> None:
     rest = "" if mode in ("default", "force") else ", everything else asks first"
     meaning = MODES.get(mode, "see /mode")
     screen.line(f"Mode {visible_line(mode, 30)}: {meaning}{rest}. /help says more.")
+    if left := slash.interrupted(engine):
+        waits, unknown = (Fields(left).items(name) for name in ("pending", "unknown"))
+        screen.line(INTERRUPTED.format(waits=len(waits), unknown=len(unknown)))
 
 
 async def _hear_engine(engine: Engine, send: Send) -> None:

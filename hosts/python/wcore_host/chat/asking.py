@@ -10,8 +10,9 @@ from typing import Final
 
 from wcore_host.chat.call_dialog import CallDialog
 from wcore_host.chat.dialog import Dialog
+from wcore_host.chat.question_dialog import QUESTION_TOOL, QuestionDialog
 from wcore_host.chat.running import clock
-from wcore_host.events import ToolRequest
+from wcore_host.events import CallSettled, Event, ToolRequest
 
 QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
 
@@ -21,6 +22,19 @@ SETTLED_BY: Final = {
     "signal": "the engine is ending",
     "policy": "a rule decided",
 }
+
+
+def dialog_of(request: ToolRequest, flags: frozenset[str]) -> Dialog:
+    """Return the question about a call that waits; `flags` are what the engine can do."""
+    if request.tool.name == QUESTION_TOOL:
+        return QuestionDialog(request)
+    return CallDialog(request, can_edit="edit_args" in flags)
+
+
+def gone(event: Event) -> str:
+    """Return why a card is taken away."""
+    by = event.by if isinstance(event, CallSettled) else ""
+    return f"this card is gone: {SETTLED_BY.get(by, 'the engine decided')}"
 
 
 class Asking:

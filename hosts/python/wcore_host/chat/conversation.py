@@ -11,16 +11,14 @@ import anyio
 
 from wcore_host import events
 from wcore_host.chat import slash
-from wcore_host.chat.asking import SETTLED_BY
-from wcore_host.chat.call_dialog import CallDialog
+from wcore_host.chat.asking import dialog_of, gone
 from wcore_host.chat.dialog import Again, Dialog, Done
 from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
 from wcore_host.chat.keys import Key, Pasted, Press
-from wcore_host.chat.question_dialog import QUESTION_TOOL, QuestionDialog
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.view import View
 from wcore_host.engine import Engine
-from wcore_host.errors import CommandTooLongError, EngineExitedError
+from wcore_host.errors import CommandFailedError, CommandTooLongError, EngineExitedError
 from wcore_host.events import Event
 from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.visible import visible_line
@@ -100,8 +98,10 @@ class Chat:
         now = monotonic()
         self._view.follow(event, now)
         match event:
+            case events.ToolRequest() if self._leaving:
+                await self._engine.deny(event, LEAVING)
             case events.ToolRequest():
-                await self._asked(event, now)
+                self._asking.add(dialog_of(event, self._engine.capabilities.flags), now)
             case (
                 events.CallSettled(call_id=call_id)
                 | events.ToolCancelled(call_id=call_id)
@@ -124,21 +124,10 @@ class Chat:
     def _is_starting(self) -> bool:
         return bool(self._turn) and not self._started
 
-    async def _asked(self, request: events.ToolRequest, now: float) -> None:
-        if self._leaving:
-            await self._engine.deny(request, LEAVING)
-        elif request.tool.name == QUESTION_TOOL:
-            self._asking.add(QuestionDialog(request), now)
-        else:
-            can_edit = "edit_args" in self._engine.capabilities.flags
-            self._asking.add(CallDialog(request, can_edit=can_edit), now)
-
     def _settled(self, call_id: str, event: Event) -> None:
         if not self._asking.settle(call_id):
             return
-        by = event.by if isinstance(event, events.CallSettled) else ""
-        why = SETTLED_BY.get(by, "the engine decided")
-        self._view.close_question(f"this card is gone: {why}; what you typed was not used")
+        self._view.close_question(f"{gone(event)}; what you typed was not used")
         self._line_stale = self._line_asked
 
     def _turn_over(self) -> None:
@@ -157,7 +146,7 @@ class Chat:
             self.exit_code = EXIT_OK
             return
         self._screen.clear_live()
-        self._out.crashed(failure)
+        self._out.crashed(failure, self._engine.ready.session_id)
         self.exit_code = EXIT_ENGINE
 
     # --- the person ---------------------------------------------------------------------------
@@ -175,7 +164,7 @@ class Chat:
             if not self._turn and not self._draft.text:
                 self.exit_code = EXIT_OK
         elif press is Key.ENTER:
-            if not self._turn:  # during a turn the draft waits
+            if not self._turn or slash.is_command(self._draft.text):  # else the draft waits
                 await self._submit()
         else:
             self._draft.press(press)
@@ -215,18 +204,18 @@ class Chat:
         self._draft.set("")
         self._screen.clear_live()
         if text.strip():
-            mode = visible_line(self._engine.capabilities.current_mode, 20)
-            shown = "\n".join(visible_line(row) for row in text.split("\n"))
-            self._out.say(self._screen.style.bold(f"{mode}> {shown}"))
+            self._view.echo(self._engine.capabilities.current_mode, text)
         await self._say(text)
 
     async def _say(self, text: str) -> None:
         if not text.strip():
             return
-        if text.startswith("/") and not text.startswith("//"):
+        if slash.is_command(text):
             match await slash.obey(text, self._engine, self._out):
                 case slash.Quit():
                     self.exit_code = EXIT_OK
+                case slash.Continue(msg_id):
+                    await self._go_on(msg_id)
                 case None:
                     pass
                 case question:
@@ -234,6 +223,17 @@ class Chat:
             return
         self._view.running.begin(monotonic())
         self._turn = await self._engine.message(text.removeprefix("/"))
+
+    async def _go_on(self, msg_id: str) -> None:
+        """Go on with the turn that another engine left unfinished."""
+        if self._turn:
+            return
+        self._turn = msg_id
+        try:
+            await self._engine.resume_turn()
+        except CommandFailedError as error:  # it went on already
+            self._turn_over()
+            self._out.note(str(error))
 
     async def _step(self, dialog: Dialog, step: Done | Again) -> None:
         """Do what an answer comes to. Only the shown question can get here."""

@@ -26,6 +26,7 @@ Esc or Ctrl-C refuses a card, stops a running turn; Ctrl-C twice or Ctrl-D leave
   /mode NAME    what runs unasked: default, read_only, auto_edit, force
   /grants       what you have allowed for longer; /revoke ID takes it back
   /pending      the calls that wait for an answer
+  /continue     go on with a turn that was interrupted; /cancel gives it up
   /history      what has been said; /last the whole last output
   /quit         leave. A message that begins with a slash: write two."""
 
@@ -35,8 +36,26 @@ class Quit:
     """The person wants to leave."""
 
 
-async def obey(line: str, engine: Engine, out: Transcript) -> ModeDialog | Quit | None:
-    """Do what `line` says; return a question or the wish to leave, if it comes to that."""
+@dataclass(frozen=True)
+class Continue:
+    """The turn `msg_id`, which another engine left unfinished, shall go on."""
+
+    msg_id: str
+
+
+def is_command(text: str) -> bool:
+    """Whether `text` is no message; two slashes begin one."""
+    return text.startswith("/") and not text.startswith("//")
+
+
+def interrupted(engine: Engine) -> JsonObject:
+    """Return the turn that an earlier engine left unfinished, empty if none."""
+    left = engine.ready.raw.get("interrupted_turn")
+    return left if isinstance(left, dict) else {}
+
+
+async def obey(line: str, engine: Engine, out: Transcript) -> ModeDialog | Quit | Continue | None:
+    """Do what `line` says; return a question or a wish, if it comes to that."""
     name, _, rest = line.partition(" ")
     rest = rest.strip()
     try:
@@ -44,6 +63,11 @@ async def obey(line: str, engine: Engine, out: Transcript) -> ModeDialog | Quit 
             match name:
                 case "/quit" | "/exit":
                     return Quit()
+                case "/continue" if msg_id := interrupted(engine).get("msg_id"):
+                    return Continue(str(msg_id))
+                case "/continue" | "/cancel":
+                    await engine.resume_turn("cancel")
+                    out.note("the turn is given up: nothing more of it runs")
                 case "/mode":
                     return await _mode(rest, engine, out)
                 case "/last":

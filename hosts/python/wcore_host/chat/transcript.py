@@ -67,11 +67,12 @@ class Transcript:
         for row in visible(text).split("\n"):
             self.say(self._screen.style.dim(row))
 
-    def crashed(self, failure: EngineExitedError) -> None:
-        """Say how the engine ended, and what it said last."""
+    def crashed(self, failure: EngineExitedError, session_id: str) -> None:
+        """Say how the engine ended, what it said last, and how to go on."""
         for row in str(failure).split("\n"):
             self.say(self._screen.style.red(visible_line(_ends(row))))
-        self.note("The conversation is lost. Start again, or try `wcore --help`.")
+        again = f"wcore-chat --plain --resume {visible_line(session_id, 128)}"
+        self.note(f"What was said is stored, and what was not answered did not run: {again}")
 
     def show_last(self) -> None:
         """Print the whole output of the last tool."""

@@ -36,6 +36,11 @@ class View:
         for event in held:
             self.out.show(event)
 
+    def echo(self, mode: str, text: str) -> None:
+        """Print what the person has said."""
+        shown = "\n".join(visible_line(row) for row in text.split("\n"))
+        self.out.say(self._screen.style.bold(f"{visible_line(mode, 20)}> {shown}"))
+
     def show_next(self) -> bool:
         """Show the next question if none is shown; `True` if there is a new one."""
         if self.asking.current is None:
