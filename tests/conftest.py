@@ -20,7 +20,12 @@ settings.load_profile("fast" if selection.IS_FAST else "wcore")
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many workers: most tests wait for a process, so more than there are cores."""
-    return (os.cpu_count() or 2) * 3 // 2
+    return 2 * (os.cpu_count() or 2)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what is not chosen before it is imported."""
+    return None if selection.is_read(collection_path) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

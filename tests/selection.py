@@ -2,13 +2,16 @@
 
 The first Python of CI runs everything. What could differ on another one is the language and its
 library: the pure rooms, the databases, processes and signals. So `WCORE_FAST=1` runs all unit
-tests, and of the conversations those that start an engine, answer, stop, end and resume it.
+tests, and of the conversations those that start an engine, answer, stop, end and resume it. They
+need `wcore[test]` only, which is installed in a third of the time of `wcore[dev]`.
 """
 
 import os
+from pathlib import Path
 from typing import Final
 
 IS_FAST: Final = "WCORE_FAST" in os.environ
+TESTS: Final = Path(__file__).parent
 
 #: Files, folders, or single tests. What is not here runs on the first Python only.
 FAST: Final = (
@@ -21,10 +24,9 @@ FAST: Final = (
     "store/test_opening.py",
     "store/test_sessions.py",
     "store/test_tiers.py",
-    "policy/test_conversations.py",
-    "e2e/test_approvals.py",
     "e2e/test_modes.py",
     "e2e/test_turns.py",
+    "e2e/test_wire.py",
     "e2e/test_existing_hosts.py",
     "e2e/test_resume.py::test_continue_asks_again_under_the_old_ids_and_the_model_goes_on",
     "e2e/test_resume.py::test_a_call_that_had_begun_is_never_run_again",
@@ -36,6 +38,9 @@ FAST: Final = (
     "conformance/test_this_engine.py",
 )
 
+#: Of the unit tests, those of a library that is not in `wcore[test]`.
+NOT_FAST: Final = ("unit/models/test_foreign.py", "unit/models/test_prices.py")
+
 #: Long files, longest first: one that begins last is waited for by all other workers. The first
 #: three are unlike each other: one starts engines, one computes, one writes.
 FIRST: Final = (
@@ -45,11 +50,16 @@ FIRST: Final = (
     "conformance/test_variants.py",
     "shell/test_labels.py",
     "conformance/test_mutants.py",
-    "hosts/acp/test_calls.py",
     "shell/test_generated.py",
+    "replaying/test_differences.py",
+    "hosts/acp/test_answers.py",
+    "hosts/acp/test_calls.py",
     "hosts/test_terminal_cards.py",
     "hosts/acp/test_sessions.py",
     "mcp/test_questions.py",
+    "mcp/test_servers.py",
+    "e2e/test_wire.py",
+    "policy/test_import.py",
     "hosts/test_terminal_session.py",
     "e2e/test_resume.py",
     "conformance/test_hosts.py",
@@ -68,9 +78,27 @@ FIRST: Final = (
 def is_chosen(node: str) -> bool:
     """Whether a test runs; `node` is its id, from `tests/` on."""
     name = node.partition("tests/")[2].partition("[")[0]
-    return not IS_FAST or any(
-        name.startswith(one) if one.endswith("/") else one in (name, name.partition("::")[0])
-        for one in FAST
+    return not IS_FAST or _is_fast(name)
+
+
+def is_read(place: Path) -> bool:
+    """Whether a file or folder below `tests/` is looked into: what it imports may be missing."""
+    if not IS_FAST or place == TESTS or not place.is_relative_to(TESTS):
+        return True
+    name = place.relative_to(TESTS).as_posix()
+    if place.is_dir():
+        return any(one.startswith(f"{name}/") or f"{name}/".startswith(one) for one in FAST)
+    return (
+        place.name == "conftest.py"
+        or _is_fast(name)
+        or any(one.startswith(f"{name}::") for one in FAST)
+    )
+
+
+def _is_fast(name: str) -> bool:
+    file = name.partition("::")[0]
+    return file not in NOT_FAST and any(
+        name.startswith(one) if one.endswith("/") else one in (name, file) for one in FAST
     )
 
 

@@ -204,7 +204,7 @@ def imported(path: Path) -> Iterator[str]:
 def test_what_is_imported_is_a_dependency_or_an_extra() -> None:
     declared = list(project()["dependencies"])
     for extra, requirements in project()["optional-dependencies"].items():
-        declared += requirements if extra != "dev" else []
+        declared += requirements if extra not in ("dev", "test") else []
     known = {distribution(requirement).replace("-", "_") for requirement in declared}
     ours = {"wcore", "wcore_host", "__future__"}
     for path in sources():
@@ -224,7 +224,7 @@ def test_the_extra_called_all_has_every_extra_but_the_tools_of_development() -> 
     (everything,) = extras["all"]
     chosen = re.fullmatch(r"wcore\[(.*)\]", everything)
     assert chosen
-    assert set(chosen[1].split(",")) == set(extras) - {"all", "dev"}
+    assert set(chosen[1].split(",")) == set(extras) - {"all", "dev", "test"}
 
 
 def test_every_extra_that_is_spoken_of_exists() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import anyio
 import pytest
-from talking import Conversation, call
+from talking import PATIENCE_S, Conversation, call
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -208,7 +208,7 @@ async def test_a_signal_ends_everything_in_order(
                 await host.message()
                 await host.hear("tool_request" if state == "parked" else "text_delta")
         host.signal(number)
-        with anyio.fail_after(4):
+        with anyio.fail_after(PATIENCE_S):
             assert await host.ended() == 128 + number
         assert all(dead(pid) for pid in pids)
         if state != "idle":
@@ -225,7 +225,7 @@ async def test_a_signal_ends_an_engine_whose_host_does_not_read(talk: Talk) -> N
         await host.message()
         await host.hear("text_delta")
         host.signal(signal.SIGTERM)
-        with anyio.fail_after(6):
+        with anyio.fail_after(PATIENCE_S):
             host.exit_code = await host.process.wait()
         assert host.exit_code == 143
         host.heard.clear()  # the end of this conversation was never read

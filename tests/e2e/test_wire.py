@@ -212,7 +212,7 @@ async def test_a_closed_stdout_ends_the_engine_and_its_children(talk: Talk) -> N
         await host.message()
         pid = int((await host.hear("tool_chunk"))["chunk"])
         host.close_stdout()
-        with anyio.fail_after(4):
+        with anyio.fail_after(PATIENCE_S):
             host.exit_code = await host.process.wait()
         assert host.exit_code == 141
         with pytest.raises(ProcessLookupError):
@@ -227,7 +227,7 @@ async def test_a_parked_call_does_not_run_when_stdout_closes(talk: Talk) -> None
         await host.message()
         await host.hear("tool_request")
         host.close_stdout()
-        with anyio.fail_after(4):
+        with anyio.fail_after(PATIENCE_S):
             host.exit_code = await host.process.wait()
         assert not (host.workspace / "ran").exists()
         host.heard.clear()

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from rogue_servers import approved, asked, connect, ended, gone, living, tool
-from talking import Conversation, call
+from talking import PATIENCE_S, Conversation, call
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def test_a_flood_leaves_room_for_everything_else_and_ends_with_stop(talk: 
         await host.hear("tool_running", call_id="c")
         await host.approve("b")
         assert (await ended(host, "b"))["status"] == "success"
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_S):
             await host.say(type="ping")
             await host.hear("pong")
             await host.say(type="stop")
@@ -67,10 +67,10 @@ async def test_stop_ends_a_call_that_never_answers_and_the_server_is_told(
         await host.approve("c")
         await host.hear("tool_running")
         await host.say(type="stop")
-        with anyio.fail_after(2):
+        with anyio.fail_after(PATIENCE_S):
             assert (await ended(host, "c"))["reason"] == "stopped by the user"
             await host.hear("stream_end")
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_S):
             while not (tmp_path / "trace").exists():  # noqa: ASYNC110 - the server's own time
                 await anyio.sleep(0.02)
         await host.message("on", "m2")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from talking import PATIENCE_S
 from unit.tools.below import living
 from unit.tools.room import Room
 
@@ -154,7 +155,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
     room.tools["Grep"] = Grep(room.place, None)
     monkeypatch.setattr(grep, "DEADLINE_S", 0.2)
     room.put("a", "a" * 60 + "b")
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         done = await room.call("Grep", pattern=CATASTROPHE)
     assert "stopped after 0.2 s" in done.output
     assert living() == []
@@ -163,7 +164,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
 async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
     room.tools["Grep"] = Grep(room.place, None)
     room.put("a", "a" * 60 + "b")
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.run, await room.prepare("Grep", pattern=CATASTROPHE))
             while not living():

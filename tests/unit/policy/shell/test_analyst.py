@@ -175,7 +175,7 @@ async def test_closing_ends_a_call_at_work(analyst: Analyst) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(analyst.analyse, "cargo")
         await anyio.wait_all_tasks_blocked()
-        with anyio.fail_after(3):
+        with anyio.fail_after(PATIENT_S / 2):
             await analyst.close()
 
 
