@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 
+import pytest
 from hosts.places import Place
 from hosts.terminals import (
     CTRL_C,
@@ -244,7 +245,8 @@ async def test_a_question_takes_numbers_and_several_of_them(place: Place) -> Non
         await terminal.see('["grün", "blue"]')
 
 
-async def test_a_prefix_grant_is_shown_edited_and_given(place: Place) -> None:
+@pytest.mark.parametrize(("key", "kept"), [("", "session"), ("p", "project"), ("u", "user")])
+async def test_a_prefix_grant_is_shown_edited_and_given(place: Place, key: str, kept: str) -> None:
     async with chatting(place) as terminal:
         await begin(terminal, "run echo a b")
         await terminal.see("p yes, and every command that starts with 'echo a'")
@@ -254,13 +256,17 @@ async def test_a_prefix_grant_is_shown_edited_and_given(place: Place) -> None:
         terminal.press("1" + ENTER)
         await terminal.see("starts with echo a")
         terminal.press("\x17" + ENTER)  # Ctrl-W: what is left is `echo `
+        await terminal.see("kept for: Enter this session, p this project, u everywhere?")
+        terminal.press("yes" + ENTER)
+        await terminal.see("Enter, p or u")
+        terminal.press(key + ENTER)
         await terminal.see("✓ Bash echo a b")
         await terminal.see(READY)
         terminal.press("run echo c" + ENTER)
         await terminal.see("· Bash echo c  [grant]")
         await terminal.see(READY)
         terminal.press("/grants" + ENTER)
-        await terminal.see("Bash prefix 'echo'")
+        await terminal.see(f"Bash prefix 'echo' ({kept}")
 
 
 async def test_raising_the_mode_takes_a_second_yes(place: Place) -> None:

@@ -28,7 +28,7 @@ def dialog_of(request: ToolRequest, flags: frozenset[str]) -> Dialog:
     """Return the question about a call that waits; `flags` are what the engine can do."""
     if request.tool.name == QUESTION_TOOL:
         return QuestionDialog(request)
-    return CallDialog(request, can_edit="edit_args" in flags)
+    return CallDialog(request, can_edit="edit_args" in flags, can_keep="persist" in flags)
 
 
 def gone(event: Event) -> str:

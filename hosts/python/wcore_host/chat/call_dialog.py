@@ -1,6 +1,7 @@
 """The card of a call that waits for yes or no. Pure."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from wcore_host import changing
 from wcore_host.changing import Draft
@@ -12,12 +13,21 @@ from wcore_host.grants import grant_label, grant_shown, grant_text, regrant
 from wcore_host.permission import Allow, Deny, command
 from wcore_host.visible import cells, visible_line
 
+KEPT: Final = {  # what a person answers: how long a grant is kept, and what is told of it
+    "": (None, ""),
+    "p": ("project", ", also in later sessions of this project"),
+    "u": ("user", ", also in later sessions everywhere"),
+}
+
 
 class CallDialog(Dialog):
     """A call that waits for yes or no."""
 
-    def __init__(self, request: ToolRequest, *, can_edit: bool = False) -> None:
+    def __init__(
+        self, request: ToolRequest, *, can_edit: bool = False, can_keep: bool = False
+    ) -> None:
         self._request = request
+        self._can_keep = can_keep
         self._can_edit = can_edit
         self._args = request.tool.args  # as the person has changed them, if so
         self._line = Draft("", "")
@@ -45,6 +55,8 @@ class CallDialog(Dialog):
     @property
     def prompt(self) -> str:
         match self._step:
+            case "keep":
+                return "kept for: Enter this session, p this project, u everywhere?"
             case "change":
                 return f"{self._line.name or 'all arguments'}:"
             case "changed":
@@ -71,6 +83,8 @@ class CallDialog(Dialog):
                 return self._pick(line)
             case "edit":
                 return self._granted(line)
+            case "keep":
+                return self._keep(line.strip().lower())
             case "change":
                 return self._take_change(line, style)
             case "changed":
@@ -144,10 +158,20 @@ class CallDialog(Dialog):
         return Again(("edit it or press Enter; Esc goes back",), grant_text(self._grant))
 
     def _granted(self, line: str) -> Step:
-        scope = regrant(self._grant, line)
         if not line.strip():
             return Again(("empty grants nothing; Esc goes back",), grant_text(self._grant))
-        return self._done(Allow(scope=scope), f"allowed, and every {grant_shown(scope)}")
+        self._grant = regrant(self._grant, line)
+        if self._can_keep:
+            self._step = "keep"
+            return Again((f"every {grant_shown(self._grant)}",))
+        return self._keep("")
+
+    def _keep(self, word: str) -> Step:
+        if word not in KEPT:
+            return Again(("Enter, p or u; Esc goes back",))
+        persist, where = KEPT[word]
+        told = f"allowed, and every {grant_shown(self._grant)}{where}"
+        return self._done(Allow(scope=self._grant, persist=persist), told)
 
     def _done(self, verdict: Allow | Deny, told: str) -> Done:
         return Done(command(self._request, verdict), told)

@@ -228,7 +228,7 @@ class Chat:
         """Go on with the turn that another engine left unfinished."""
         if self._turn:
             return
-        self._turn = msg_id
+        self._turn = msg_id  # empty: there is none, and the engine says so
         try:
             await self._engine.resume_turn()
         except CommandFailedError as error:  # it went on already

@@ -63,9 +63,9 @@ async def obey(line: str, engine: Engine, out: Transcript) -> ModeDialog | Quit 
             match name:
                 case "/quit" | "/exit":
                     return Quit()
-                case "/continue" if msg_id := interrupted(engine).get("msg_id"):
-                    return Continue(str(msg_id))
-                case "/continue" | "/cancel":
+                case "/continue":
+                    return Continue(str(interrupted(engine).get("msg_id", "")))
+                case "/cancel":
                     await engine.resume_turn("cancel")
                     out.note("the turn is given up: nothing more of it runs")
                 case "/mode":
