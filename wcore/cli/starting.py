@@ -112,9 +112,8 @@ async def _serve(
     )
     wire = Wire(out_fd)
     analyst = Analyst()
-    ruling = Ruling(files, policies, keeper.tiers)
     session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
-    session.ruling = ruling
+    session.ruling = Ruling(files, policies, keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, restored, keys.values())
     try:
