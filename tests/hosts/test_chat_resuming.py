@@ -29,7 +29,7 @@ async def test_the_card_of_an_interrupted_turn_comes_back(place: Place, go_on: s
     model = ("--model", place.script([call("Write", file_path="a", content="x\n")], ECHO))
     await left_at_a_card(place, *model)
     async with chatting(place, "--resume", "s1", *model) as terminal:
-        await terminal.see("A turn was interrupted: 1 calls had not run, 0 may have.")
+        await terminal.see("A turn was interrupted: of its calls 1 had not run, 0 may have.")
         await terminal.see(READY)
         terminal.press(go_on + ENTER)
         await terminal.see("allow Write?")

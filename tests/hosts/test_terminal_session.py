@@ -123,7 +123,7 @@ async def test_after_a_crash_resume_brings_the_card_back(
         os.kill(engine.pid, signal.SIGKILL)
         await screen.see("the engine was ended by signal 9")
         await command(screen, "/resume")
-        await screen.see("a turn was interrupted: 1 calls had not run")
+        await screen.see("a turn was interrupted: 1 call had not run")
         await screen.press("enter")
         await screen.listens()
         await screen.press("enter")

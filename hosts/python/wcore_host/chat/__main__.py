@@ -32,8 +32,8 @@ EXIT_INTERRUPTED: Final = 130
 Send = MemoryObjectSendStream[Item]
 
 INTERRUPTED: Final = (
-    "A turn was interrupted: {waits} calls had not run, {unknown} may have. /continue goes on with "
-    "it and asks again, so does your next message; /cancel gives it up."
+    "A turn was interrupted: of its calls {waits} had not run, {unknown} may have. /continue goes "
+    "on with it and asks again, so does your next message; /cancel gives it up."
 )
 
 

@@ -170,7 +170,8 @@ async def offer_interrupted(pane: "Pane") -> None:
         return
     turn = Fields(talk.interrupted)
     waits, unknown = len(turn.items("pending")), len(turn.items("unknown"))
-    title = f"a turn was interrupted: {waits} calls had not run"
+    calls = "call" if waits == 1 else "calls"
+    title = f"a turn was interrupted: {waits} {calls} had not run"
     title += f", {unknown} may have run" if unknown else ""
     rows = [
         "continue it: calls that wait are asked again",
