@@ -51,6 +51,18 @@ async def test_strange_lines_and_unknown_events_do_not_end_the_conversation(fake
     assert isinstance(heard[-1], StreamEnd)
 
 
+async def test_a_host_that_is_cancelled_waits_for_no_task_that_was_cancelled_with_it(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wcore_host.engine.FLUSH_S", PATIENCE_S)
+    with anyio.fail_after(PATIENCE_S), anyio.CancelScope() as host:
+        async with connect(fake("hasty")) as engine:
+            await engine.message("go")
+            host.cancel()  # before the message is written
+            await anyio.sleep_forever()
+    assert host.cancelled_caught
+
+
 async def test_a_crash_in_a_turn_is_raised_with_exit_code_and_last_words(fake: Fake) -> None:
     heard: list[Event] = []
     with anyio.fail_after(PATIENCE_S):

@@ -241,14 +241,15 @@ class Engine(Commands):
 
     async def _read(self) -> None:
         try:
-            async for data, problem in self._child.lines():
-                event = decode.garbled(problem, data) if problem else decode.line(data)
-                if not self._replies.take(event):
-                    self._follow(event)
-                    await self._inbox.put(event, len(data))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            pass  # the same as its end
-        await self._finish()
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # its end, too
+                async for data, problem in self._child.lines():
+                    event = decode.garbled(problem, data) if problem else decode.line(data)
+                    if not self._replies.take(event):
+                        self._follow(event)
+                        await self._inbox.put(event, len(data))
+            await self._finish()
+        finally:
+            self._ended.set()  # nobody waits for a reader that was cancelled
 
     def _follow(self, event: Event) -> None:
         """Keep what the library itself needs to know of an event."""

@@ -52,22 +52,28 @@ class Outbox:
         self._wake()
 
     async def run(self) -> None:
-        """Write lines until the engine stops reading."""
-        while not self.broken:
-            while not self._lines:
-                if self.broken:
-                    return
-                await self._changed.wait()
-            line = self._lines.popleft()
-            self._writing = True
-            try:
-                await self._write(line)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                self.close()
-            finally:
-                self._writing = False
-                self._bytes = max(0, self._bytes - len(line))
-                self._wake()
+        """Write lines until the engine stops reading; nobody waits for a writer that has ended."""
+        try:
+            while not self.broken:
+                await self._write_next()
+        finally:
+            self.close()
+
+    async def _write_next(self) -> None:
+        while not self._lines:
+            if self.broken:
+                return
+            await self._changed.wait()
+        line = self._lines.popleft()
+        self._writing = True
+        try:
+            await self._write(line)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self.close()
+        finally:
+            self._writing = False
+            self._bytes = max(0, self._bytes - len(line))
+            self._wake()
 
     def _wake(self) -> None:
         self._changed.set()
