@@ -1,8 +1,9 @@
 """Agent files: a Markdown text, the agent's instructions, below a front matter in YAML.
 
 A person's own (`agents/NAME.md` beside the user's policy) and the project's
-(`.wcore/agents/NAME.md`); of two of one name the person's counts. What a project brings along may
-only narrow until the folder is trusted: its `model` and every `always_allow` are passed over.
+(`.wcore/agents/NAME.md`); of two of one name the person's counts, understood or not. What a
+project brings along may only narrow until the folder is trusted: its `model` and every
+`always_allow` are passed over.
 A file that is not understood makes no agent, and somebody is told.
 """
 
@@ -16,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
+from wcore.policies.front_matter import FRONT_CHARS_MAX, FrontMatterError, read_front
 from wcore.policies.reading import read_owned
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.tiers import Tier
@@ -24,9 +26,7 @@ from wcore.visible import visible, visible_line
 FOLDER: Final = "agents"
 AGENTS_MAX: Final = 64  # more is offered by no model and reviewed by no person
 FILE_BYTES_MAX: Final = 64 * 1024  # 16,000 tokens of instructions, in every request of the agent
-FRONT_CHARS_MAX: Final = 8 * 1024  # two screens; a parser of YAML takes a second for 100 KiB
 FRONTS_CHARS_MAX: Final = 64 * 1024  # of all files: a cloned folder must not hold up a turn
-BRACKETS_MAX: Final = 64  # the parser takes quadratic time for what is open at once
 TOOLS_MAX: Final = 256  # of one list
 RESERVED: Final = frozenset({"main", "general"})  # the session itself, and an agent without a file
 
@@ -44,7 +44,7 @@ class AgentFile(Struct, frozen=True):
 
 
 class AgentFiles(Struct, frozen=True):
-    """All agent files as they were read, the project's first, and what could not be read."""
+    """All agent files as they were read, the person's first, and what could not be read."""
 
     files: tuple[AgentFile, ...] = ()
     problems: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def agent_files(config: str, project: Mapping[str, bytes]) -> AgentFiles:
     `project` has the contents of the files below `.wcore/` by path.
     """
     problems: list[str] = []
-    files = (*_of_project(project), *_of_user(config, problems))
+    files = (*_of_user(config, problems), *_of_project(project))
     return AgentFiles(files, tuple(problems))
 
 
@@ -76,7 +76,10 @@ def parse_agents(read: AgentFiles, *, trusted: bool) -> Agents:
     found: dict[str, AgentDefinition] = {}
     problems = list(read.problems)
     left = FRONTS_CHARS_MAX
+    own = {file.name for file in read.files if file.is_own}
     for file in read.files:
+        if file.name in own and not file.is_own:
+            continue
         try:
             front, prompt = _parts_of(file, left)
             left -= len(front)
@@ -160,20 +163,11 @@ def _is_file(name: str) -> bool:
     return name.endswith(".md") and "/" not in name
 
 
-def _front(text: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - only where there are agent files
-
-    if text.count("[") + text.count("{") > BRACKETS_MAX:
-        raise _WrongError(f"the front matter is no YAML: more than {BRACKETS_MAX} brackets")
+def _front(text: str) -> Mapping[Any, Any]:
     try:
-        value: object = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _WrongError(f"the front matter is no YAML: {str(error).splitlines()[0]}") from None
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise _WrongError("the front matter must be keys with values")
-    front = cast("dict[Any, Any]", value)
+        front = read_front(text)
+    except FrontMatterError as error:
+        raise _WrongError(str(error)) from None
     unknown = [str(key) for key in front if key not in _KEYS]
     if unknown:
         raise _WrongError(f"unknown key {visible_line(unknown[0], 64)!r}; there are {_known()}")
@@ -211,7 +205,9 @@ def _tiers(front: Mapping[str, Any]) -> dict[str, str]:
         cast("dict[Any, Any]", value) if isinstance(value, dict) else {None: None}
     )
     known = {tier.value for tier in Tier}
-    if len(tiers) > TOOLS_MAX or not all(_is_tool(k) and v in known for k, v in tiers.items()):
+    if len(tiers) > TOOLS_MAX or not all(
+        _is_tool(k) and isinstance(v, str) and v in known for k, v in tiers.items()
+    ):
         raise _WrongError(f"`tiers` must give tools one of {', '.join(sorted(known))}")
     return tiers
 

@@ -8,12 +8,12 @@ from wcore.agents import AgentDefinition
 from wcore.policies.agents import (
     AGENTS_MAX,
     FILE_BYTES_MAX,
-    FRONT_CHARS_MAX,
     FRONTS_CHARS_MAX,
     Agents,
     agent_files,
     parse_agents,
 )
+from wcore.policies.front_matter import FRONT_CHARS_MAX
 
 GOOD = """\
 ---
@@ -69,6 +69,29 @@ def test_a_persons_own_file_wins_and_needs_no_trust(tmp_path: Path) -> None:
     assert found.named["reviewer"].prompt == "Mine."
 
 
+def test_what_a_project_brings_cannot_stand_in_for_a_persons_own_file(tmp_path: Path) -> None:
+    (tmp_path / "agents").mkdir()
+    own = tmp_path / "agents" / "reviewer.md"
+    full = f"---\ndescription: {'x' * (FRONT_CHARS_MAX - 20)}\n---\n".encode()
+    crowd = {f"agents/a{n}.md": full for n in range(AGENTS_MAX - 1)} | project("---\n---\n")
+    own.write_text("---\ntools: [Read]\n---\n")
+    assert read_agents(str(tmp_path), crowd, trusted=False).named["reviewer"].tools == {"Read"}
+    own.write_text("---\ntools: Read: Write\n---\n")
+    found = read_agents(str(tmp_path), project(), trusted=True)
+    assert not found.named, "a mistake in the person's file does not let the project's count"
+    assert len(found.problems) == 1
+
+
+def test_a_page_of_merged_aliases_is_refused_before_it_grows(tmp_path: Path) -> None:
+    lines = ["a0: &a0", "  k: v"]
+    for n in range(1, 60):
+        lines += [f"a{n}: &a{n}", "  <<:", *[f"  - *a{n - 1}"] * 8]
+    found = read_agents(
+        str(tmp_path), project("---\n" + "\n".join(lines) + "\n---\n"), trusted=False
+    )
+    assert "aliases" in found.problems[0]
+
+
 def test_tools_may_be_listed_with_commas_and_front_matter_may_be_empty(tmp_path: Path) -> None:
     assert one("---\ntools: Read, Grep\n---\n", tmp_path).tools == {"Read", "Grep"}
     bare = one("---\r\n---\r\nhi", tmp_path)
@@ -88,6 +111,12 @@ def test_tools_may_be_listed_with_commas_and_front_matter_may_be_empty(tmp_path:
         ("---\ntiers: [Read]\n---\n", "`tiers` must give"),
         ("---\ntiers: {Read: allow}\n---\n", "`tiers` must give"),
         ("---\nmodel: [x]\n---\n", "`model` must be a text"),
+        ("---\ntiers: {Read: [blocked]}\n---\n", "`tiers` must give"),
+        ('---\nmodel: !!int ""\n---\n', "no YAML"),
+        ("---\nmodel: !!bool maybe\n---\n", "no YAML"),
+        ("---\nmodel: !!timestamp now\n---\n", "no YAML"),
+        ("---\ndescription: &a x\nmodel: *a\n---\n", "aliases"),
+        ("---\n" + "- " * 4_000 + "\n---\n", "no YAML"),
         ("---\n- a\n---\n", "keys with values"),
         ("---\na: [\n---\n", "no YAML"),
         ("---\na: !!python/object/apply:os.system [id]\n---\n", "no YAML"),
