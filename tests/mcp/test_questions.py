@@ -102,6 +102,25 @@ async def test_a_question_of_a_call_that_is_over_is_withdrawn(talk: Talk) -> Non
         assert "no call is waiting" in (await host.hear("info"))["message"]
 
 
+async def test_an_answer_that_comes_after_its_question_was_withdrawn_is_kept_nowhere(
+    talk: Talk, tmp_path: Path
+) -> None:
+    async with talk([tool("leave_open")], []) as host:
+        request = await card(host, "leave_open")
+        token = (await host.hear("suspend"))["resume_token"]
+        await ended(host, request["call_id"])
+        secret = json.dumps({"a": "hunter2"})
+        await host.approve(request["call_id"], answer=secret)
+        answer = {"answer": secret}
+        await host.say(
+            type="approval_resume", resume_token=token, approved=True, modifications=answer
+        )
+        await host.hear("stream_end")
+    kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if b"hunter2" in path.read_bytes()]
+
+
 async def test_stop_takes_every_question_along_and_few_are_open_at_once(talk: Talk) -> None:
     async with talk([tool("flood_questions")], []) as host:
         await card(host, "flood_questions")

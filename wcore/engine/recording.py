@@ -31,19 +31,19 @@ def note_command(session: Session, command: said.AnyCommand) -> None:
             body = {"type": command.type, "msg_id": command.msg_id}  # the text is the turn's
         case said.AddMcpServer():  # its environment and headers are where secrets are
             body = {"type": command.type, "name": command.name, "transport": command.transport}
-        case said.ToolApprove() if _is_inner(session, command.call_id):
-            body.pop("answer", None)  # it is for an MCP server only
+        case said.ToolApprove() if not _is_ours(session, command.call_id):
+            body.pop("answer", None)  # it is for an MCP server only, or for nobody any more
         case said.ApprovalResume():  # a live token is never written down
             del body["resume_token"]
             body["call_id"] = call_id = session.approvals.call_of_token(command.resume_token)
-            if _is_inner(session, call_id):
+            if not _is_ours(session, call_id):
                 body.pop("modifications", None)
         case _:
             pass
     session.journal.heard(**body)
 
 
-def _is_inner(session: Session, call_id: str | None) -> bool:
-    """Whether a waiting call is a running tool's own, and not the model's."""
+def _is_ours(session: Session, call_id: str | None) -> bool:
+    """Whether a call waits that is the model's, and not one that a running tool makes."""
     card = session.cards.get(call_id or "")
-    return card is not None and card.tool is not session.tools.get(card.prepared.tool)
+    return card is not None and card.tool is session.tools.get(card.prepared.tool)
