@@ -171,6 +171,37 @@ async def test_a_server_can_be_removed_but_not_during_a_turn(talk: Talk) -> None
         assert not [t for t in agent["tools"] if t["category"] == "mcp"]
 
 
+async def test_a_server_that_never_answers_can_be_removed_and_replaced_at_once(talk: Talk) -> None:
+    async with talk([tool("echo")], []) as host:
+        await host.ready()
+        program = {"command": sys.executable, "args": [str(ROGUE), "silent"]}
+        await host.say(type="add_mcp_server", name="r", transport="stdio", **program)
+        await host.say(type="remove_mcp_server", name="r")
+        assert (await host.hear("command_result"))["ok"] is True
+        program["args"] = [str(ROGUE)]
+        await host.say(type="add_mcp_server", name="r", transport="stdio", **program)
+        await host.hear("mcp_ready")
+        await host.message()
+        assert (await approved(host, "c"))["status"] == "success"
+        await host.hear("stream_end")
+        assert [e["reason"] for e in host.of("mcp_failed")] == ["it was removed"]
+        assert host.of("error") == []
+
+
+async def test_the_hosts_server_in_place_of_one_that_failed_stays(
+    talk: Talk, tmp_path: Path
+) -> None:
+    user_policy(tmp_path, '[[mcp]]\nname = "r"\ncommand = "/no/such/program"\n')
+    async with talk([tool("echo")], []) as host:
+        await host.ready()
+        assert "is no program" in (await host.hear("mcp_failed"))["reason"]
+        assert (await connect(host, "r"))["type"] == "mcp_ready"
+        await host.message()
+        assert (await approved(host, "c"))["status"] == "success"
+        await host.hear("stream_end")
+        assert len(host.of("mcp_failed")) == 1
+
+
 async def test_secrets_of_a_definition_are_shown_to_nobody(talk: Talk) -> None:
     secret = "s3cret-" + "v" * 20
     async with talk([tool("env")], []) as host:

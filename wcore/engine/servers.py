@@ -115,7 +115,8 @@ class Servers:
         wanted = dict([each async for each in self._wanted()])
         for server in list(self._servers.values()):
             name = server.definition.name
-            if name in self._tried and wanted.get(name) != server.definition:
+            is_of_files = self._tried.get(name) == server.definition
+            if is_of_files and wanted.get(name) != server.definition:
                 del self._tried[name]
                 await self._drop(server)
                 await self._failed(name, UNNAMED)
@@ -206,23 +207,27 @@ class Servers:
             self._session.secrets.add(secret)
         server = Server(definition, self._around, self._offer)
         self._servers[definition.name] = server
-        self._connecting[definition.name] = anyio.Event()
-        self._tasks.start_soon(self._connect, server, asked)
+        self._connecting[definition.name] = settled = anyio.Event()
+        self._tasks.start_soon(self._connect, server, settled, asked)
 
-    async def _connect(self, server: Server, asked: bool) -> None:  # noqa: FBT001 - for start_soon
+    async def _connect(self, server: Server, settled: anyio.Event, asked: bool) -> None:  # noqa: FBT001 - for start_soon
         name = server.definition.name
         try:
             await server.connect()
             await self._session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
         except ServerError as error:
-            self._servers.pop(name, None)
-            self._offer()
-            if asked:
+            is_ours = self._servers.get(name) is server  # else it was removed meanwhile
+            if is_ours:
+                del self._servers[name]
+                self._offer()
+            if asked and is_ours:
                 await self._refuse(name, error.code, str(error))
             else:
                 await self._failed(name, str(error))
         finally:
-            self._connecting.pop(name).set()
+            if self._connecting.get(name) is settled:
+                del self._connecting[name]
+            settled.set()
 
     async def _drop(self, server: Server) -> None:
         self._servers.pop(server.definition.name, None)

@@ -49,36 +49,48 @@ class Server:
         self._changed = changed
         self._connection: Connection | None = None
         self._lock = anyio.Lock()
+        self._closed = False
+        self._attempt = anyio.CancelScope()
 
     async def connect(self) -> "Connection":
         """Return the live connection, making it if there is none; waits `CONNECT_S_MAX` at most.
 
         Raises:
-            ServerError: it cannot be had; nothing is left of the attempt.
+            ServerError: it cannot be had, or was closed; nothing is left of the attempt.
         """
         async with self._lock:
             if self._connection is not None and self._connection.alive:
                 return self._connection
             if not is_installed():
                 raise ExtraMissingError(MISSING)
-            connection = await self._made()
-            try:
-                with anyio.fail_after(CONNECT_S_MAX):
-                    await self.around.tasks.start(connection.serve)
-            except WcoreError as error:
-                raise ServerError(str(error)) from error
-            except Exception as error:
-                raise ServerError(connection.why(error)) from error
+            self._attempt = anyio.CancelScope()
+            connection: Connection | None = None
+            if not self._closed:
+                with self._attempt:
+                    connection = await self._connected()
+            if connection is None:
+                raise ServerError("it was removed")
             self._connection = connection
             for reason in connection.offers.refused:
                 log.warning("tool.refused %s: %s", self.definition.name, reason)
             self._take(connection.offers)
             return connection
 
+    async def _connected(self) -> "Connection":
+        connection = await self._made()
+        try:
+            with anyio.fail_after(CONNECT_S_MAX):
+                await self.around.tasks.start(connection.serve)
+        except WcoreError as error:
+            raise ServerError(str(error)) from error
+        except Exception as error:
+            raise ServerError(connection.why(error)) from error
+        return connection
+
     async def _made(self) -> "Connection":
         try:  # half a second of imports, which the loop need not wait for
             module = await to_thread.run_sync(import_module, "wcore.tools.mcp.connection")
-        except ImportError as error:
+        except Exception as error:  # whatever a broken installation raises
             raise ExtraMissingError(f"{MISSING} ({error})") from error
         connection: Connection = module.Connection(self.definition, self.around, self._take)
         return connection
@@ -112,7 +124,9 @@ class Server:
         raise ToolError(f"the server {self.definition.safe_name}: {problem}")
 
     async def close(self) -> None:
-        """End the server and everything it has started."""
+        """End the server and everything it has started, for good; an attempt to connect too."""
+        self._closed = True
+        self._attempt.cancel()
         async with self._lock:
             if self._connection is not None:
                 await self._connection.close()
