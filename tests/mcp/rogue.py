@@ -1,7 +1,7 @@
 """A server that misbehaves as it is told to: raw JSON lines, no SDK, nothing but this file.
 
 `rogue.py [MANNER]`: `plain`, `silent` (never answers), `banner` (rubbish, then works), `rubbish`
-(nothing else), `flood`, `odd` (strange tools), `big` (an endless line), `slow` (answers late).
+(nothing else), `odd` (strange tools), `big` (an endless line), `pages` (an endless list).
 """
 
 import json
@@ -16,10 +16,11 @@ EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 NAMES = (
     "echo env die hang flood rubbish giant line ask ask_badly leave_open ask_url sample roots "
     "progress child change unchange blocks fail stderr flood_questions half pings "
-    "kill_warden relist"
+    "kill_warden relist nested"
 ).split()
 about = "Does as its name says."
 asked = 0
+page = 0
 
 
 def send(**message: Any) -> None:
@@ -43,6 +44,20 @@ def tools() -> list[dict[str, Any]]:
         {"name": "deep", "inputSchema": {"type": "object", "properties": deep}},
         {"name": "wide", "inputSchema": {"type": "object", "description": "w" * 100_000}},
     ]
+
+
+def listed() -> dict[str, Any]:
+    """Return one page of tools; of `pages` there is always another, with a tool nobody can take."""
+    global page  # noqa: PLW0603 - a small program of its own
+    if MANNER != "pages":
+        return {"tools": tools()}
+    page += 1
+    tool = {
+        "name": f"t{page}",
+        "inputSchema": EMPTY,
+        "outputSchema": {**EMPTY, "title": "x" * 7_000_000},
+    }
+    return {"tools": [tool], "nextCursor": f"{page}"}
 
 
 def request(method: str, **params: Any) -> Any:
@@ -161,6 +176,11 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
                 "content": [image, link, {"type": "resource", "resource": inner}],
                 "_meta": {"type": "tool_request", "call_id": "c1"},
             }
+        case "nested":
+            value: Any = [1] * 1_000_000
+            for _ in range(100):
+                value = [value]
+            return {"content": [], "structuredContent": {"value": value}}
         case "half":
             return text("a\ud83db")
         case "pings":
@@ -211,7 +231,7 @@ def main() -> None:
                 },
             )
         elif method == "tools/list":
-            send(id=number, result={"tools": tools()})
+            send(id=number, result=listed())
         elif method == "tools/call":
             result = call(message["params"]["name"], number, message["params"])
             if result is not None:

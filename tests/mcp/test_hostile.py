@@ -197,9 +197,9 @@ async def test_half_a_character_is_borne(talk: Talk) -> None:
         await host.hear("stream_end")
 
 
-def memory_mib(host: Conversation) -> int:
+def memory_mib(host: Conversation, what: str = "VmRSS") -> int:
     status = Path(f"/proc/{host.process.pid}/status").read_text()
-    return next(int(row.split()[1]) for row in status.splitlines() if "VmRSS" in row) // 1024
+    return next(int(row.split()[1]) for row in status.splitlines() if what in row) // 1024
 
 
 @pytest.mark.parametrize("name", ["pings", "relist"])
@@ -218,3 +218,24 @@ async def test_a_server_that_only_makes_us_work_fills_no_memory(talk: Talk, name
         await host.say(type="stop")
         await host.hear("stream_end")
         assert grown < 64
+
+
+async def test_a_list_without_end_is_given_up_and_not_held(talk: Talk) -> None:
+    async with talk([]) as host:
+        await host.ready()
+        failed = await connect(host, "r", "pages")
+        assert failed["type"] == "mcp_failed"
+        assert failed["reason"] == "it lists more tools than anybody can hold"
+        assert memory_mib(host, "VmHWM") < 256
+        await host.turn()
+
+
+async def test_a_deeply_nested_result_is_not_made_larger_than_it_came(talk: Talk) -> None:
+    async with talk([tool("nested")], []) as host:
+        await host.ready()
+        await connect(host)
+        await host.message()
+        result = await approved(host, "c")
+        assert len(result["output"]) <= 256 * 1024
+        assert memory_mib(host, "VmHWM") < 256
+        await host.hear("stream_end")

@@ -19,20 +19,21 @@ from mcp_types import (
     CallToolResult,
     Implementation,
     InputRequiredResult,
+    ListToolsResult,
     PaginatedRequestParams,
-    Tool,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from wcore import __version__
+from wcore.errors import ToolError
 from wcore.tools.mcp.around import Around
 from wcore.tools.mcp.calls import SILENCE_S_MAX, Call, Done
 from wcore.tools.mcp.definition import STDIO, Definition
 from wcore.tools.mcp.http import reached
 from wcore.tools.mcp.inquiries import Inquiries
-from wcore.tools.mcp.offers import NO_OFFERS, TOOLS_MAX, Offers, offered
+from wcore.tools.mcp.offers import NO_OFFERS, Listing, Offers
 from wcore.tools.mcp.results import output_of
 from wcore.tools.mcp.stdio import Program
 from wcore.visible import visible_line
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
 PAGES_MAX: Final = 64  # of a list of tools; 512 tools come in fewer
+LISTED_BYTES_MAX: Final = 64 * 1024 * 1024  # of all lists of a connection; 100 KiB are many tools
 LIST_S_MAX: Final = 20.0  # to list the tools; a host waits 30 s for the server as a whole
 ROUNDS_MAX: Final = 10  # times a call may come back for input, as in the SDK
 INPUTS_MAX: Final = 16  # what one round may ask for
@@ -76,6 +78,7 @@ class Connection:
         self._client: Client | None = None
         self._tasks: TaskGroup | None = None
         self._scope = anyio.CancelScope()
+        self._listed_bytes = 0
         self.offers = NO_OFFERS
         self.closed = anyio.Event()
 
@@ -160,17 +163,27 @@ class Connection:
     # --- the list of tools ------------------------------------------------------------------------
 
     async def _listed(self, client: Client) -> Offers:
-        tools: list[Tool] = []
+        listing = Listing(self._definition.safe_name)
         cursor: str | None = None
         with anyio.fail_after(LIST_S_MAX):
             for _ in range(PAGES_MAX):
                 params = PaginatedRequestParams(cursor=cursor) if cursor else None
                 page = await client.session.list_tools(params=params)
-                tools += page.tools
+                listing.add(page.tools)
+                self._charge(page)
                 cursor = page.next_cursor
-                if cursor is None or len(tools) > TOOLS_MAX:
+                if cursor is None or listing.is_full:
                     break
-        return offered(self._definition.safe_name, tools)
+        return listing.offers()
+
+    def _charge(self, page: ListToolsResult) -> None:
+        """Count what was listed; the SDK keeps schemas of results, which nobody asks it for."""
+        self._listed_bytes += len(page.model_dump_json())
+        for tool in page.tools:
+            (tool.output_schema or {}).clear()
+        if self._listed_bytes > LISTED_BYTES_MAX:
+            self._ended.set()
+            raise ToolError("it lists more tools than anybody can hold")
 
     async def _noticed(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):

@@ -13,6 +13,9 @@ from wcore.visible import visible, visible_line
 from wcore.vocabulary import Category, Json, ToolSpec
 
 TOOLS_MAX: Final = 512  # of one server; more fills a model's window with names
+OFFERED_CHARS_MAX: Final = (
+    1024 * 1024
+)  # of all its tools; that alone fills the window of most models
 DESCRIPTION_CHARS_MAX: Final = 4096  # the longest of the reference servers has 1,200
 SCHEMA_CHARS_MAX: Final = 64 * 1024  # a schema longer than a card is understood by nobody
 SCHEMA_DEPTH_MAX: Final = 64  # providers refuse far less, and refuse the whole request with it
@@ -61,39 +64,64 @@ class Offers(Struct, frozen=True):
 NO_OFFERS: Final = Offers({})
 
 
-def offered(server: str, listed: Iterable[Described]) -> Offers:
-    """Return what can be offered of `listed`; `server` is the server's part of names.
+class Listing:
+    """What a server offers, page by page; no more than can be offered is kept of a page.
 
     Two tools that would have one name are both refused: nobody could tell which one runs.
     """
-    found: dict[str, list[Offer]] = {}
-    refused: list[str] = []
-    for number, tool in enumerate(listed):
-        shown = visible_line(tool.name, RAW_NAME_CHARS_MAX)
-        name = tool_name(server, tool.name)
-        if number >= TOOLS_MAX:
-            refused.append(f"only the first {TOOLS_MAX} tools are taken")
-            break
+
+    def __init__(self, server: str) -> None:
+        """Begin a list; `server` is the server's part of names."""
+        self._server = server
+        self._found: dict[str, Offer | None] = {}  # `None`: more than one would have that name
+        self._refused: list[str] = []
+        self._count = 0
+        self._chars = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further tools would not be taken."""
+        return self._count > TOOLS_MAX
+
+    def add(self, tools: Iterable[Described]) -> None:
+        """Take the tools of one page."""
+        for tool in tools:
+            self._count += 1
+            if self.is_full:
+                self._refused.append(f"only the first {TOOLS_MAX} tools are taken")
+                return
+            try:
+                self._take(tool)
+            except ToolError as error:
+                self._refused.append(f"{visible_line(tool.name, RAW_NAME_CHARS_MAX)}: {error}")
+
+    def offers(self) -> Offers:
+        """Return what can be offered."""
+        alone = {name: offer for name, offer in self._found.items() if offer is not None}
+        alike = sorted(self._found.keys() - alone.keys())
+        reasons = (f"{name}: more than one tool would have that name" for name in alike)
+        return Offers(alone, (*self._refused, *reasons))
+
+    def _take(self, tool: Described) -> None:
+        name = tool_name(self._server, tool.name)
         if name is None or len(tool.name) > RAW_NAME_CHARS_MAX:
-            refused.append(f"{shown}: no tool can have that name")
-            continue
-        try:
-            offer = _offer(name, tool)
-            found.setdefault(name, []).append(offer)
-        except ToolError as error:
-            refused.append(f"{shown}: {error}")
-    alike = {name for name, offers in found.items() if len(offers) > 1}
-    refused += [f"{name}: {len(found[name])} tools would have that name" for name in sorted(alike)]
-    alone = {name: offers[0] for name, offers in found.items() if name not in alike}
-    return Offers(alone, tuple(refused))
+            raise ToolError("no tool can have that name")
+        told = canonical(_facts(tool))
+        if len(told) > SCHEMA_CHARS_MAX:
+            raise ToolError(f"its description is longer than {SCHEMA_CHARS_MAX} characters")
+        self._chars += len(told)
+        if self._chars > OFFERED_CHARS_MAX:
+            raise ToolError(f"all tools together are longer than {OFFERED_CHARS_MAX} characters")
+        offer = _offer(name, tool, told)
+        self._found[name] = None if name in self._found else offer
 
 
-def _offer(name: str, tool: Described) -> Offer:
+def _facts(tool: Described) -> list[Json]:
     hints = tool.annotations.model_dump(mode="json") if tool.annotations else None
-    facts = [tool.name, tool.title, tool.description, tool.input_schema, hints]
-    told = canonical(facts)
-    if len(told) > SCHEMA_CHARS_MAX:
-        raise ToolError(f"its description is longer than {SCHEMA_CHARS_MAX} characters")
+    return [tool.name, tool.title, tool.description, tool.input_schema, hints]
+
+
+def _offer(name: str, tool: Described, told: str) -> Offer:
     schema = {"type": "object", **cast("dict[str, Json]", _shown(tool.input_schema))}
     if schema["type"] != "object":
         raise ToolError("its arguments are no object")

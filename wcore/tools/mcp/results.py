@@ -19,6 +19,9 @@ from wcore.visible import visible_line
 from wcore.vocabulary import OUTPUT_BYTES_MAX, Json, Status, ToolOutput
 
 BLOCKS_MAX: Final = 1024  # pieces of one result; what follows is counted, not shown
+INDENTED_CHARS_MAX: Final = (
+    16 * 1024
+)  # indented, what is nested a hundred deep is a hundred times as long
 NAME_CHARS_MAX: Final = 300  # of a resource's name or address
 MARGIN_BYTES: Final = 1024  # for the note about what is left out
 
@@ -71,6 +74,7 @@ def _line(text: str) -> str:
 
 def _json(value: object) -> str:
     try:
-        return to_json(value, indent=1).decode()
+        text = to_json(value)
+        return (text if len(text) > INDENTED_CHARS_MAX else to_json(value, indent=1)).decode()
     except PydanticSerializationError:
         return "[a structured result that cannot be written down]"

@@ -24,6 +24,7 @@ from wcore.vocabulary import (
 )
 
 CUT_NOTE: Final = "[arguments cut here: they are longer than can be shown]"
+INDENTED_CHARS_MAX: Final = 16 * 1024  # nobody reads more; indented it could be gigabytes
 NAME_CHARS_MAX: Final = 128  # of the name as the server has it, on a card
 
 
@@ -53,7 +54,8 @@ class McpTool(Struct, frozen=True):
         one_line = canonical(args)
         lines = [f"{self.server.definition.safe_name}: {raw}"]
         lines += [f"({self.offer.warning})"] * bool(self.offer.warning)
-        lines += [json.dumps(json.loads(one_line), indent=2, ensure_ascii=False)]
+        indent = 2 if len(one_line) <= INDENTED_CHARS_MAX else None
+        lines += [json.dumps(json.loads(one_line), indent=indent, ensure_ascii=False)]
         text, cut = clipped(visible("\n".join(lines) + "\n"), PREVIEW_BYTES_MAX, CUT_NOTE)
         depends = {"launch": launch, "schema": self.offer.digest}
         return Prepared(

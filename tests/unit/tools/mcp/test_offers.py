@@ -1,0 +1,39 @@
+"""What of a server's list of tools can be offered: bounded one by one, and all together."""
+
+from typing import Any
+
+from mcp_types import Tool
+
+from wcore.tools.mcp.offers import OFFERED_CHARS_MAX, SCHEMA_CHARS_MAX, TOOLS_MAX, Listing
+
+
+def tools(count: int, chars: int = 0, first: int = 0) -> list[Tool]:
+    schema: dict[str, Any] = {"type": "object", "description": "x" * chars}
+    return [Tool(name=f"t{n}", input_schema=schema) for n in range(first, first + count)]
+
+
+def test_all_tools_together_have_a_limit() -> None:
+    chars = SCHEMA_CHARS_MAX - 200
+    listing = Listing("r")
+    listing.add(tools(100, chars))
+    offers = listing.offers()
+    assert len(offers.tools) == OFFERED_CHARS_MAX // chars
+    assert "together" in offers.refused[-1]
+
+
+def test_tools_of_one_name_are_refused_also_on_different_pages() -> None:
+    listing = Listing("r")
+    listing.add([*tools(2), Tool(name="a b", input_schema={})])
+    listing.add([*tools(2, first=2), Tool(name="a.b", input_schema={})])
+    assert list(listing.offers().tools) == [f"mcp__r__t{n}" for n in range(4)]
+    assert "more than one tool" in listing.offers().refused[0]
+
+
+def test_only_so_many_tools_are_taken() -> None:
+    listing = Listing("r")
+    listing.add(tools(TOOLS_MAX))
+    assert not listing.is_full
+    listing.add(tools(5, first=TOOLS_MAX))
+    assert listing.is_full
+    assert len(listing.offers().tools) == TOOLS_MAX
+    assert len(listing.offers().refused) == 1
