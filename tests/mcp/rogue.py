@@ -139,7 +139,7 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
                         "elicitation/create",
                         mode="url",
                         message="visit",
-                        url="https://example.com/x",
+                        url=params["arguments"].get("url", "https://example.com/x"),
                         elicitationId="e1",
                     )
                 )

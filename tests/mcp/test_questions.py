@@ -142,6 +142,26 @@ async def test_an_address_to_visit_is_shown_and_there_is_nothing_to_fill_in(talk
         await host.hear("stream_end")
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "https://bank.example@evil.example/",
+        "https://ex\u0430mple.com/",
+        "//e",
+    ],
+)
+async def test_an_address_that_is_not_what_it_seems_is_not_shown(talk: Talk, url: str) -> None:
+    async with talk([tool("ask_url", url=url)], []) as host:
+        await host.ready()
+        await connect(host)
+        await host.message()
+        assert json.loads((await approved(host, "c"))["output"]) == {"action": "decline"}
+        await host.hear("stream_end")
+        assert len(host.of("tool_request")) == 1
+
+
 async def test_a_prompt_for_our_model_asks_with_all_of_it(talk: Talk) -> None:
     async with talk([tool("sample")], [{"text": "model's reply"}], []) as host:
         request = await card(host, "sample")

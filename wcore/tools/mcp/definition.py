@@ -143,14 +143,19 @@ def _check_environment(env: Mapping[str, str]) -> None:
 def _url(kind: str, url: str | None) -> str:
     if not url:
         raise DefinitionError(f"transport {kind} needs `url`")
+    if not is_address(url):
+        raise DefinitionError("`url` must be an http:// or https:// address")
+    return url
+
+
+def is_address(url: str) -> bool:
+    """Whether `url` is an http:// or https:// address, all of it plain to see."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
     except ValueError:
-        usable = False
-    if not usable or not _ADDRESS.fullmatch(url):
-        raise DefinitionError("`url` must be an http:// or https:// address")
-    return url
+        return False
+    return bool(usable and _ADDRESS.fullmatch(url))
 
 
 def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""A server that is reached over HTTP, with what it sends bounded."""
+"""A server that is reached over HTTP, with what it sends bounded; `brakes` bounds how often."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -9,6 +9,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from wcore.tools.mcp.brakes import Reading, Streams, Writing
 from wcore.tools.mcp.definition import SSE, Definition
 
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
@@ -24,8 +25,15 @@ class ShutOutError(httpx2.TransportError):
     """The server does not let us in."""
 
 
-def reached(definition: Definition) -> AbstractAsyncContextManager[Any]:
-    """Return the streams of the SDK for a server behind an address."""
+@asynccontextmanager
+async def reached(definition: Definition) -> AsyncGenerator[Any, None]:
+    """Connect to a server behind an address; yield what the SDK reads and writes."""
+    async with _streams(definition) as (read, write):
+        writing = Writing(write)
+        yield Reading(read, writing), writing
+
+
+def _streams(definition: Definition) -> AbstractAsyncContextManager[Any]:
     if definition.transport == SSE:
         return sse_client(
             definition.url, dict(definition.headers or {}), httpx_client_factory=_made
@@ -55,7 +63,7 @@ def _made(
         headers=given,
         timeout=timeout or httpx2.Timeout(CONNECT_S_MAX, read=READ_S_MAX),
         auth=auth,
-        event_hooks={"response": [_bound]},
+        event_hooks={"request": [Streams()], "response": [_bound]},
     )
 
 

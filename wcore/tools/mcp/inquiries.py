@@ -25,6 +25,7 @@ from mcp_types import (
 )
 
 from wcore.tools.mcp.calls import Call, Prompt, Question
+from wcore.tools.mcp.definition import is_address
 from wcore.visible import visible, visible_line
 
 QUESTION_CHARS_MAX: Final = 4096  # of a question; a card longer than that is not read
@@ -65,6 +66,8 @@ class Inquiries:
         text = visible(params.message[:QUESTION_CHARS_MAX])
         if isinstance(params, ElicitRequestFormParams):
             schema: Mapping[str, Any] | None = params.requested_schema
+        elif not is_address(params.url) or "@" in params.url:  # before it a name seems the host's
+            return ElicitResult(action="decline")
         else:
             text = f"{text}\n{visible_line(params.url, QUESTION_CHARS_MAX)}"
             schema = None
