@@ -16,7 +16,7 @@ EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 NAMES = (
     "echo env die hang flood rubbish giant line ask ask_badly leave_open ask_url sample roots "
     "progress child change unchange blocks fail stderr flood_questions half pings "
-    "kill_warden relist nested"
+    "kill_warden relist nested crowd"
 ).split()
 about = "Does as its name says."
 asked = 0
@@ -181,6 +181,8 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
             for _ in range(100):
                 value = [value]
             return {"content": [], "structuredContent": {"value": value}}
+        case "crowd":
+            return {"content": [{"type": "text", "text": ""}] * 200_000}
         case "half":
             return text("a\ud83db")
         case "pings":

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
         ("die", "ended with exit code 3"),
         ("rubbish", "no MCP message"),
         ("line", "longer than"),
+        ("crowd", "more than 50000 objects"),
     ],
 )
 async def test_a_server_that_fails_in_a_call_fails_that_call_and_is_started_again(

@@ -32,6 +32,9 @@ class Answering(BaseHTTPRequestHandler):
                 self._head(200, "application/json", **{"Content-Encoding": "gzip"})
             case "/endless":
                 self._pour("application/json", b" " * 65536)
+            case "/crowd":
+                self._head(200, "application/json")
+                self.wfile.write(json.dumps([{"a": 1}] * 100_000).encode())
             case "/endless-event":
                 self._pour("text/event-stream", b"data: " + b"x" * 65536 + b"\n")
             case _:
@@ -73,7 +76,7 @@ def serving() -> Generator[str]:
 
 @pytest.mark.parametrize("transport", ["streamable-http", "sse"])
 @pytest.mark.parametrize(
-    "path", ["forbidden", "elsewhere", "squeezed", "endless", "endless-event", "nonsense"]
+    "path", ["forbidden", "elsewhere", "squeezed", "endless", "crowd", "endless-event", "nonsense"]
 )
 async def test_a_server_that_does_not_speak_mcp_fails_soon_and_says_why(
     talk: Talk, transport: str, path: str

@@ -18,6 +18,8 @@ HTTP: Final = "streamable-http"
 SSE: Final = "sse"
 TRANSPORTS: Final = {STDIO: STDIO, HTTP: HTTP, "streamable_http": HTTP, SSE: SSE}
 
+OBJECTS_MAX: Final = 50_000  # in one message; as values each of a few bytes takes two thousand
+OBJECT: Final = b'{"'  # how one begins; within a text there is a backslash between
 TEXT_CHARS_MAX: Final = 32 * 1024  # of one argument, variable or header; Linux takes 128 KiB
 PARTS_MAX: Final = 256  # arguments, variables or headers: more is a mistake
 SHOWN_CHARS_MAX: Final = 80  # of a name in an error message

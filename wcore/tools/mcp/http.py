@@ -10,7 +10,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from wcore.tools.mcp.brakes import Reading, Streams, Writing
-from wcore.tools.mcp.definition import SSE, Definition
+from wcore.tools.mcp.definition import OBJECT, OBJECTS_MAX, SSE, Definition
 
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
 CONNECT_S_MAX: Final = 10.0  # to a server that is there
@@ -25,9 +25,13 @@ class ShutOutError(httpx2.TransportError):
     """The server does not let us in."""
 
 
+def reached(definition: Definition) -> AbstractAsyncContextManager[Any]:
+    """Return the streams of the SDK for a server behind an address."""
+    return _braked(definition)
+
+
 @asynccontextmanager
-async def reached(definition: Definition) -> AsyncGenerator[Any, None]:
-    """Connect to a server behind an address; yield what the SDK reads and writes."""
+async def _braked(definition: Definition) -> AsyncGenerator[Any, None]:
     async with _streams(definition) as (read, write):
         writing = Writing(write)
         yield Reading(read, writing), writing
@@ -87,12 +91,15 @@ class _Bounded(httpx2.AsyncByteStream):
         self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        held = 0
+        held, objects = 0, 0
         async for piece in self._inner:
             ends = max(piece.rfind(b"\n\n"), piece.rfind(b"\n\r\n")) if self._is_events else -1
             held = len(piece) - ends if ends >= 0 else held + len(piece)
             if held > EVENT_BYTES_MAX:
                 raise TooMuchError(f"it sent more than {EVENT_BYTES_MAX} bytes at once")
+            objects = piece.count(OBJECT, max(ends, 0)) + (objects if ends < 0 else 0)
+            if objects > OBJECTS_MAX:
+                raise TooMuchError(f"it sent more than {OBJECTS_MAX} objects at once")
             yield piece
 
     async def aclose(self) -> None:

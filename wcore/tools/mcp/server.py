@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wcore.tools.mcp.connection import Connection
 
 DEATH_S_MAX: Final = 3.0  # for a program to be ended with everything it has started
+REFUSALS_LOGGED_MAX: Final = 16  # of tools that cannot be offered; the rest is more of the same
 CONNECT_S_MAX: Final = 25.0  # hosts wait 30 s for a server; they are told before they give up
 
 log = logging.getLogger("wcore.mcp")
@@ -71,7 +72,7 @@ class Server:
             if connection is None:
                 raise ServerError("it was removed")
             self._connection = connection
-            for reason in connection.offers.refused:
+            for reason in connection.offers.refused[:REFUSALS_LOGGED_MAX]:
                 log.warning("tool.refused %s: %s", self.definition.name, reason)
             self._take(connection.offers)
             return connection

@@ -21,7 +21,7 @@ from mcp_types import jsonrpc_message_adapter
 from wcore.tools.environment import cleaned
 from wcore.tools.mcp import warden
 from wcore.tools.mcp.around import Around, Stderr, find_program
-from wcore.tools.mcp.definition import Definition
+from wcore.tools.mcp.definition import OBJECT, OBJECTS_MAX, Definition
 from wcore.tools.processes import GRACE_S, CallTree
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
@@ -143,6 +143,9 @@ class Program:
         return True
 
     async def _message(self, line: bytes, inward: _In) -> bool:
+        if line.count(OBJECT) > OBJECTS_MAX:
+            self._why = f"it sent a message of more than {OBJECTS_MAX} objects"
+            return False
         try:
             message = jsonrpc_message_adapter.validate_json(_mended(line), by_name=False)
         except (ValueError, RecursionError):
