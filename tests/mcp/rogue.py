@@ -16,7 +16,7 @@ EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 NAMES = (
     "echo env die hang flood rubbish giant line ask ask_badly leave_open ask_url sample roots "
     "progress child change unchange blocks fail stderr flood_questions half pings "
-    "kill_warden relist nested crowd"
+    "kill_warden relist nested crowd nag"
 ).split()
 about = "Does as its name says."
 asked = 0
@@ -114,6 +114,9 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
         case "ask":
             found = elicit("Which\u202e colour?", form(colour={"type": "string"}))
             return text(json.dumps(found))
+        case "nag":
+            answers = [elicit("again?", form(a={"type": "boolean"})) for _ in range(100)]
+            return text(f"{len(answers)} answers")
         case "ask_badly":
             return text(json.dumps(elicit("?", form(a={"type": "object"}))))
         case "leave_open":

@@ -142,6 +142,16 @@ async def test_an_address_to_visit_is_shown_and_there_is_nothing_to_fill_in(talk
         await host.hear("stream_end")
 
 
+async def test_a_call_that_asks_for_ever_is_not_heard_for_ever(talk: Talk) -> None:
+    async with talk([tool("nag")], [], flags=("--force", "--prompts", "none")) as host:
+        await host.ready()
+        await connect(host)
+        await host.message()
+        assert (await ended(host, "c"))["output"] == "100 answers"
+        await host.hear("stream_end")
+        assert len(host.of("call_announced")) == 1 + 32
+
+
 @pytest.mark.parametrize(
     "url",
     [

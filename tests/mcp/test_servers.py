@@ -107,6 +107,20 @@ async def test_a_table_that_is_not_understood_ends_the_start(
         assert await host.ended() == 1
 
 
+async def test_a_program_of_the_users_policy_is_never_looked_for_in_the_workspace(
+    talk: Talk, tmp_path: Path, workspace: Path
+) -> None:
+    program = workspace / "wcore-test-server"
+    program.write_text("#!/bin/sh\ntouch started\n")
+    program.chmod(0o755)
+    user_policy(tmp_path, '[[mcp]]\nname = "r"\ncommand = "wcore-test-server"\n')
+    async with talk([], env={"PATH": str(workspace)}) as host:
+        await host.ready()
+        assert "was not found" in (await host.hear("mcp_failed"))["reason"]
+        await host.turn()
+    assert not (tmp_path / "home" / "started").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -165,7 +165,7 @@ class Servers:
             url=table.url,
             headers=table.headers,
             cwd=place.workspace if ours else place.home,
-            on_path=() if ours else path_outside(place.environ, place.workspace),
+            on_path=None if ours else path_outside(place.environ, place.workspace),
         )
 
     # --- before a turn ------------------------------------------------------------------------

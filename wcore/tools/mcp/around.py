@@ -80,7 +80,8 @@ def find_program(definition: Definition, environ: Mapping[str, str]) -> str:
         if not _runnable(path):
             raise DefinitionError(f"{visible_line(path, 200)} is no program that can be run")
         return path
-    for folder in definition.on_path or cleaned(environ)["PATH"].split(":"):
+    folders = definition.on_path
+    for folder in cleaned(environ)["PATH"].split(":") if folders is None else folders:
         path = os.path.join(folder, command)
         if _runnable(path):
             return path

@@ -13,6 +13,7 @@ SILENCE_S_MAX: Final = 120.0  # without result, progress or question a call is g
 INBOX_MAX: Final = 64  # progress beyond it is dropped: newer progress follows
 PROGRESS_S_MIN: Final = 0.1  # between two notes of progress; nobody reads faster
 PROGRESS_CHARS_MAX: Final = 64 * 1024  # of one call; then it is alive without saying more
+ASKED_MAX: Final = 32  # questions and prompts of one call: who asks for ever gets no further answer
 QUESTIONS_MAX: Final = 4  # open at once in one call: nobody answers a wall of cards
 
 
@@ -62,6 +63,7 @@ class Call:
         self.args = args
         self.scope = anyio.CancelScope()
         self._asking = 0
+        self._asked = 0
         self._room = PROGRESS_CHARS_MAX
         self._told_at = -math.inf
         self._put, self.heard = anyio.create_memory_object_stream[Heard](INBOX_MAX)
@@ -89,9 +91,10 @@ class Call:
 
     async def ask(self, question: Question | Prompt) -> bool:
         """Put in a question and wait until it is settled; false when it cannot be asked."""
-        if self._asking >= QUESTIONS_MAX:
+        if self._asking >= QUESTIONS_MAX or self._asked >= ASKED_MAX:
             return False
         self._asking += 1
+        self._asked += 1
         try:
             await self._put.send(question)
             await question.answered.wait()

@@ -42,7 +42,7 @@ class Definition(Struct, frozen=True):
     """One server. `safe_name` stands for it in the names of its tools.
 
     `cwd` is where a program is started. `on_path` are the folders that a program without a path
-    is looked for in.
+    is looked for in; `None` are those of its PATH.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Definition(Struct, frozen=True):
     url: str = ""
     headers: Mapping[str, str] | None = None
     cwd: str = ""
-    on_path: tuple[str, ...] = ()
+    on_path: tuple[str, ...] | None = None
 
     @property
     def digest(self) -> str:
@@ -98,7 +98,7 @@ def define(  # noqa: PLR0913 - the fields of the command
     url: str | None = None,
     headers: Mapping[str, str] | None = None,
     cwd: str = "",
-    on_path: tuple[str, ...] = (),
+    on_path: tuple[str, ...] | None = None,
 ) -> Definition:
     """Check what somebody wrote down.
 
