@@ -244,16 +244,6 @@ async def test_a_session_of_an_older_version_says_so(recording: Recording) -> No
         await played(row, [replace(records[0], body=old), *records[1:]])
 
 
-async def test_sessions_with_mcp_servers_are_refused(talk: Talk) -> None:
-    async with talk([], flags=("--session-id", "s")) as host:
-        await host.ready()
-        await host.say(type="add_mcp_server", name="x", transport="stdio", command="no-such-one")
-        await host.turn()
-    code, told = await replayed(host)
-    assert code == 2
-    assert "MCP servers, which a replay does not cover" in told["problem"]
-
-
 async def test_an_unknown_session_is_named(talk: Talk) -> None:
     async with talk([]) as host:
         await host.ready()

@@ -69,4 +69,5 @@ def _opened(session: Session) -> dict[str, Json]:
         "system_prompt": settings.system_prompt,
         "has_mcp": settings.has_mcp,
         "replay": REPLAY,
+        "servers": True,  # whatever becomes of them is recorded too
     }

@@ -4,31 +4,34 @@ Only the host's `add_mcp_server`, the administrator's and the user's policy file
 project may start one: starting a server runs a program, and nothing runs before a yes.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from wcore.errors import Code, HostGoneError, ProviderError, ToolError
-from wcore.models import Finished, Request, Text
+from wcore.engine.lending import reply_to
+from wcore.errors import Code, HostGoneError
+from wcore.keeping.records import failure
 from wcore.policy.rules import Level
 from wcore.policy.servers import ServerTable
 from wcore.protocol import commands as said
 from wcore.protocol import events
 from wcore.session import Session
+from wcore.store import Kind
 from wcore.tools import Place, Tool
+from wcore.tools.mcp import recorded
 from wcore.tools.mcp.around import Around, path_outside
 from wcore.tools.mcp.definition import Definition, DefinitionError, define
 from wcore.tools.mcp.names import sampling_name
 from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.tool import McpTool
-from wcore.vocabulary import AssistantMessage, Message, Persist, UserMessage
+from wcore.vocabulary import Json, Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
 SETTLE_S_MAX: Final = 28.0  # a turn waits as long as a server may take to connect, and a little
-REPLY_TOKENS_MAX: Final = 8192  # of a reply that a server may ask our model for
 
 QUIET_S: Final = 1.0  # most servers are there by then, and nobody needs to hear of it
 
@@ -55,7 +58,7 @@ class Servers:
             environ=place.environ,
             tasks=tasks,
             strip=session.secrets.strip,
-            complete=self._complete,
+            complete=partial(reply_to, session),
         )
 
     # --- the host's commands ------------------------------------------------------------------
@@ -66,7 +69,8 @@ class Servers:
             await self._refuse(command.name, Code.REFUSED, TOO_LATE)
             return
         try:
-            definition = define(
+            make = partial(
+                define,
                 command.name,
                 command.transport,
                 command=command.command,
@@ -76,11 +80,22 @@ class Servers:
                 headers=command.headers,
                 cwd=self._place.workspace,
             )
+            definition = self._defined_by_host(command.name, make)
             self._admit(definition)
         except DefinitionError as error:
             await self._refuse(command.name, error.code, str(error))
             return
         self._start(definition, asked=True)
+
+    def _defined_by_host(self, name: str, make: Callable[[], Definition]) -> Definition:
+        """Return what `make` makes of a command, and note whether it could be made."""
+        try:
+            definition = self._session.hands.define(name, make)
+        except DefinitionError as error:
+            self._note(recorded.DEFINED, name, **failure(error))
+            raise
+        self._note(recorded.DEFINED, name)
+        return definition
 
     async def remove(
         self, command: said.RemoveMcpServer, *, during_turn: bool
@@ -179,12 +194,12 @@ class Servers:
         if not self._connecting:
             return
         names = ", ".join(self._connecting)
-        with anyio.move_on_after(SETTLE_S_MAX):
-            with anyio.move_on_after(QUIET_S):
-                await self._settled()
-            if self._connecting:
-                await self._session.info(f"waiting for MCP servers: {names}")
-                await self._settled()
+        session = self._session
+        if not await session.hands.within(QUIET_S, self._settled):
+            await session.journal.reached(recorded.UNSETTLED)
+            await session.info(f"waiting for MCP servers: {names}")
+            await session.hands.within(SETTLE_S_MAX, self._settled)
+        await session.journal.reached(recorded.SETTLED)
 
     async def _settled(self) -> None:
         while self._connecting:
@@ -205,34 +220,53 @@ class Servers:
     def _start(self, definition: Definition, *, asked: bool) -> None:
         for secret in definition.secrets():
             self._session.secrets.add(secret)
-        server = Server(definition, self._around, self._offer)
+        make = partial(Server, definition, self._around, self._take)
+        server = self._session.hands.server(definition.name, make)
         self._servers[definition.name] = server
         self._connecting[definition.name] = settled = anyio.Event()
         self._tasks.start_soon(self._connect, server, settled, asked)
 
     async def _connect(self, server: Server, settled: anyio.Event, asked: bool) -> None:  # noqa: FBT001 - for start_soon
         name = server.definition.name
+        problem = await self._outcome(server)
+        is_ours = self._servers.get(name) is server  # else it was removed meanwhile
+        if problem and is_ours:
+            del self._servers[name]
+            self._offer()
+        if self._connecting.get(name) is settled:
+            del self._connecting[name]
+        settled.set()
+        if problem is None:
+            await self._session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
+        elif asked and is_ours:
+            await self._refuse(name, problem.code, str(problem))
+        else:
+            await self._failed(name, str(problem))
+
+    async def _outcome(self, server: Server) -> ServerError | None:
+        name = server.definition.name
         try:
             await server.connect()
-            await self._session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
         except ServerError as error:
-            is_ours = self._servers.get(name) is server  # else it was removed meanwhile
-            if is_ours:
-                del self._servers[name]
-                self._offer()
-            if asked and is_ours:
-                await self._refuse(name, error.code, str(error))
-            else:
-                await self._failed(name, str(error))
-        finally:
-            if self._connecting.get(name) is settled:
-                del self._connecting[name]
-            settled.set()
+            self._note(recorded.FAILED, name, **failure(error))
+            return error
+        self._note(recorded.READY, name)
+        return None
 
     async def _drop(self, server: Server) -> None:
         self._servers.pop(server.definition.name, None)
         self._offer()
         await server.close()
+
+    def _take(self, server: Server) -> None:
+        """Take what a server offers now, unless it was removed."""
+        name = server.definition.name
+        if self._servers.get(name) is server:
+            self._note(recorded.OFFERED, name, tools=recorded.facts_of(server.offers))
+            self._offer()
+
+    def _note(self, what: str, name: str, **facts: Json) -> None:
+        self._session.journal.note(Kind.FOUND, what=f"{what} {name}", **facts)
 
     def _offer(self) -> None:
         """Let the session have the tools of all servers as they are now, and the built-in ones."""
@@ -253,33 +287,3 @@ class Servers:
                 text = f"{grant.tool} is not the tool that was granted any more: it asks again"
                 with suppress(HostGoneError):
                     session.put(events.Info(message=text))
-
-    # --- what servers may ask our model -------------------------------------------------------
-
-    async def _complete(
-        self, system: str, messages: Sequence[tuple[str, str]], max_tokens: int
-    ) -> str:
-        """Return the model's reply to a server's own prompt; nothing of ours is in it.
-
-        Raises:
-            ToolError: there is none.
-        """
-        session = self._session
-        said_before: list[Message] = [
-            AssistantMessage(text) if role == "assistant" else UserMessage(text)
-            for role, text in messages
-        ]
-        tokens = max(1, min(max_tokens, REPLY_TOKENS_MAX))
-        reply: list[str] = []
-        try:
-            async with aclosing(
-                session.model.stream(Request(system, said_before, [], tokens))
-            ) as deltas:
-                async for delta in deltas:
-                    if isinstance(delta, Text):
-                        reply.append(delta.text)
-                    elif isinstance(delta, Finished):
-                        session.usage += delta.usage
-        except ProviderError as error:
-            raise ToolError(str(error)) from error
-        return "".join(reply)

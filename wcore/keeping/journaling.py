@@ -32,7 +32,8 @@ from wcore.vocabulary import Json
 NOTES_MAX: Final = 256  # then they are written at the next command, also between turns
 DIGEST_CHARS: Final = 16  # of an event: tells events apart, and proves nothing to anybody
 EARLY: Final = frozenset(
-    {"init_history", "set_mode", "set_config", "resume_turn", "message", "stop", "add_mcp_server"}
+    {"init_history", "set_mode", "set_config", "resume_turn", "message", "stop"}
+    | {"add_mcp_server", "remove_mcp_server"}
 )
 UNWRITTEN: Final = "unwritten"
 WRITTEN: Final = "w"  # stands among the events where a write has come back

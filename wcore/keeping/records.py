@@ -27,6 +27,9 @@ from wcore.vocabulary import (
 
 Body = Mapping[str, Json]
 
+LENT: Final = "lent"
+INNER: Final = "inner of"
+WITHDRAWN: Final = "withdrawn"
 CHANGED: Final = "[the user changed the arguments of this call]"
 UNKNOWN: Final = (
     "outcome unknown: the engine ended while this call was running. It may have had its effect, "
@@ -80,12 +83,6 @@ def replied(
         }
         for call_id, call in message.calls
     ]
-    tokens = (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_tokens,
-        usage.cache_write_tokens,
-    )
     return {
         "msg_id": msg_id,
         "text": message.text,
@@ -93,10 +90,24 @@ def replied(
         "calls": calls,
         "sealed": message.sealed,
         "finish": finish,
-        "usage": list(tokens),
+        "usage": list(_tokens(usage)),
         "cost_usd": cost_usd,
         "context_tokens": context_tokens,
     }
+
+
+def lent(usage: Usage) -> dict[str, Json]:
+    """Our model has replied to a server's prompt."""
+    return {"what": LENT, "usage": list(_tokens(usage))}
+
+
+def _tokens(usage: Usage) -> tuple[int, int, int, int]:
+    return (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+    )
 
 
 def failure(error: Exception) -> dict[str, Json]:
@@ -153,7 +164,9 @@ def prepared(
     `unread` is why its shell text could not be read in time, if so.
     """
     preview = found.preview
+    pin: dict[str, Json] = {"pin": list(found.pin)} if found.pin else {}
     return {
+        **pin,
         "call_id": call_id,
         "digest": found.digest,
         "description": found.description,
@@ -168,6 +181,11 @@ def prepared(
 def edited(call_id: str, found: Prepared) -> dict[str, Json]:
     """A waiting call was laid out with the arguments that a person wants instead."""
     return prepared(call_id, found, None) | {"edited": True}
+
+
+def inner(outer: str, tool: str, args: Args) -> dict[str, Json]:
+    """A running call is about to make a call of its own; its id is minted next."""
+    return {"what": f"{INNER} {outer}", "tool": tool, "args": args}
 
 
 def asked(call_id: str, why: Why, digest: str) -> Record:

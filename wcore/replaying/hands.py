@@ -10,11 +10,16 @@ from wcore.analyst import Analyst
 from wcore.errors import ToolError
 from wcore.keeping.records import listed
 from wcore.policy import shell
+from wcore.replaying.inner import InnerCalls
 from wcore.replaying.model import RecordedError
 from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
 from wcore.replaying.sealed import NoTool, SealedError
+from wcore.replaying.servers import RecordedServer, recorded_definition
 from wcore.store import Kind
 from wcore.tools import Hands, Live, Tool
+from wcore.tools.mcp import recorded
+from wcore.tools.mcp.definition import Definition
+from wcore.tools.mcp.server import Server
 from wcore.tools.spawn import GENERAL
 from wcore.tools.spawn import NAME as SPAWN
 from wcore.vocabulary import (
@@ -27,6 +32,7 @@ from wcore.vocabulary import (
     Status,
     ToolOutput,
     Touch,
+    Usage,
 )
 
 ANALYSIS_S: Final = 10.0  # nobody waits here; what was read in time then must be read now
@@ -58,14 +64,19 @@ class RecordedReader:
 
 
 class RecordedHands(Hands):
-    """Has recorded outcomes only. `agents` are those that had a definition."""
+    """Has recorded outcomes only.
+
+    `agents` are those that had a definition; `lend` counts what a server's prompt has cost.
+    """
 
     def __init__(
         self,
         script: Script,
         reader: RecordedReader,
         agents: Callable[[], Mapping[str, AgentDefinition]],
+        lend: Callable[[Usage], None],
     ) -> None:
+        self._lend = lend
         self._script = script
         self._reader = reader
         self._agents = agents
@@ -78,6 +89,17 @@ class RecordedHands(Hands):
             name, category = (str(part) for part in listed(each))
             found[name] = NoTool(name, Category(category))
         return found
+
+    def define(self, name: str, make: Callable[[], Definition]) -> Definition:
+        return recorded_definition(self._script, name)
+
+    def server(self, name: str, make: Callable[[], Server]) -> Server:
+        return RecordedServer(self._script, make())
+
+    async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
+        either = (recorded.SETTLED, recorded.UNSETTLED)
+        head = await self._script.turn(lambda item: what_of(item) in either)
+        return what_of(head) == recorded.SETTLED
 
     def targets(self, call_id: str, tool: Tool, args: Args) -> frozenset[str]:
         return self._targets.get(call_id, frozenset())
@@ -120,14 +142,17 @@ class RecordedHands(Hands):
         return {name: value for name, value in facts.items() if name != "what"}
 
     async def _run(self, live: Live, ended: Entry | None) -> ToolOutput:
-        """Hand out the pieces of output as they came, and the result where there was one."""
+        """Hand out what came as it came: pieces of output, calls of its own, and the result."""
+        inner = InnerCalls(self._script, live, self._lend)
 
         def is_mine(item: Item) -> bool:
-            return item is ended or _is(item, Kind.CHUNK, live.call_id)
+            return item is ended or _is(item, Kind.CHUNK, live.call_id) or inner.is_mine(item)
 
-        while (head := await self._script.turn(is_mine)) is not ended:
-            assert isinstance(head, Entry)
-            await live.chunk(str(head.body.get("text")))
+        async with anyio.create_task_group() as tasks:
+            while (head := await self._script.turn(is_mine)) is not ended:
+                if not inner.took(head, tasks):
+                    assert isinstance(head, Entry)
+                    await live.chunk(str(head.body.get("text")))
         assert ended is not None
         metadata = ended.body.get("metadata")
         return ToolOutput(
@@ -155,11 +180,16 @@ class RecordedHands(Hands):
             touches=tuple(Touch(str(path), Access(str(access))) for path, access in touches),
             command=command if isinstance(command, str) else None,
             preview=_preview(preview) if preview else None,
+            pin=_pin(listed(body.get("pin"))),
         )
 
 
-def _preview(recorded: Sequence[Json]) -> Preview:
-    kind, text, truncated = recorded
+def _pin(found: Sequence[Json]) -> tuple[str, str] | None:
+    return (str(found[0]), str(found[1])) if found else None
+
+
+def _preview(found: Sequence[Json]) -> Preview:
+    kind, text, truncated = found
     if kind not in ("diff", "command", "text"):
         raise ValueError("a preview is none")
     return Preview(kind, str(text), truncated is True)

@@ -20,7 +20,7 @@ from wcore.replaying.script import Entry, Item, Script
 from wcore.session import Session
 from wcore.settings import Settings
 from wcore.store import Kind, SessionRow
-from wcore.vocabulary import Json, Mode
+from wcore.vocabulary import Json, Mode, Usage
 
 Body = Mapping[str, Json]
 
@@ -37,6 +37,10 @@ class RecordedSession(Session):
 
     script: Script
     recorded: RecordedJournal
+
+    def lend(self, usage: Usage) -> None:
+        """Count what a server's prompt has cost."""
+        self.usage += usage
 
     async def emit(self, event: events.Event) -> None:
         line = self.encoded(event)
@@ -80,7 +84,7 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     session.ruling = ruling = RecordedRuling(
         tiers=keeper.tiers, script=script, places=settings.places
     )
-    session.hands = RecordedHands(script, reader, lambda: ruling.agents)
+    session.hands = RecordedHands(script, reader, lambda: ruling.agents, session.lend)
     session.approvals = approvals = RecordedApprovals(
         session.ledger, session.grants, ttl_s=settings.approval_ttl_s
     )

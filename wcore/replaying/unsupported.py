@@ -7,6 +7,7 @@ from wcore.keeping.journaling import UNWRITTEN
 from wcore.keeping.records import listed
 from wcore.store import JournalRecord, Kind
 
+MCP_COMMANDS = ("add_mcp_server", "remove_mcp_server")
 FORM = 1  # of the records; see `REPLAY` in `wcore.cli.asked_session`
 
 
@@ -25,8 +26,11 @@ def refuse(records: Sequence[JournalRecord]) -> None:
     if records[0].kind is not Kind.OPENED:
         raise UnreplayableError("the recording does not begin with the start of an engine")
     pieces: JournalRecord | None = None
+    has_servers = False
     for record in records:
-        why = _why_not(record)
+        if record.kind is Kind.OPENED:
+            has_servers = record.body.get("servers") is True
+        why = _why_not(record, has_servers=has_servers)
         if record.kind is Kind.CHUNK and "pieces" in record.body:
             pieces = record
         elif record.kind is Kind.REPLIED and pieces is not None and _is_cut(pieces, record):
@@ -35,13 +39,13 @@ def refuse(records: Sequence[JournalRecord]) -> None:
             raise UnreplayableError(f"record {record.seq}: {why}")
 
 
-def _why_not(record: JournalRecord) -> str | None:
+def _why_not(record: JournalRecord, *, has_servers: bool) -> str | None:
     body = record.body
     match record.kind:
         case Kind.OPENED if body.get("replay") != FORM:
             return "recorded by an older wcore, cannot be replayed"
-        case Kind.COMMANDED if body.get("type") in ("add_mcp_server", "remove_mcp_server"):
-            return "the session had MCP servers, which a replay does not cover"
+        case Kind.COMMANDED if body.get("type") in MCP_COMMANDS and not has_servers:
+            return "the session had MCP servers, which an older wcore did not record"
         case Kind.FOUND if body.get("mcp"):
             return "the policy named MCP servers, which a replay does not cover"
         case Kind.FOUND if body.get("what") == UNWRITTEN:

@@ -5,12 +5,17 @@ sees the gate or the wire, and never prints.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import anyio
 from msgspec import Struct
 
 from wcore.agents import Assignment
 from wcore.vocabulary import Args, Json, Prepared, ToolOutput, ToolSpec
+
+if TYPE_CHECKING:
+    from wcore.tools.mcp.definition import Definition
+    from wcore.tools.mcp.server import Server
 
 #: Asks a model: system prompt, messages as (role, text), most tokens; the text of its reply.
 Completing = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
@@ -56,6 +61,22 @@ class Hands:
     def tools(self, make: Callable[[], dict[str, "Tool"]]) -> dict[str, "Tool"]:
         """Return the built-in tools, which `make` makes."""
         return make()
+
+    def define(self, name: str, make: "Callable[[], Definition]") -> "Definition":
+        """Return what a server `name` is, which `make` makes of the host's words."""
+        del name
+        return make()
+
+    def server(self, name: str, make: "Callable[[], Server]") -> "Server":
+        """Return the server `name`, which `make` makes; it is not connected yet."""
+        del name
+        return make()
+
+    async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
+        """Wait until `wait` returns; false when that takes longer than `seconds`."""
+        with anyio.move_on_after(seconds) as scope:
+            await wait()
+        return not scope.cancelled_caught
 
     def targets(self, call_id: str, tool: "Tool", args: Args) -> frozenset[str]:
         """Return `tool.targets`."""

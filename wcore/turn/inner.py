@@ -6,6 +6,8 @@ import anyio
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
+from wcore.keeping import records
+from wcore.store import Kind
 from wcore.tools import Tool
 from wcore.turn import gate
 from wcore.turn.flight import Flight, Refusal
@@ -20,6 +22,8 @@ async def ask(outer: Flight, effect: Effect, tool: Tool, args: Args) -> None:
     Returns when it has ended. Cancelling withdraws it: its card is settled or its effect
     cancelled, and the host has been told before the cancellation leaves.
     """
+    journal = outer.session.journal
+    journal.note(Kind.FOUND, **records.inner(outer.call_id, tool.spec.name, args))
     call_id = outer.session.new_call_id("")
     flight = Flight(outer.turn, call_id, ModelCall("", tool.spec.name, args), inner=tool)
     running = anyio.CancelScope()
@@ -35,6 +39,9 @@ async def _withdraw(flight: Flight, running: anyio.CancelScope) -> None:
     try:
         await anyio.sleep_forever()
     finally:
+        if not flight.ended.is_set():
+            with anyio.CancelScope(shield=True):
+                await flight.session.journal.reached(f"{records.WITHDRAWN} {flight.call_id}")
         running.cancel()
         over = Denied(reasons.WITHDRAWN, By.POLICY)
         flight.session.approvals.resolve_host(flight.call_id, over)

@@ -43,22 +43,27 @@ class ExtraMissingError(ServerError):
 class Server:
     """One configured server. `changed` is called when what it offers is not what it was."""
 
-    def __init__(self, definition: Definition, around: Around, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, definition: Definition, around: Around, changed: Callable[["Server"], None]
+    ) -> None:
         self.definition = definition
         self.around = around
         self.offers = NO_OFFERS
-        self._changed = changed
+        self.changed = changed
         self._connection: Connection | None = None
         self._lock = anyio.Lock()
         self._closed = False
         self._attempt = anyio.CancelScope()
 
-    async def connect(self) -> "Connection":
-        """Return the live connection, making it if there is none; waits `CONNECT_S_MAX` at most.
+    async def connect(self) -> None:
+        """Be connected: as before, or anew; waits `CONNECT_S_MAX` at most.
 
         Raises:
             ServerError: it cannot be had, or was closed; nothing is left of the attempt.
         """
+        await self._live()
+
+    async def _live(self) -> "Connection":
         async with self._lock:
             if self._connection is not None and self._connection.alive:
                 return self._connection
@@ -74,7 +79,7 @@ class Server:
             self._connection = connection
             for reason in connection.offers.refused[:REFUSALS_LOGGED_MAX]:
                 log.warning("tool.refused %s: %s", self.definition.name, reason)
-            self._take(connection.offers)
+            self.take(connection.offers)
             return connection
 
     async def _connected(self) -> "Connection":
@@ -93,7 +98,7 @@ class Server:
             module = await to_thread.run_sync(import_module, "wcore.tools.mcp.connection")
         except Exception as error:  # whatever a broken installation raises
             raise ExtraMissingError(f"{MISSING} ({error})") from error
-        connection: Connection = module.Connection(self.definition, self.around, self._take)
+        connection: Connection = module.Connection(self.definition, self.around, self.take)
         return connection
 
     async def call(self, name: str, offer: Offer, args: Args, live: Live) -> ToolOutput:
@@ -103,7 +108,7 @@ class Server:
             ToolError: it does not, or the server cannot be had, or the call failed.
         """
         try:
-            connection = await self.connect()
+            connection = await self._live()
             current = (await connection.current()).tools.get(name)
         except (ServerError, TimeoutError) as error:
             reason = str(error) or "it goes on changing its tools"
@@ -133,10 +138,11 @@ class Server:
                 await self._connection.close()
             self._connection = None
 
-    def _take(self, offers: Offers) -> None:
+    def take(self, offers: Offers) -> None:
+        """Offer this from now on."""
         if offers != self.offers:
             self.offers = offers
-            self._changed()
+            self.changed(self)
 
     async def _attend(self, call: Call, live: Live) -> Done:
         done = Done(problem="the connection was closed")

@@ -1,0 +1,85 @@
+"""The servers of a replay: each offers what it offered then, when it did; nothing is started."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+
+from wcore.errors import Code
+from wcore.keeping.records import listed
+from wcore.replaying.script import NOTHING, Item, Script, facts_of, what_of
+from wcore.tools.mcp import recorded
+from wcore.tools.mcp.definition import STDIO, Definition, DefinitionError
+from wcore.tools.mcp.names import server_part
+from wcore.tools.mcp.server import Server, ServerError
+from wcore.vocabulary import Json
+
+CONNECTING: Final = (recorded.OFFERED, recorded.READY, recorded.FAILED)
+
+
+class RecordedDefinitionError(DefinitionError):
+    """What was wrong with it then."""
+
+    def __init__(self, facts: Mapping[str, Json]) -> None:
+        super().__init__(str(facts.get("problem")))
+        self.code = Code(str(facts.get("code")))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class RecordedServerError(ServerError):
+    """Why it could not be had then."""
+
+    def __init__(self, facts: Mapping[str, Json]) -> None:
+        super().__init__(str(facts.get("problem")))
+        self.code = Code(str(facts.get("code")))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def recorded_definition(script: Script, name: str) -> Definition:
+    """Return a definition of which no more is known than its name.
+
+    Raises:
+        RecordedDefinitionError: there was none.
+    """
+    head = script.head
+    is_mine = head is not None and what_of(head) == f"{recorded.DEFINED} {name}"
+    facts = facts_of(head) if is_mine else NOTHING
+    if "problem" in facts:
+        raise RecordedDefinitionError(facts)
+    return Definition(name, server_part(name) or "", STDIO)
+
+
+class RecordedServer(Server):
+    """Has nothing behind it."""
+
+    def __init__(self, script: Script, model: Server) -> None:
+        """Stand in for `model`, which was never connected."""
+        super().__init__(model.definition, model.around, model.changed)
+        self._script = script
+        self._open = anyio.CancelScope()
+
+    async def connect(self) -> None:
+        waited = {f"{what} {self.definition.name}": what for what in CONNECTING}
+        while True:
+            head = await self._script.turn(lambda item: what_of(item) in waited)
+            match waited[str(what_of(head))]:
+                case recorded.OFFERED:
+                    self._learn(head)
+                case recorded.FAILED:
+                    raise RecordedServerError(facts_of(head))
+                case _:
+                    self.around.tasks.start_soon(self._follow)
+                    return
+
+    async def close(self) -> None:
+        self._open.cancel()
+
+    async def _follow(self) -> None:
+        mine = f"{recorded.OFFERED} {self.definition.name}"
+        with self._open:
+            while True:
+                self._learn(await self._script.turn(lambda item: what_of(item) == mine))
+
+    def _learn(self, head: Item) -> None:
+        tools = [listed(each) for each in listed(facts_of(head).get("tools"))]
+        known = [(str(raw_name), str(digest)) for raw_name, digest in tools]
+        self.offers = recorded.offers_of(self.definition.safe_name, known)
+        self.changed(self)
