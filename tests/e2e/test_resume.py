@@ -66,6 +66,20 @@ def ran(host: Conversation) -> str:
 # --- which session ----------------------------------------------------------------------------
 
 
+async def test_a_session_that_goes_on_in_another_folder_says_so(talk: Talk, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    async with talk(DONE, flags=NEW) as host:
+        await host.ready()
+        await host.turn()
+    async with talk(DONE, flags=(*AGAIN, "--cwd", str(other))) as host:
+        await host.ready()
+        assert f"was in {host.workspace} before" in (await host.hear("info"))["message"]
+    async with talk(DONE, flags=AGAIN) as host:
+        await host.ready()
+        assert await host.quiet() == []
+
+
 async def test_a_missing_session_fails_at_once_and_its_id_is_then_free(
     talk: Talk, workspace: Path, tmp_path: Path
 ) -> None:

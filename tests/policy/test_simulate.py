@@ -62,6 +62,22 @@ async def test_what_would_be_decided_differently_is_told(talk: Talk, workspace: 
     assert changes(told) == {"asked": ("ask", "allow")}  # `.env` asks whatever rules say
 
 
+async def test_a_call_of_an_agent_is_bound_by_its_own_rules_and_by_those_of_its_parent(
+    talk: Talk, workspace: Path
+) -> None:
+    spawn = call("Spawn", "spawn", task="look")
+    below = [call("Bash", "below", command="git log")]
+    async with talk([spawn], below, [], [], flags=("--session-id", "s1", "--force")) as host:
+        await host.ready()
+        await host.turn()
+    rule = '[[rule]]\nmatch = "Bash"\ndo = "{}"\nagent = "{}"\n'
+    assert changes(simulate(workspace, rule.format("deny", "other"))) == {}
+    for agent in ("general", "main"):
+        told = simulate(workspace, rule.format("deny", agent))
+        assert changes(told) == {"below": ("allow", "deny")}
+        assert told["changes"][0]["agent"] == "general"
+
+
 async def test_for_people_there_is_a_line_for_each_change_and_a_sum(
     talk: Talk, workspace: Path
 ) -> None:

@@ -13,8 +13,10 @@ from wcore.keeping.restoring import Restored
 from wcore.session import Session
 from wcore.store import Kind, Store, identity
 from wcore.store.sessions import LATEST
+from wcore.visible import visible_line
 from wcore.vocabulary import Json
 
+PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
 REPLAY: Final = 1  # the form of all that a replay needs; older sessions do not have it
 
 
@@ -44,8 +46,18 @@ def enter(session: Session, restored: Restored, secrets: Iterable[str]) -> None:
     for secret in secrets:
         session.secrets.add(secret)
     session.restore(restored)
+    session.notices += _moved(restored, session.settings.places.workspace)
     gc.freeze()  # a long history stays: the collector need not look through it during each turn
     session.journal.note(Kind.OPENED, **_opened(session))
+
+
+def _moved(restored: Restored, workspace: str) -> tuple[str, ...]:
+    """Return what to tell the host where a session goes on in another folder than before."""
+    before = restored.workspace
+    if before is None or before == workspace:
+        return ()
+    text = f"this session was in {visible_line(before, PATH_CHARS_MAX)} before"
+    return (f"{text}; what was said there of files may not be so here",)
 
 
 def _opened(session: Session) -> dict[str, Json]:

@@ -148,6 +148,7 @@ def _as_json(change: _Change) -> dict[str, object]:
     told: dict[str, object] = {
         "session_id": change.session_id,
         "call_id": call.call_id,
+        "agent": call.agent,
         "tool": call.prepared.tool,
         "what": _what(call),
         "mode": call.mode,

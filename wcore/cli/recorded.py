@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.cli.hypothetical import category_of
+from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
 from wcore.policy.simulating import Recorded
 from wcore.store import AuditSource, JournalRecord, Kind
@@ -94,7 +95,8 @@ class _Reader(Struct):
             command if isinstance(command, str) else None,
         )
         where = Row(row) if row else None
-        return Recorded(call_id, prepared, self.places, self.mode, was, where, was_granted)
+        agent = str(body.get("agent", MAIN_AGENT))
+        return Recorded(call_id, prepared, self.places, self.mode, was, where, was_granted, agent)
 
 
 def _names(calls: Json) -> Iterator[tuple[str, str]]:

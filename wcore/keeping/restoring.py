@@ -66,6 +66,7 @@ class Restored(Struct):
     context_tokens: int = 0
     call_ids: set[str] = field(default_factory=set[str])
     interrupted: OpenTurn | None = None
+    workspace: str | None = None  # where it was last
 
 
 def restore(records: Sequence[JournalRecord]) -> Restored:
@@ -98,6 +99,8 @@ class _Fold:
             self.made.call_ids.update(bodies.call_ids(body))
             return
         match record.kind:
+            case Kind.OPENED:
+                self.made.workspace = str(body.get("workspace"))
             case Kind.TURN_STARTED:
                 self._start(str(body["msg_id"]), bodies.user_message(body))
             case Kind.REPLIED:

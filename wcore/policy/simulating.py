@@ -1,15 +1,18 @@
 """What another policy would have made of calls that were made: values in, values out.
 
-A recorded call keeps what no policy file says: its mode, its tier, and that a person's lasting yes
-let it run. Everything else is decided anew, by the engine's own decision.
+A recorded call keeps what no policy file says: its mode, its agent, its tier, and that a person's
+lasting yes let it run. Everything else is decided anew, by the engine's own decision.
 """
+
+from functools import partial
 
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import Standing
 from wcore.policy.facts import Facts, gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, weigh
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, weigh
+from wcore.policy.meeting import decide_below
 from wcore.policy.policies import Policies
 from wcore.policy.protected import Places
 from wcore.policy.suggesting import scopes_for
@@ -27,6 +30,7 @@ class Recorded(Struct, frozen=True):
     was: Verdict
     row: Row | None = None
     was_granted: bool = False
+    agent: str = MAIN_AGENT
 
 
 def decide_again(call: Recorded, policies: Policies) -> Decision:
@@ -35,8 +39,17 @@ def decide_again(call: Recorded, policies: Policies) -> Decision:
     analysis = None if command is None else shell.analyse(command)
     facts = gather(call.prepared, analysis, call.places)
     grants = _grants(facts, call.places) if call.was_granted else GrantBook()
-    tool = call.prepared.tool
-    return decide(facts, Standing(call.mode, grants, frozenset({tool}), policies, _tiers(call)))
+    offered = frozenset({call.prepared.tool})
+    own = Standing(call.mode, grants, offered, policies, _tiers(call), call.agent)
+    bare = partial(Standing, call.mode, GrantBook(), offered, policies)
+    above = [bare(agent=name) for name in _above(call.agent)]
+    return decide_below(facts, own, above)
+
+
+def _above(agent: str) -> list[str]:
+    """Return the agents that this one works for, from the nearest up to main."""
+    names = agent.split("/") if agent != MAIN_AGENT else []
+    return ["/".join(names[:length]) or MAIN_AGENT for length in range(len(names) - 1, -1, -1)]
 
 
 def _tiers(call: Recorded) -> AgentPermissionSnapshot:
