@@ -9,6 +9,7 @@ from wcore.agents import AgentDefinition, Assignment
 from wcore.analyst import Analyst
 from wcore.errors import ToolError
 from wcore.keeping.records import listed
+from wcore.models.choose import MODEL
 from wcore.policy import shell
 from wcore.replaying.inner import InnerCalls
 from wcore.replaying.model import RecordedError
@@ -125,6 +126,7 @@ class RecordedHands(Hands):
         if prepared.tool == SPAWN and live.spawn is not None:
             kind = str(prepared.args.get("agent", GENERAL.name))
             agent = GENERAL if kind == GENERAL.name else self._agents()[kind]
+            await self._script.turn(lambda item: _begins(item, live.call_id))
             return await live.spawn(Assignment(agent, str(prepared.args.get("task"))))
         ended = next((i for i in self._script.ahead() if _ends(i, live.call_id)), None)
         has_result = ended is not None and ended.body.get("reason") is None
@@ -200,6 +202,13 @@ def _is(item: Item, kind: Kind, call_id: str, *, edited: bool | None = None) -> 
         return False
     is_edit = item.body.get("edited") is True
     return item.body.get("call_id") == call_id and (edited is None or is_edit is edited)
+
+
+def _begins(item: Item, call_id: str) -> bool:
+    """Whether what comes next is the work of an agent, or that there is none."""
+    if not isinstance(item, Entry) or item.kind is not Kind.TURN_STARTED:
+        return what_of(item) == MODEL or _ends(item, call_id)
+    return item.body.get("below") == call_id
 
 
 def _ends(item: Item, call_id: str) -> TypeGuard[Entry]:
