@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rogue_servers import asked
 from talking import Conversation, Event, call
 
 Talk = Callable[..., Conversation]
@@ -150,7 +151,7 @@ async def test_a_yes_to_the_parent_is_none_to_the_agent_nor_the_other_way_round(
         await host.say(type="list_grants")
         grants = (await host.hear("command_result"))["grants"]
         assert [grant.get("agent") for grant in grants] == [None, "general"]
-        await host.hear("tool_request", call_id="s2")
+        await asked(host, "s2")
         await host.approve("s2")
         again = await host.hear("call_announced", call_id="r3")
         assert again["why"]["row"] == "grant"
