@@ -10,7 +10,8 @@ from talking import call
 from textual.events import Paste
 from wcore_host.terminal import cards
 
-BUSY_S = 2.0  # a quiet moment that is longer than a busy machine needs for a key
+BUSY_S = 60.0  # a quiet moment that no busy machine outlasts
+SHORT_S = 0.05  # and one that no test waits for
 ECHO: list[object] = [{"echo": True}]
 
 
@@ -78,6 +79,8 @@ async def test_keys_in_the_moment_a_card_appears_do_not_answer_it(
         await screen.press("tab", "enter", "enter", "escape", "enter")
         await screen.see("in a moment…")
         assert screen.pane.talk.cards.front is not None, "nothing has answered the card"
+        monkeypatch.setattr(cards, "QUIET_S", SHORT_S)
+        await screen.press("enter")  # which begins that one
         await screen.listens()
         await screen.press("escape")
         await screen.see("denied by the user")
@@ -99,6 +102,8 @@ async def test_a_held_enter_does_not_answer_the_next_card(
             await screen.press("enter")
         assert screen.pane.talk.cards.front is not None
         assert not place.file("b").exists()
+        monkeypatch.setattr(cards, "QUIET_S", SHORT_S)
+        await screen.press("enter")
         await screen.listens()
         await screen.press("escape")
         await screen.see("denied by the user")

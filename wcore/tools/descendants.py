@@ -33,11 +33,15 @@ def descendants() -> "list[psutil.Process]":
     if not _kernel_tells():
         return psutil.Process().children(recursive=True)
     found: dict[int, None] = {}
-    parents = [os.getpid()]
+    own = os.getpid()
+    parents = [own]
     while parents:
-        fresh = [pid for pid in _children_of(parents.pop()) if pid not in found]
+        parent = parents.pop()
+        fresh = [pid for pid in _children_of(parent) if pid not in found]
         found.update(dict.fromkeys(fresh))
         parents += fresh
+        if not parents and parent != own:
+            parents.append(own)  # last: it got the children of whoever has died meanwhile
     return list(_processes(found))
 
 

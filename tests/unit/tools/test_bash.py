@@ -1,5 +1,6 @@
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -23,9 +24,14 @@ async def _bash(room: Room, command: str, **args: Json) -> ToolOutput:
         return await room.call("Bash", command=command, **args)
 
 
-def _alive(path: Path) -> list[int]:
+def _alive(path: Path) -> list[str]:
     """Return the processes named in a file that still exist, zombies included."""
-    return [pid for pid in map(int, path.read_text().split()) if psutil.pid_exists(pid)]
+    found: list[str] = []
+    for pid in map(int, path.read_text().split()):
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            found.append(f"{process}, below {process.ppid()} of {os.getpid()}")
+    return found
 
 
 async def test_output_of_both_streams_comes_in_order_and_is_streamed(room: Room) -> None:
