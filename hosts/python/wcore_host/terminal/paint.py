@@ -118,7 +118,8 @@ def _spoken(block: Spoken, width: int) -> Iterator[Strip]:
 
 def _thought(block: Thought, width: int) -> Iterator[Strip]:
     mark = "▸" if block.folded else "▾"
-    words = f"{len(block.text.split()):,} words"
+    count = len(block.text.split())
+    words = f"{count:,} word{'s' * (count != 1)}"
     took = "thinking" if block.took_s is None else f"thought for {seconds(block.took_s)}"
     yield strip_of((cropped(f"{mark} {took}, {words}", width), DIM))
     if not block.folded:
