@@ -27,7 +27,7 @@ def take_keys(environ: MutableMapping[str, str]) -> dict[str, str]:
 def refuse_plugins(environ: MutableMapping[str, str]) -> None:
     """Keep pydantic from loading what other packages bring: it would see every command and event.
 
-    Looking for it takes ten milliseconds as well. For this process, not for its children.
+    Looking for it takes milliseconds as well. For this process, not for its children.
     """
     environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 

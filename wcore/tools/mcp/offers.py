@@ -13,9 +13,7 @@ from wcore.visible import visible, visible_line
 from wcore.vocabulary import Category, Json, ToolSpec
 
 TOOLS_MAX: Final = 512  # of one server; more fills a model's window with names
-OFFERED_CHARS_MAX: Final = (
-    1024 * 1024
-)  # of all its tools; that alone fills the window of most models
+OFFERED_CHARS_MAX: Final = 1024 * 1024  # of all its tools: that alone fills most models' windows
 DESCRIPTION_CHARS_MAX: Final = 4096  # the longest of the reference servers has 1,200
 SCHEMA_CHARS_MAX: Final = 64 * 1024  # a schema longer than a card is understood by nobody
 SCHEMA_DEPTH_MAX: Final = 64  # providers refuse far less, and refuse the whole request with it

@@ -19,9 +19,7 @@ from wcore.visible import visible_line
 from wcore.vocabulary import OUTPUT_BYTES_MAX, Json, Status, ToolOutput
 
 BLOCKS_MAX: Final = 1024  # pieces of one result; what follows is counted, not shown
-INDENTED_CHARS_MAX: Final = (
-    16 * 1024
-)  # indented, what is nested a hundred deep is a hundred times as long
+INDENTED_CHARS_MAX: Final = 16 * 1024  # indented, what is nested deep is a hundred times as long
 NAME_CHARS_MAX: Final = 300  # of a resource's name or address
 MARGIN_BYTES: Final = 1024  # for the note about what is left out
 
