@@ -24,7 +24,7 @@ from wcore.store.verifying import verify
 TABLE = "agent_tool_approval_audit"
 COLUMNS = (  # as the documentation names them; one more would be a place for arguments
     "id tool_call_id user_id agent_id chat_id tool_name decision with_override reason created_at "
-    "source rule_id seq prev_hash hash"
+    "source rule_id rule_source format seq prev_hash hash"
 ).split()
 
 
@@ -58,20 +58,23 @@ def test_the_audit_has_the_documented_columns_and_no_place_for_arguments(
         list(ToolApprovalDecisionEvent.__struct_fields__)
         == (
             "tool_call_id user_id agent_id chat_id tool_name decision source with_override reason "
-            "rule_id"
+            "rule_id rule_source"
         ).split()
     )
 
 
 def test_every_text_in_a_row_was_given_for_its_column_and_for_no_other(database: Database) -> None:
     event = decided(
-        decision=AuditDecision.DENIED_WITH_REASON, reason="not today", rule_id="user:12"
+        decision=AuditDecision.DENIED_WITH_REASON,
+        reason="not today",
+        rule_id="user:12",
+        rule_source="/p:3",
     )
     (row,) = write(database, event)
     derived = {row.id, row.created_at, row.prev_hash, row.hash}
     given = {"c1", str(USER), str(AGENT), str(chat_id("s1")), "Bash", "denied_with_reason"}
-    texts = {getattr(row, name) for name in COLUMNS} - derived - {False, 1}
-    assert texts == given | {"user", "not today", "user:12"}
+    texts = {getattr(row, name) for name in COLUMNS} - derived - {False, 1, audit.FORMAT}
+    assert texts == given | {"user", "not today", "user:12", "/p:3"}
 
 
 @pytest.mark.parametrize("decision", AuditDecision)

@@ -11,16 +11,21 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
-from store.samples import KEY, USER, granted, record
+from store.samples import KEY, USER, decided, granted, record
 
-from wcore.store import grants, journal, sessions, tiers
-from wcore.store.database import SCHEMA, open_database, opened
+from wcore.store import audit, grants, journal, sessions, tiers
+from wcore.store.audit import Entry
+from wcore.store.database import SCHEMA, migrations, open_database, opened
 from wcore.store.errors import StoreError
 from wcore.store.location import Location
-from wcore.store.values import Kind
+from wcore.store.values import AuditSource, Kind
+from wcore.store.verifying import verify
 
 NOBODY = 65534
+#: Of the only row in a store of the first version, computed when that was the present one.
+FIRST_HASH = "f82f5d284ab3bb2c3773688a21a945b3ea297fbd1bb85ca249784d1f76ed8cca"
 
 
 @pytest.fixture
@@ -158,7 +163,7 @@ def test_a_store_of_a_newer_version_is_left_alone(location: Location) -> None:
         else:
             database.change("UPDATE store_schema SET version = 99")
     database.close()
-    with pytest.raises(StoreError, match=r"newer wcore \(schema 99, this one knows 1\); update"):
+    with pytest.raises(StoreError, match=r"newer wcore \(schema 99, this one knows \d+\); update"):
         open_database(location)
 
 
@@ -278,3 +283,37 @@ def test_what_was_purged_cannot_be_found_in_the_files(path: Path) -> None:
     on_disk = b"".join(file.read_bytes() for file in path.parent.iterdir())
     assert b"correct horse" not in on_disk
     database.close()
+
+
+def test_a_store_of_the_first_version_is_migrated_and_keeps_its_audit(location: Location) -> None:
+    _store_of_the_first_version(location)
+    database = open_database(location)
+    audit.append(database, [Entry.of(decided("c2", source=AuditSource.STOP))])
+    assert verify(database).problems == ()
+    rows = list(audit.newest_first(database, "0001-01-01T00:00:00.000000Z"))
+    assert [(row.tool_call_id, row.format) for row in rows] == [("c2", audit.FORMAT), ("c1", 1)]
+    with pytest.raises(StoreError, match="append-only"), database.writing():
+        database.change("DELETE FROM agent_tool_approval_audit")
+    database.close()
+
+
+def _store_of_the_first_version(location: Location) -> None:
+    """Make a store with one row as the first version left it; the hash is that version's own."""
+    script = migrations("postgres" if location.url else "sqlite")[0]
+    row = (
+        "INSERT INTO agent_tool_approval_audit VALUES ('01936f4e-0000-7000-8000-000000000001', "
+        "'c1', '00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002', "
+        "'00000000-0000-4000-8000-000000000003', 'Bash', 'approved', false, NULL, "
+        "'2026-11-01T00:00:00.000000Z', 'user', NULL, 1, "
+        f"'{'0' * 64}', 'HASH')"
+    ).replace("HASH", FIRST_HASH)
+    if location.url is None:
+        Path(location.path).parent.mkdir(parents=True)
+        raw = sqlite3.connect(location.path)
+        raw.executescript(f"{script}\n{row};\nPRAGMA user_version=1;")
+        raw.close()
+        return
+    version = "CREATE TABLE store_schema (version BIGINT); INSERT INTO store_schema VALUES (1)"
+    with psycopg.connect(location.url, autocommit=True) as connection:
+        for sql in (script, row, version):
+            connection.execute(sql.encode())

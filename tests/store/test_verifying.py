@@ -64,6 +64,7 @@ def test_a_change_of_any_column_is_found_and_the_row_named(chain: Database, colu
         "source": "'mode'",
         "created_at": "'2020-01-01T00:00:00.000000Z'",
         "reason": "'x', decision = 'denied_with_reason'",
+        "format": "1",
     }
     uuid = "'00000000-0000-7000-8000-00000000000f'"
     default = uuid if column.endswith("id") and column not in ("tool_call_id", "rule_id") else "'x'"
@@ -174,3 +175,54 @@ def test_a_head_is_read_as_it_is_printed() -> None:
     head = Head(17, "ab" * 32)
     assert Head.parse(str(head)) == head
     assert Head.parse(str(head).upper()) == head
+
+
+# --- formats ------------------------------------------------------------------------------------
+
+
+FIRST_COLUMNS = (
+    "id tool_call_id user_id agent_id chat_id tool_name decision with_override reason created_at "
+    "source rule_id seq"
+).split()
+
+
+@pytest.fixture
+def old_chain(chain: Database) -> Database:
+    """The same rows, written as the first version wrote them."""
+    names = ", ".join([*FIRST_COLUMNS, "hash"])
+    before = "0" * 64
+    for row in chain.query(f"SELECT {names} FROM {TABLE} ORDER BY seq"):
+        columns = dict(zip(FIRST_COLUMNS, row, strict=False))
+        columns["with_override"] = columns["with_override"] in (1, True)
+        text = json.dumps(columns, sort_keys=True, separators=(",", ":"))
+        now = hashlib.sha256((before + text).encode()).hexdigest()
+        at = f"WHERE seq = {columns['seq']}"
+        change(chain, f"UPDATE {TABLE} SET format = 1, prev_hash = '{before}', hash = '{now}' {at}")
+        before = now
+    return chain
+
+
+def test_rows_of_the_first_format_are_intact_and_new_ones_follow_them(
+    old_chain: Database,
+) -> None:
+    audit.append(old_chain, [Entry.of(decided("later", rule_id="Write", rule_source="/p:1"))])
+    result = verify(old_chain)
+    assert (result.rows, result.problems) == (ROWS + 1, ())
+
+
+@pytest.mark.parametrize(
+    ("assignment", "kind"),
+    [
+        ("rule_source = '/etc/wcore/policy.toml:1'", "altered"),  # what no hash covers
+        ("format = 2", "altered"),
+        ("format = 3", "altered"),  # a format that nobody has written
+        ("format = 0", "altered"),
+        ("decision = 'denied'", "altered"),
+        ("seq = 40", "reordered"),
+    ],
+)
+def test_a_change_of_a_row_of_the_first_format_is_found(
+    old_chain: Database, assignment: str, kind: str
+) -> None:
+    change(old_chain, f"UPDATE {TABLE} SET {assignment} WHERE seq = {ROWS}")
+    assert [each[0] for each in found(old_chain) if each[0] != "removed"] == [kind]

@@ -22,6 +22,7 @@ from wcore.visible import visible_line
 EXIT_TAMPERED: Final = 3
 PEOPLE_ROWS: Final = 100  # shown unless --limit or --json says otherwise
 CELL_CHARS_MAX: Final = 60  # a table must fit a terminal
+SOURCE_CHARS_MAX: Final = 200  # a path with its line, which is of no use without its end
 REASON_CHARS_MAX: Final = 300  # a reason is a sentence; --json has all of it
 
 DESCRIPTION: Final = """\
@@ -139,6 +140,8 @@ def _line(row: AuditRow) -> str:
 
 def _by(row: AuditRow) -> str:
     rule = f" {visible_line(row.rule_id, CELL_CHARS_MAX)}" if row.rule_id else ""
+    if row.rule_source:
+        rule += f" ({visible_line(row.rule_source, SOURCE_CHARS_MAX)})"
     override = " (approve always)" if row.with_override else ""
     return f"{row.source}{rule}{override}"
 

@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy.decide import OVERRIDE
 from wcore.store import AuditDecision, AuditSource, ToolApprovalDecisionEvent
@@ -45,7 +46,9 @@ class Decisions(Struct, frozen=True):
         if decision.why.rule == OVERRIDE:
             source = AuditSource.OVERRIDE
         verdict = AuditDecision.APPROVED if allowed else AuditDecision.DENIED
-        return self._event(call_id, tool, verdict, source, rule_id=decision.why.rule)
+        why = decision.why
+        event = self._event(call_id, tool, verdict, source, rule_id=why.rule)
+        return replace(event, rule_source=why.source)
 
     def unasked(self, call_id: str, tool: str, *, host_gone: bool) -> ToolApprovalDecisionEvent:
         """Return the denial of a question that nobody could be asked."""

@@ -1,10 +1,11 @@
 """The audit `agent_tool_approval_audit`: append under a lock, read back. In the store's thread.
 
-Each row's hash covers the row and the hash of the row before it; `verify` recomputes them.
+Each row's hash covers the row and the hash of the row before it; `verify` recomputes them. A row
+says in which format it was written: a column that is added later is no part of older hashes.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -26,7 +27,15 @@ FIRST_PREV_HASH: Final = "0" * 64
 PAGE_ROWS: Final = 2_000  # read at once: memory stays flat, no transaction stays open
 COLUMNS: Final = AuditRow.__struct_fields__
 
-_HASHED: Final = COLUMNS[:-2]  # all but prev_hash and hash
+FORMAT: Final = 2  # of the rows that are written now
+#: The columns that a hash covers, by the format of the row; the others are NULL in such a row.
+_HASHED: Final[Mapping[int, tuple[str, ...]]] = {
+    1: tuple(
+        "id tool_call_id user_id agent_id chat_id tool_name decision with_override reason "
+        "created_at source rule_id seq".split()
+    ),
+    2: COLUMNS[:-2],  # all but prev_hash and hash; spelled out like 1 when there is a 3
+}
 _NAMES: Final = ", ".join(COLUMNS)
 _INSERT: Final = f"""
     INSERT INTO agent_tool_approval_audit ({_NAMES})
@@ -66,6 +75,8 @@ class Entry(Struct, frozen=True):
                 created_at=now(),
                 source=event.source.value,
                 rule_id=event.rule_id and storable(event.rule_id, NAME_CHARS_MAX),
+                rule_source=event.rule_source and storable(event.rule_source, NAME_CHARS_MAX),
+                format=FORMAT,
                 seq=0,
                 prev_hash="",
                 hash="",
@@ -86,14 +97,27 @@ def append(database: Database, entries: Sequence[Entry], *, durable: bool = True
             seq += 1
             row = replace(entry.row, seq=seq, prev_hash=prev_hash)
             row_hash = hash_of(astuple(row), prev_hash)
+            assert row_hash is not None, "rows are made in a format that is known"
             values = dict(zip(COLUMNS, astuple(row), strict=True))
             database.change(_INSERT, **{**values, "hash": row_hash})
             prev_hash = row_hash
 
 
-def hash_of(row: Sequence[object], prev_hash: str) -> str:
-    """Return the hash of a row (in the order of `COLUMNS`; its own hashes are not looked at)."""
-    text = _canonical(dict(zip(_HASHED, row, strict=False)))
+def hash_of(row: Sequence[object], prev_hash: str) -> str | None:
+    """Return the hash of a row (in the order of `COLUMNS`; its own hashes are not looked at).
+
+    `None`: no row like this is ever written. Its format is unknown, or it holds something in a
+    column that its format does not have, which no hash would cover.
+    """
+    values = dict(zip(COLUMNS, row, strict=True))
+    number = values["format"]
+    names = _HASHED.get(number) if isinstance(number, int) else None
+    if names is None:
+        return None
+    uncovered = set(COLUMNS) - {*names, "format", "prev_hash", "hash"}
+    if any(values[name] is not None for name in uncovered):
+        return None
+    text = _canonical({name: values[name] for name in names})
     return sha256(prev_hash.encode() + text.encode()).hexdigest()
 
 

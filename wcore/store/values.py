@@ -132,7 +132,10 @@ class AuditSource(StrEnum):
 
 
 class ToolApprovalDecisionEvent(Struct, frozen=True):
-    """One decided call. The tool's arguments are not in it and cannot be."""
+    """One decided call. The tool's arguments are not in it and cannot be.
+
+    `rule_source` is where the rule `rule_id` stands: `path:line` of a policy file.
+    """
 
     tool_call_id: str
     user_id: UUID
@@ -144,10 +147,14 @@ class ToolApprovalDecisionEvent(Struct, frozen=True):
     with_override: bool = False
     reason: str | None = None
     rule_id: str | None = None
+    rule_source: str | None = None
 
 
 class AuditRow(Struct, frozen=True):
-    """One row of the audit as it is stored. `hash` and `prev_hash` are lower-case hex."""
+    """One row of the audit as it is stored. `hash` and `prev_hash` are lower-case hex.
+
+    `format` says which columns the hash covers; see `wcore.store.audit`.
+    """
 
     id: str
     tool_call_id: str
@@ -161,6 +168,8 @@ class AuditRow(Struct, frozen=True):
     created_at: str
     source: str
     rule_id: str | None
+    rule_source: str | None
+    format: int
     seq: int
     prev_hash: str
     hash: str

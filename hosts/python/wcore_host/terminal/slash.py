@@ -230,7 +230,7 @@ async def _audit(pane: "Pane", _rest: str) -> None:
 
 def _decision(row: Fields) -> str:
     when = row.text("created_at")[:19].replace("T", " ")
-    rule = f" {row.text('rule_id')}" if row.text("rule_id") else ""
+    rule = "".join(f" {row.text(name)}" for name in ("rule_id", "rule_source") if row.text(name))
     reason = f" · {row.text('reason')}" if row.text("reason") else ""
     decision, source = row.text("decision"), row.text("source")
     return f"{when}  {decision:18} {row.text('tool_name'):16} {source}{rule}{reason}"
