@@ -11,6 +11,8 @@ import anyio
 import pytest
 from talking import Conversation, Event, call
 
+from wcore.store import journal
+
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
@@ -474,3 +476,38 @@ async def test_no_secret_is_written_down(talk: Talk, tmp_path: Path) -> None:
     assert b"[REDACTED]" in stored
     assert key.encode() not in stored
     assert token.encode() not in stored
+
+
+async def test_context_given_at_once_stands_behind_the_stored_conversation(
+    talk: Talk, tmp_path: Path
+) -> None:
+    async with talk([{"text": "first"}], flags=NEW) as first:
+        await first.ready()
+        await first.turn()
+    async with talk([{"text": "second"}], flags=AGAIN) as second:
+        await second.say(type="init_history", text="by the way")  # before `ready` is even read
+        await second.ready()
+        await second.turn(msg_id="m2")
+        found = [each["msg_id"] for each in await history(second)]
+    assert found == ["m1", "m1", "", "m2", "m2"]
+
+
+async def test_a_record_that_makes_no_sense_ends_the_engine_with_its_number(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    async with talk([{"text": "first"}], flags=NEW) as first:
+        await first.ready()
+        await first.turn()
+    store = tmp_path / "home" / ".local" / "state" / "wcore" / "wcore.db"
+    with sqlite3.connect(store) as database:
+        select = "SELECT seq FROM journal WHERE kind = 'replied'"
+        ((seq,),) = database.execute(select).fetchall()
+        body = journal._with_sum(seq, "replied", '{"text":1}')  # undamaged, and nonsense
+        database.execute("UPDATE journal SET body = ? WHERE seq = ?", (body, seq))
+    async with talk([{"text": "second"}], flags=AGAIN) as second:
+        await second.ready()
+        await second.say(type="get_history")
+        told = await second.hear("error")
+        assert await second.ended() == 1
+    assert told["error"]["code"] == "init_failed"
+    assert f"record {seq} of the session's journal" in told["error"]["message"]

@@ -17,7 +17,7 @@ from wcore.approval import reasons
 from wcore.replaying import Replayed, replay
 from wcore.replaying.script import Entry, Said
 from wcore.replaying.unsupported import UnreplayableError
-from wcore.store import JournalRecord, Kind, SessionRow
+from wcore.store import JournalRecord, Kind, SessionRow, journal
 from wcore.vocabulary import Decision, Row, Verdict, Why
 
 Talk = Callable[..., Conversation]
@@ -264,7 +264,7 @@ async def test_people_read_where_and_what_and_no_control_characters(
         select = "SELECT seq, body FROM journal WHERE kind = 'replied'"
         ((seq, body),) = database.execute(select).fetchall()
         text = '{"' + body[body.index('msg_id"') :]
-        changed = text.replace("owned", "OWNED")  # without a sum, as before there were any
+        changed = journal._with_sum(seq, "replied", text.replace("owned", "OWNED"))
         database.execute("UPDATE journal SET body = ? WHERE seq = ?", (changed, seq))
     done = await anyio.run_process(
         [sys.executable, "-m", "wcore", "sessions", "replay", "s"],

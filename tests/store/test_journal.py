@@ -1,14 +1,34 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from store.samples import USER, record
 
+from wcore.keeping import records
+from wcore.keeping.restoring import (
+    OF_CONVERSATION,
+    OF_OPEN_TURN,
+    Restored,
+    UnreadableJournalError,
+    restore,
+)
 from wcore.store import journal, sessions
 from wcore.store.database import Database
+from wcore.store.database import opened as opened_store
 from wcore.store.errors import JournalDamagedError, StoreError
+from wcore.store.location import Location
 from wcore.store.sessions import Lease
-from wcore.store.values import JournalPage, Kind, SessionState
-from wcore.vocabulary import Json
+from wcore.store.values import JournalPage, JournalRecord, Kind, Record, SessionState
+from wcore.vocabulary import (
+    AssistantMessage,
+    Json,
+    ModelCall,
+    Status,
+    ToolOutput,
+    Usage,
+)
 
 
 @pytest.fixture
@@ -133,3 +153,87 @@ def test_a_journal_that_cannot_be_written_says_so(
         other.change("ALTER TABLE journal RENAME TO gone")
     with pytest.raises(StoreError, match="cannot be used"):
         journal.append(other, lease, [record(Kind.STARTED)], durable=True)
+
+
+# --- what a resumed session reads ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_a_record_that_is_not_read_is_missed_all_the_same(
+    database: Database, lease: Lease, gone: int
+) -> None:
+    append(database, lease, 4)
+    with database.writing():
+        database.change("DELETE FROM journal WHERE seq = :seq", seq=gone)
+    with pytest.raises(JournalDamagedError, match=f"damaged at record {gone}"):
+        journal.read_chosen(database, lease, OF_CONVERSATION, OF_OPEN_TURN)
+
+
+@pytest.mark.parametrize("change", SPOILT)
+def test_damage_of_a_record_that_is_read_is_named(
+    database: Database, lease: Lease, change: str
+) -> None:
+    ended = record(Kind.TURN_ENDED, msg_id="m1")
+    journal.append(database, lease, [record(Kind.CLOCK), ended, ended], durable=False)
+    spoil(database, 2, change)
+    with pytest.raises(JournalDamagedError, match="damaged at record 2"):
+        journal.read_chosen(database, lease, OF_CONVERSATION, OF_OPEN_TURN)
+
+
+CALL_IDS = ("c1", "c2", "c3")
+STEPS = st.lists(
+    st.one_of(
+        st.just(Record(Kind.TURN_STARTED, {"msg_id": "m1", "text": "go", "files": []})),
+        st.just(Record(Kind.TURN_ENDED, {"msg_id": "m1", "finish": "stop"})),
+        st.just(Record(Kind.SAID, {"events": ["w "]})),
+        st.just(Record(Kind.COMMANDED, {"type": "init_history", "text": "by the way"})),
+        st.sampled_from(CALL_IDS).map(records.started),
+        st.sampled_from(CALL_IDS).map(
+            lambda each: Record(Kind.ASKED, {"call_id": each, "row": "default", "digest": "d"})
+        ),
+        st.sampled_from(CALL_IDS).map(
+            lambda each: Record(
+                Kind.DECIDED,
+                {"call_id": each, "decision": "approved", "source": "user", "digest": "d"},
+            )
+        ),
+        st.sampled_from(CALL_IDS).map(
+            lambda each: records.ended(each, "Read", ToolOutput(Status.SUCCESS, "text"))
+        ),
+        st.lists(st.sampled_from(CALL_IDS), unique=True).map(
+            lambda ids: Record(
+                Kind.REPLIED,
+                records.replied(
+                    "m1",
+                    AssistantMessage("", "", tuple((i, ModelCall(i, "Read", {})) for i in ids)),
+                    "stop",
+                    Usage(1, 1),
+                ),
+            )
+        ),
+    ),
+    max_size=30,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_what_is_left_out_changes_nothing_of_the_conversation(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Record]
+) -> None:
+    path = str(tmp_path_factory.mktemp("store") / "wcore.db")
+    with opened_store(Location(path, path)) as database:
+        lease = sessions.begin(database, USER, "s1", "/w")
+        journal.append(database, lease, steps, durable=False)
+        chosen = journal.read_chosen(database, lease, OF_CONVERSATION, OF_OPEN_TURN)
+        every = list(journal.read_all(database, USER, "s1"))
+    assert all(a.seq < b.seq for a, b in pairwise(chosen))
+    assert _restored(journal.decoded("s1", each) for each in chosen) == _restored(every)
+
+
+def _restored(found: Iterable[JournalRecord]) -> Restored | None:
+    """Return the conversation, or nothing where the records make no sense."""
+    try:
+        return restore(found)
+    except UnreadableJournalError:
+        return None

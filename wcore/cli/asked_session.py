@@ -1,6 +1,5 @@
 """The session that the command line asks for: a new one, one with a name, or a stored one."""
 
-import gc
 from collections.abc import Iterable
 from typing import Final
 from uuid import uuid4
@@ -9,7 +8,7 @@ from wcore import __version__
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, WcoreError
 from wcore.keeping import Keeper
-from wcore.keeping.restoring import Restored
+from wcore.keeping.restoring import Left
 from wcore.session import Session
 from wcore.store import Kind, Store, identity
 from wcore.store.sessions import LATEST
@@ -20,7 +19,7 @@ PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
 REPLAY: Final = 1  # the form of all that a replay needs; older sessions do not have it
 
 
-async def asked_session(options: Options, store: Store, workspace: str) -> tuple[Keeper, Restored]:
+async def asked_session(options: Options, store: Store, workspace: str) -> tuple[Keeper, Left]:
     """Return the way to the session, and what is in it; only a named one touches the store now.
 
     Raises:
@@ -38,22 +37,21 @@ async def asked_session(options: Options, store: Store, workspace: str) -> tuple
     except WcoreError as error:
         await store.aclose()
         raise ConfigError(str(error)) from error
-    return keeper, Restored()
+    return keeper, Left()
 
 
-def enter(session: Session, restored: Restored, secrets: Iterable[str]) -> None:
+def enter(session: Session, left: Left, secrets: Iterable[str]) -> None:
     """Go on where the session was, and note how; `secrets` are told to nobody from now on."""
     for secret in secrets:
         session.secrets.add(secret)
-    session.restore(restored)
-    session.notices += _moved(restored, session.settings.places.workspace)
-    gc.freeze()  # a long history stays: the collector need not look through it during each turn
+    session.interrupted = left.interrupted
+    session.notices += _moved(left, session.settings.places.workspace)
     session.journal.note(Kind.OPENED, **_opened(session))
 
 
-def _moved(restored: Restored, workspace: str) -> tuple[str, ...]:
+def _moved(left: Left, workspace: str) -> tuple[str, ...]:
     """Return what to tell the host where a session goes on in another folder than before."""
-    before = restored.workspace
+    before = left.workspace
     if before is None or before == workspace:
         return ()
     text = f"this session was in {visible_line(before, PATH_CHARS_MAX)} before"

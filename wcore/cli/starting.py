@@ -85,7 +85,7 @@ async def _serve(
     policies = (loaded := files.load()).policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     prompt, unused = briefing.system_prompt(places.workspace)
-    keeper, restored = await asked_session(options, Store(location), places.workspace)
+    keeper, left = await asked_session(options, Store(location), places.workspace)
     settings = Settings(
         session_id=keeper.journal.session_id,
         places=places,
@@ -115,7 +115,7 @@ async def _serve(
     session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
     session.ruling = Ruling(files, policies, keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
-    enter(session, restored, keys.values())
+    enter(session, left, keys.values())
     try:
         return await _engine(session, in_fd, wire, place).serve()
     finally:

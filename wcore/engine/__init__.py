@@ -20,7 +20,7 @@ from wcore.engine import answers, introspection, permissions, resuming
 from wcore.engine.capable import capabilities
 from wcore.engine.configuring import Configuring
 from wcore.engine.costs import Costs
-from wcore.engine.idling import tidy_up, warm_up
+from wcore.engine.idling import recall, tidy_up, warm_up
 from wcore.engine.loading import load
 from wcore.engine.recording import GONE, MALFORMED, note_command, understood
 from wcore.engine.rims import Ear, Mouth, Signals, real_signals
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("wcore.engine")
 
 EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1  # the stored conversation makes no sense
 EXIT_LOST: Final = 1  # another engine took the session over
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
 AT_ONCE: Final = (said.Ping, said.InitHistory, said.SetMode)  # neither of them acts
@@ -219,6 +220,12 @@ class Engine:
     async def _warm_up(self, tasks: TaskGroup) -> None:
         """Do after `ready` what must be done before the first turn, and what is idle work."""
         session = self._session
+        try:
+            await recall(session)
+        except WcoreError as error:
+            await session.report(error)
+            await self._leave(EXIT_FAILED, tasks)
+            return
         self._acting = await to_thread.run_sync(load)
         make = partial(self._acting.builtin_tools, self._place, session.ruling.known)
         session.tools.update(session.hands.tools(make))
@@ -226,6 +233,7 @@ class Engine:
         self._servers = self._acting.Servers(session, self._place, tasks)
         session.before_turn = self._servers.settle
         await self._servers.follow_policies()
+        self._take_late_context()
         self._loaded.set()
         await to_thread.run_sync(self._warm)
         self._warmed.set()
@@ -241,9 +249,7 @@ class Engine:
         self._turn = None  # before the end is told: the host may answer it at once
         self._costs.tell(turn)
         self._session.put(end)
-        for text in self._late_context:
-            self._session.remember("", UserMessage(text, context=True))
-        self._late_context.clear()
+        self._take_late_context()
         self._configuring.apply_late()
         self._idle.set()
 
@@ -252,10 +258,15 @@ class Engine:
             self._turn.end(By.STOP)
 
     def _add_context(self, text: str) -> None:
-        if self._turn is None:
+        self._late_context.append(text)
+        if self._turn is None and self._loaded.is_set():
+            self._take_late_context()
+
+    def _take_late_context(self) -> None:
+        """Put what came during a turn, or before a stored conversation was read, behind it."""
+        for text in self._late_context:
             self._session.remember("", UserMessage(text, context=True))
-        else:
-            self._late_context.append(text)
+        self._late_context.clear()
 
     def _ready(self) -> events.Ready:
         return events.Ready(

@@ -1,5 +1,6 @@
 """What an engine does while it has nothing to do."""
 
+import gc
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -11,6 +12,22 @@ from wcore.protocol import codec
 from wcore.session import Session
 
 IDLE_S: Final = 0.5  # the host's first commands come before idle work
+
+
+async def recall(session: Session) -> None:
+    """Restore the conversation of a resumed session; whatever acts waits for it.
+
+    Raises:
+        WcoreError: a record makes no sense: nothing is continued from there.
+    """
+    gc.disable()  # all that is made here stays: looking through it takes as long as making it
+    try:
+        restored = await to_thread.run_sync(session.journal.recall)
+    finally:
+        gc.enable()
+    if restored is not None:
+        session.restore(restored)
+        gc.freeze()  # nor need the collector look through it during each turn
 
 
 async def warm_up(session: Session, warm_acting: Callable[[], None]) -> None:

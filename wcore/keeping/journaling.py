@@ -18,11 +18,11 @@ import anyio
 
 from wcore.approval.redaction import Secrets
 from wcore.keeping.cleaning import cleaned
-from wcore.keeping.restoring import Restored, restore
+from wcore.keeping.restoring import OF_CONVERSATION, OF_OPEN_TURN, Left, Restored, restore
 from wcore.store import (
-    JournalRecord,
     Kind,
     LeaseLostError,
+    RawRecord,
     Record,
     SessionJournal,
     Store,
@@ -52,6 +52,7 @@ class Journal:
         self._workspace = workspace
         self._held: SessionJournal | None = None
         self._notes: list[Record] = []
+        self._unread: list[RawRecord] = []  # the conversation, until `recall`
         self._said: list[Json] = []
         self._is_telling = False
         self._heavy = NOTES_MAX
@@ -196,27 +197,39 @@ class Journal:
         """
         self._take(await self._begin())
 
-    async def resume(self) -> Restored:
-        """Take over a stored session and return what its journal holds.
+    async def resume(self) -> Left:
+        """Take over a stored session and say where it was left; `recall` has the conversation.
 
         Raises:
-            SessionError: there is none, another engine has it, or it cannot be read.
+            SessionError: there is none, another engine has it, or it is damaged.
             StoreError: the store cannot be used.
         """
         held = await self._store.resume_session(self._user_id, self.session_id)
         try:
-            records: list[JournalRecord] = []
-            more = True
-            while more:
-                page = await held.read(len(records))
-                records += page.records
-                more = page.more
-            restored = restore(records)
+            records = await held.read_chosen(OF_CONVERSATION | {Kind.OPENED}, OF_OPEN_TURN)
+            opened = [held.decoded(each) for each in records if each.kind is Kind.OPENED][-1:]
+            ends = (at for at, r in enumerate(records, 1) if r.kind is Kind.TURN_ENDED)
+            open_turn = records[max(ends, default=0) :]
+            left = restore(held.decoded(each) for each in open_turn).interrupted
         except BaseException:
             await held.release()
             raise
         self._take(held)
-        return restored
+        self._unread = records
+        return Left(left, str(opened[0].body.get("workspace")) if opened else None)
+
+    def recall(self) -> Restored | None:
+        """Return the whole conversation of a resumed session; `None` if there is nothing more.
+
+        Blocks, for as long as there is much to be read: in a thread, after `ready`.
+
+        Raises:
+            WcoreError: a record makes no sense.
+        """
+        records, self._unread = self._unread, []
+        if self._held is None or not records:
+            return None
+        return restore(map(self._held.decoded, records))
 
     async def keep(self) -> None:
         """Renew the lease until the session is lost; run it in a task group."""

@@ -284,6 +284,6 @@ def _text(body: Body, name: str) -> str:
 
 def _list(body: Body, name: str) -> Sequence[Json]:
     value = body.get(name)
-    if isinstance(value, str) or not isinstance(value, Sequence):
+    if not isinstance(value, list):  # as it was read back:
         raise TypeError(f"{name} is no list")
     return value

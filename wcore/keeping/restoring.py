@@ -1,6 +1,6 @@
 """From the records of a journal to the conversation as it was when its engine ended. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct, field
@@ -12,6 +12,11 @@ from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Message, ModelCall, ToolMessage, Usage, UserMessage
 
 CONTEXT: Final = "init_history"
+#: The kinds of record that `restore` looks at: of each turn, and of one that has not ended.
+OF_CONVERSATION: Final = frozenset(
+    {Kind.TURN_STARTED, Kind.REPLIED, Kind.ENDED, Kind.TURN_ENDED, Kind.COMMANDED}
+)
+OF_OPEN_TURN: Final = frozenset({Kind.ASKED, Kind.DECIDED, Kind.STARTED})
 
 
 class UnreadableJournalError(WcoreError):
@@ -58,6 +63,13 @@ class OpenTurn(Struct):
         return tuple(c.call_id for c in self.calls.values() if c.is_started)
 
 
+class Left(Struct, frozen=True):
+    """Where an earlier engine left a session: what is to be known before the conversation is."""
+
+    interrupted: OpenTurn | None = None
+    workspace: str | None = None
+
+
 class Restored(Struct):
     """A conversation: its history as (msg_id, message), what it cost, and ids once used."""
 
@@ -66,10 +78,9 @@ class Restored(Struct):
     context_tokens: int = 0
     call_ids: set[str] = field(default_factory=set[str])
     interrupted: OpenTurn | None = None
-    workspace: str | None = None  # where it was last
 
 
-def restore(records: Sequence[JournalRecord]) -> Restored:
+def restore(records: Iterable[JournalRecord]) -> Restored:
     """Return the conversation that `records` tell.
 
     Raises:
@@ -99,8 +110,6 @@ class _Fold:
             self.made.call_ids.update(bodies.call_ids(body))
             return
         match record.kind:
-            case Kind.OPENED:
-                self.made.workspace = str(body.get("workspace"))
             case Kind.TURN_STARTED:
                 self._start(str(body["msg_id"]), bodies.user_message(body))
             case Kind.REPLIED:

@@ -14,6 +14,9 @@ from wcore.store.values import (
     SOON_KINDS,
     SYNC_S,
     JournalPage,
+    JournalRecord,
+    Kind,
+    RawRecord,
     Record,
     SessionRow,
 )
@@ -65,6 +68,26 @@ class SessionJournal:
         return await self._store.run(
             lambda db: journal.read(db, self._user_id, self.session_id, after, limit)
         )
+
+    async def read_chosen(
+        self, always: frozenset[Kind], in_open_turn: frozenset[Kind]
+    ) -> list[RawRecord]:
+        """Return the records of some kinds; `in_open_turn` only behind the last turn's end.
+
+        Raises:
+            JournalDamagedError: a record is missing, or one of these is not as it was written.
+        """
+        return await self._store.run(
+            lambda db: journal.read_chosen(db, self._lease, always, in_open_turn)
+        )
+
+    def decoded(self, record: RawRecord) -> JournalRecord:
+        """Return one of these with its body.
+
+        Raises:
+            JournalDamagedError: it has none.
+        """
+        return journal.decoded(self.session_id, record)
 
     async def keep(self) -> None:
         """Renew the lease, and synchronise what is owed, for ever; run it in a task group.

@@ -5,17 +5,25 @@ Only the holder of the lease can append; an engine that lost its session learns 
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
+
+import msgspec
 
 from wcore.store.database import Database, Row
 from wcore.store.errors import JournalDamagedError, LeaseLostError
 from wcore.store.identity import session_key
 from wcore.store.sessions import Lease
 from wcore.store.texts import now
-from wcore.store.values import JournalPage, JournalRecord, Kind, Record, SessionState
+from wcore.store.values import (
+    JournalPage,
+    JournalRecord,
+    Kind,
+    RawRecord,
+    Record,
+    SessionState,
+)
 from wcore.vocabulary import Json
 
 PAGE_RECORDS: Final = 1_000  # read at once
@@ -37,8 +45,15 @@ _READ: Final = """
 _LAST: Final = """
     SELECT seq, kind, at, body FROM journal WHERE session_key = :key ORDER BY seq DESC LIMIT 1
 """
+_NUMBERS: Final = "SELECT seq FROM journal WHERE session_key = :key ORDER BY seq"
+_EXTENT: Final = "SELECT count(*), coalesce(max(seq), 0) FROM journal WHERE session_key = :key"
+_LAST_OF_KIND: Final = """
+    SELECT seq FROM journal WHERE session_key = :key AND kind = :kind ORDER BY seq DESC LIMIT 1
+"""
 _STATES: Final = {Kind.TURN_STARTED: SessionState.IN_TURN, Kind.TURN_ENDED: SessionState.IDLE}
-_SUM: Final = re.compile(rf'\{{"sum":"([0-9a-f]{{{SUM_CHARS}}})",?')
+_SUM_BEGINS: Final = '{"sum":"'
+_SUM_AT: Final = len(_SUM_BEGINS)
+_KINDS: Final[Mapping[object, Kind]] = {kind.value: kind for kind in Kind}
 _encoded: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -130,6 +145,59 @@ def read_whole(database: Database, user_id: UUID, session_id: str) -> Iterator[J
         raise JournalDamagedError(session_id, after + 1)
 
 
+def read_chosen(
+    database: Database, lease: Lease, always: frozenset[Kind], in_open_turn: frozenset[Kind]
+) -> list[RawRecord]:
+    """Return the records of some kinds in order; `in_open_turn` only behind the last turn's end.
+
+    The others are counted, and not read; a kind that is unknown is damage.
+
+    Raises:
+        JournalDamagedError: a record is missing, or one of these is not as it was written.
+    """
+    count, last = database.query(_EXTENT, key=lease.key)[0]
+    if count != last:
+        raise JournalDamagedError(lease.session_id, _first_gap(database, lease))
+    found = database.query(_LAST_OF_KIND, key=lease.key, kind=Kind.TURN_ENDED.value)
+    ended = found[0][0] if found else 0
+    never = frozenset(Kind) - always - in_open_turn
+    wanted = f"kind NOT IN ({_listed(never)})"
+    wanted += f" AND (seq > :ended OR kind NOT IN ({_listed(in_open_turn)}))"
+    sql = _READ.replace("ORDER BY", f"AND {wanted} ORDER BY")
+    records: list[RawRecord] = []
+    after = 0
+    while rows := database.query(sql, key=lease.key, after=after, ended=ended, limit=PAGE_RECORDS):
+        after = int(rows[-1][0] or 0)
+        for row in rows:
+            record = _raw(row)
+            if record is None:
+                raise JournalDamagedError(lease.session_id, int(row[0] or 0))
+            records.append(record)
+    return records
+
+
+def decoded(session_id: str, record: RawRecord) -> JournalRecord:
+    """Return a record with its body.
+
+    Raises:
+        JournalDamagedError: the body is no JSON object.
+    """
+    found = _decoded(record)
+    if found is None:
+        raise JournalDamagedError(session_id, record.seq)
+    return found
+
+
+def _listed(kinds: frozenset[Kind]) -> str:
+    return ", ".join(f"'{kind.value}'" for kind in sorted(kinds))
+
+
+def _first_gap(database: Database, lease: Lease) -> int:
+    """Return the first number that is missing, or that does not count from 1."""
+    rows = database.query(_NUMBERS, key=lease.key)
+    return next((at for at, (seq,) in enumerate(rows, 1) if seq != at), len(rows))
+
+
 def _hold(database: Database, lease: Lease, records: Sequence[Record], moment: str) -> None:
     """Keep the session's row locked until the transaction ends: nobody can take it meanwhile."""
     states = [_STATES[record.kind] for record in records if record.kind in _STATES]
@@ -159,12 +227,10 @@ def _without_sum(seq: int, kind: str, body: str) -> str:
     Raises:
         ValueError: the sum does not fit.
     """
-    found = _SUM.match(body)
-    if found is None:
-        return body  # older than sums
-    text = f"{{{body[found.end() :]}"
-    if found[1] != _sum(seq, kind, text):
-        raise ValueError("the sum does not fit")
+    end = _SUM_AT + SUM_CHARS
+    text = "{" + body[end + 1 :].removeprefix(",")
+    if body[:end] != f"{_SUM_BEGINS}{_sum(seq, kind, text)}":
+        raise ValueError("there is no sum, or it does not fit")
     return text
 
 
@@ -173,11 +239,29 @@ def _sum(seq: int, kind: str, text: str) -> str:
 
 
 def _record(row: Row) -> JournalRecord | None:
+    raw = _raw(row)
+    return raw and _decoded(raw)
+
+
+def _raw(row: Row) -> RawRecord | None:
+    """Return a row that is as it was written, or `None`; a long session has very many."""
     seq, kind, at, body = row
-    try:
-        facts: Json = json.loads(_without_sum(int(seq or 0), str(kind), str(body)))
-        if not isinstance(facts, Mapping):
-            return None
-        return JournalRecord(int(seq or 0), Kind(str(kind)), str(at), facts)
-    except (ValueError, RecursionError):
+    if not (isinstance(seq, int) and isinstance(body, str) and kind in _KINDS):
         return None
+    try:
+        return RawRecord(seq, _KINDS[kind], str(at), _without_sum(seq, str(kind), body))
+    except ValueError:
+        return None
+
+
+def _decoded(record: RawRecord) -> JournalRecord | None:
+    try:
+        body = msgspec.json.decode(record.text)
+    except msgspec.DecodeError:  # what the fast reader refuses (a lone surrogate) JSON may hold
+        try:
+            body = json.loads(record.text)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(body, dict):
+        return None
+    return JournalRecord(record.seq, record.kind, record.at, cast("dict[str, Json]", body))

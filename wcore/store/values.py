@@ -248,6 +248,15 @@ class JournalRecord(Struct, frozen=True):
     body: Mapping[str, Json]
 
 
+class RawRecord(Struct, frozen=True):
+    """A record as it was read back and found undamaged; its body is not decoded yet."""
+
+    seq: int
+    kind: Kind
+    at: str
+    text: str
+
+
 class JournalPage(Struct, frozen=True):
     """Records in order. `torn`: the last record on disk was unreadable and is left out."""
 
