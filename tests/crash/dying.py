@@ -25,7 +25,9 @@ def arm(when: str, kind: str, number: int) -> None:
     write, left = journal.append, number
     synced = _follow_syncs()
 
-    def append(database: Any, lease: Any, records: Sequence[Record], *, durable: bool) -> int:
+    def append(
+        database: Any, lease: Any, records: Sequence[Record], *, durable: bool, **more: Any
+    ) -> int:
         nonlocal left
         counts = kind == "any" or any(record.kind.value == kind for record in records)
         left -= counts
@@ -36,7 +38,7 @@ def arm(when: str, kind: str, number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         if not synced:
             synced.append(_log_bytes(database))  # the session was entered durably
-        last = write(database, lease, records, durable=durable)
+        last = write(database, lease, records, durable=durable, **more)
         if durable:
             synced.append(_log_bytes(database))
         if is_now and when == "cut":

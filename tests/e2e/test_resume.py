@@ -498,8 +498,7 @@ async def test_a_record_that_makes_no_sense_ends_the_engine_with_its_number(
     async with talk([{"text": "first"}], flags=NEW) as first:
         await first.ready()
         await first.turn()
-    store = tmp_path / "home" / ".local" / "state" / "wcore" / "wcore.db"
-    with sqlite3.connect(store) as database:
+    with sqlite3.connect(_store(tmp_path)) as database:
         select = "SELECT seq FROM journal WHERE kind = 'replied'"
         ((seq,),) = database.execute(select).fetchall()
         body = journal._with_sum(seq, "replied", '{"text":1}')  # undamaged, and nonsense
@@ -511,3 +510,67 @@ async def test_a_record_that_makes_no_sense_ends_the_engine_with_its_number(
         assert await second.ended() == 1
     assert told["error"]["code"] == "init_failed"
     assert f"record {seq} of the session's journal" in told["error"]["message"]
+
+
+async def test_a_yes_that_is_in_no_audit_is_asked_again(talk: Talk, tmp_path: Path) -> None:
+    async with talk([ASKS], flags=NEW, dies="after:decided:1") as first:
+        await first.ready()
+        await first.message()
+        await first.hear("tool_request")
+        await first.approve("c1")
+        first.killed = True
+        await first.ended()
+    with sqlite3.connect(_store(tmp_path)) as database:
+        database.execute("DROP TRIGGER audit_is_never_deleted")
+        assert database.execute("DELETE FROM agent_tool_approval_audit").rowcount == 1
+    async with talk(DONE, flags=AGAIN) as second:
+        await _asked_again(second)
+
+
+async def test_a_yes_that_somebody_wrote_into_the_journal_is_asked_again(
+    talk: Talk, tmp_path: Path
+) -> None:
+    await killed_while_asking(talk, ASKS)
+    with sqlite3.connect(_store(tmp_path)) as database:
+        select = "SELECT session_key, max(seq) + 1, max(at) FROM journal"
+        ((key, seq, at),) = database.execute(select).fetchall()
+        select = "SELECT body FROM journal WHERE kind = 'asked'"
+        ((asked,),) = database.execute(select).fetchall()
+        yes = {"call_id": "c1", "tool": "Bash", "decision": "approved", "source": "user"}
+        text = json.dumps({**yes, "digest": json.loads(asked)["digest"]})
+        body = journal._with_sum(seq, "decided", text)
+        row = (key, seq, "decided", at, body)
+        database.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
+    async with talk(DONE, flags=AGAIN) as second:
+        await _asked_again(second)
+
+
+async def _asked_again(host: Conversation) -> None:
+    assert (await host.ready())["interrupted_turn"]["pending"] == ["c1"]
+    await host.say(type="resume_turn", action="continue")
+    await host.hear("tool_request", call_id="c1")
+    await host.deny("c1")
+    await host.hear("stream_end")
+    assert not (host.workspace / "ran").exists()
+
+
+def _store(tmp_path: Path) -> Path:
+    return tmp_path / "home" / ".local" / "state" / "wcore" / "wcore.db"
+
+
+async def test_an_audit_that_cannot_be_written_holds_no_yes_up(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    async with talk([{"text": "first"}], flags=NEW) as first:
+        await first.ready()
+        await first.turn()
+    with sqlite3.connect(_store(tmp_path)) as database:
+        database.execute("ALTER TABLE agent_tool_approval_audit RENAME TO elsewhere")
+    async with talk([ASKS], DONE, flags=AGAIN) as second:
+        await second.ready()
+        await second.message(msg_id="m2")
+        await second.hear("tool_request")
+        await second.approve("c1")
+        assert (await second.hear("tool_result"))["status"] == "success"
+        await second.hear("stream_end")
+    assert (workspace / "ran").read_text() == "x\n"

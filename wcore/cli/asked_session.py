@@ -8,7 +8,7 @@ from wcore import __version__
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, WcoreError
 from wcore.keeping import Keeper
-from wcore.keeping.restoring import Left
+from wcore.keeping.restoring import DOUBTED, Left
 from wcore.session import Session
 from wcore.store import Kind, Store, identity
 from wcore.store.sessions import LATEST
@@ -46,7 +46,8 @@ def enter(session: Session, left: Left, secrets: Iterable[str]) -> None:
         session.secrets.add(secret)
     session.interrupted = left.interrupted
     session.notices += _moved(left, session.settings.places.workspace)
-    session.journal.note(Kind.OPENED, **_opened(session))
+    doubted: dict[str, Json] = {DOUBTED: list(left.doubted)} if left.doubted else {}
+    session.journal.note(Kind.OPENED, **_opened(session), **doubted)
 
 
 def _moved(left: Left, workspace: str) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from wcore.keeping.journaling import Journal
 from wcore.keeping.tiers import KeptTiers
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.store import (
+    AuditDecision,
+    AuditSource,
     GrantKey,
     LastingGrant,
     Loaded,
@@ -176,7 +178,12 @@ class Keeper:
             LeaseLostError: another engine has the session.
         """
         durable = False if acted_upon else None
-        await self.journal.write(records.decided(event, facts), *more, durable=durable)
+        record = records.decided(event, facts)
+        if event.decision is AuditDecision.APPROVED and event.source is AuditSource.USER:
+            # Together: when the session is resumed, a yes without its row is none.
+            await self.journal.write(record, *more, durable=durable, audited=event)
+            return
+        await self.journal.write(record, *more, durable=durable)
         self._store.record_decision(event)
 
     async def publish_end(

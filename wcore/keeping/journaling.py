@@ -18,7 +18,7 @@ import anyio
 
 from wcore.approval.redaction import Secrets
 from wcore.keeping.cleaning import cleaned
-from wcore.keeping.restoring import OF_CONVERSATION, OF_OPEN_TURN, Left, Restored, restore
+from wcore.keeping.restoring import OF_CONVERSATION, OF_OPEN_TURN, Left, OpenTurn, Restored, restore
 from wcore.store import (
     Kind,
     LeaseLostError,
@@ -26,6 +26,7 @@ from wcore.store import (
     Record,
     SessionJournal,
     Store,
+    ToolApprovalDecisionEvent,
 )
 from wcore.vocabulary import Json
 
@@ -53,6 +54,7 @@ class Journal:
         self._held: SessionJournal | None = None
         self._notes: list[Record] = []
         self._unread: list[RawRecord] = []  # the conversation, until `recall`
+        self._doubted: tuple[str, ...] = ()  # calls whose recorded yes is in no audit
         self._said: list[Json] = []
         self._is_telling = False
         self._heavy = NOTES_MAX
@@ -66,8 +68,15 @@ class Journal:
         self._note_said()
         self._notes.append(self._cleaned(Record(kind, facts)))
 
-    async def write(self, *records: Record, durable: bool | None = None) -> None:
+    async def write(
+        self,
+        *records: Record,
+        durable: bool | None = None,
+        audited: ToolApprovalDecisionEvent | None = None,
+    ) -> None:
         """Write the notes and `records`, all or none; durable where one of the kinds is.
+
+        `audited` gets its row in the audit together with them.
 
         With `durable` false even those are on the disk itself only a moment later, or with the
         next write that is durable. The first write enters the session, unless it was begun or
@@ -77,10 +86,15 @@ class Journal:
             StoreError: nothing was written. The notes stay; `records` are forgotten.
             LeaseLostError: another engine has the session.
         """
-        await self._append(*records, durable=durable)
+        await self._append(*records, durable=durable, audited=audited)
         self._mark(self.written(*records))
 
-    async def _append(self, *records: Record, durable: bool | None = None) -> None:
+    async def _append(
+        self,
+        *records: Record,
+        durable: bool | None = None,
+        audited: ToolApprovalDecisionEvent | None = None,
+    ) -> None:
         self._note_said()
         notes = self._notes.copy()
         self._notes.clear()
@@ -89,7 +103,8 @@ class Journal:
                 self._take(await self._begin())
             assert self._held is not None
             if notes or records:
-                await self._held.append(*notes, *map(self._cleaned, records), durable=durable)
+                every = (*notes, *map(self._cleaned, records))
+                await self._held.append(*every, durable=durable, audited=audited)
         except BaseException as error:
             self._notes[:0] = notes
             if isinstance(error, LeaseLostError):
@@ -211,12 +226,16 @@ class Journal:
             ends = (at for at, r in enumerate(records, 1) if r.kind is Kind.TURN_ENDED)
             open_turn = records[max(ends, default=0) :]
             left = restore(held.decoded(each) for each in open_turn).interrupted
+            self._doubted = await _doubted(held, left)
         except BaseException:
             await held.release()
             raise
         self._take(held)
         self._unread = records
-        return Left(left, str(opened[0].body.get("workspace")) if opened else None)
+        if left is not None:
+            left.forget(self._doubted)
+        workspace = str(opened[0].body.get("workspace")) if opened else None
+        return Left(left, workspace, self._doubted)
 
     def recall(self) -> Restored | None:
         """Return the whole conversation of a resumed session; `None` if there is nothing more.
@@ -229,7 +248,10 @@ class Journal:
         records, self._unread = self._unread, []
         if self._held is None or not records:
             return None
-        return restore(map(self._held.decoded, records))
+        restored = restore(map(self._held.decoded, records))
+        if restored.interrupted is not None:
+            restored.interrupted.forget(self._doubted)
+        return restored
 
     async def keep(self) -> None:
         """Renew the lease until the session is lost; run it in a task group."""
@@ -279,3 +301,9 @@ class Journal:
     def _cleaned(self, record: Record) -> Record:
         body = {**record.body, **self._marks}
         return Record(record.kind, cleaned(body, self.secrets.strip))
+
+
+async def _doubted(held: SessionJournal, left: OpenTurn | None) -> tuple[str, ...]:
+    """Return the open calls whose recorded yes is in no audit: nobody is known to have given it."""
+    answered = [call.call_id for call in left.calls.values() if call.answer] if left else []
+    return tuple([each for each in answered if not await held.has_approval(each)])

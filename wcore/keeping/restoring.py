@@ -12,6 +12,7 @@ from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Message, ModelCall, ToolMessage, Usage, UserMessage
 
 CONTEXT: Final = "init_history"
+DOUBTED: Final = "doubted"  # of an `opened`: the calls whose recorded yes counted for none
 #: The kinds of record that `restore` looks at: of each turn, and of one that has not ended.
 OF_CONVERSATION: Final = frozenset(
     {Kind.TURN_STARTED, Kind.REPLIED, Kind.ENDED, Kind.TURN_ENDED, Kind.COMMANDED}
@@ -52,6 +53,12 @@ class OpenTurn(Struct):
     results: dict[str, ToolMessage] = field(default_factory=dict[str, ToolMessage])
     messages: list[UserMessage] = field(default_factory=list[UserMessage])
 
+    def forget(self, call_ids: Iterable[str]) -> None:
+        """Take the yes to some of the calls for none."""
+        for call_id in call_ids:
+            if call_id in self.calls:
+                self.calls[call_id].answer = None
+
     @property
     def pending(self) -> tuple[str, ...]:
         """The calls that waited, or had not begun."""
@@ -64,10 +71,14 @@ class OpenTurn(Struct):
 
 
 class Left(Struct, frozen=True):
-    """Where an earlier engine left a session: what is to be known before the conversation is."""
+    """Where an earlier engine left a session: what is to be known before the conversation is.
+
+    `doubted` are the calls that are asked again, because the audit has no row of their yes.
+    """
 
     interrupted: OpenTurn | None = None
     workspace: str | None = None
+    doubted: tuple[str, ...] = ()
 
 
 class Restored(Struct):

@@ -14,7 +14,7 @@ from wcore.keeping.journaling import DIGEST_CHARS, Journal
 from wcore.keeping.records import listed
 from wcore.replaying.script import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
 from wcore.replaying.sealed import NoStore
-from wcore.store import Kind, Record
+from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import Json
 
 
@@ -36,7 +36,12 @@ class RecordedJournal(Journal):
         self._is_telling = self._is_telling or kind is Kind.TURN_STARTED
         self._script.take(self._entry(Record(kind, facts)))
 
-    async def write(self, *records: Record, durable: bool | None = None) -> None:
+    async def write(
+        self,
+        *records: Record,
+        durable: bool | None = None,
+        audited: ToolApprovalDecisionEvent | None = None,
+    ) -> None:
         await checkpoint()
         made = [self._entry(record) for record in records]
         if made:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from wcore.approval.manager import ApprovalManager, Pending
 from wcore.keeping.records import listed
-from wcore.keeping.restoring import Restored
+from wcore.keeping.restoring import DOUBTED, Restored
 from wcore.policy.protected import Places
 from wcore.protocol import events
 from wcore.replaying.hands import RecordedHands, RecordedReader
@@ -90,6 +90,8 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     )
     approvals.script, approvals.recorded = script, journal
     approvals.set_mode(settings.mode)
+    if restored.interrupted is not None:
+        restored.interrupted.forget(map(str, listed(opened.get(DOUBTED))))
     session.restore(restored)
     return Stage(session, reader)
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -50,6 +51,11 @@ _BACKWARD: Final = f"""
     SELECT {_NAMES} FROM agent_tool_approval_audit
     WHERE seq < :seq AND created_at >= :since ORDER BY seq DESC LIMIT {PAGE_ROWS}
 """
+_APPROVAL: Final = """
+    SELECT 1 FROM agent_tool_approval_audit
+    WHERE tool_call_id = :call AND chat_id = :chat AND user_id = :user
+        AND decision = 'approved' AND source = 'user' LIMIT 1
+"""
 _canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -91,16 +97,34 @@ def append(database: Database, entries: Sequence[Entry], *, durable: bool = True
         StoreError: they could not be written.
     """
     with database.writing(Lock.AUDIT, durable=durable):
-        last = database.query(_LAST)
-        seq, prev_hash = (int(last[0][0] or 0), str(last[0][1])) if last else (0, FIRST_PREV_HASH)
-        for entry in entries:
-            seq += 1
-            row = replace(entry.row, seq=seq, prev_hash=prev_hash)
-            row_hash = hash_of(astuple(row), prev_hash)
-            assert row_hash is not None, "rows are made in a format that is known"
-            values = dict(zip(COLUMNS, astuple(row), strict=True))
-            database.change(_INSERT, **{**values, "hash": row_hash})
-            prev_hash = row_hash
+        append_within(database, entries)
+
+
+def append_within(database: Database, entries: Sequence[Entry]) -> None:
+    """Append rows within a transaction that has `Lock.AUDIT`.
+
+    Raises:
+        StoreError: they could not be written.
+    """
+    last = database.query(_LAST)
+    seq, prev_hash = (int(last[0][0] or 0), str(last[0][1])) if last else (0, FIRST_PREV_HASH)
+    for entry in entries:
+        seq += 1
+        row = replace(entry.row, seq=seq, prev_hash=prev_hash)
+        row_hash = hash_of(astuple(row), prev_hash)
+        assert row_hash is not None, "rows are made in a format that is known"
+        values = dict(zip(COLUMNS, astuple(row), strict=True))
+        database.change(_INSERT, **{**values, "hash": row_hash})
+        prev_hash = row_hash
+
+
+def has_approval(database: Database, user_id: UUID, chat_id: UUID, call_id: str) -> bool:
+    """Whether there is a row of a person's yes to a call of a session."""
+    return bool(
+        database.query(
+            _APPROVAL, user=str(user_id), chat=str(chat_id), call=storable(call_id, NAME_CHARS_MAX)
+        )
+    )
 
 
 def hash_of(row: Sequence[object], prev_hash: str) -> str | None:

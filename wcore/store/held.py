@@ -1,11 +1,14 @@
 """The journal of the session that an engine holds: written, read, synchronised, kept."""
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import anyio
 
-from wcore.store import journal, sessions
+from wcore.store import audit, identity, journal, sessions
+from wcore.store.audit import Entry
+from wcore.store.database import Database
 from wcore.store.errors import StoreError
 from wcore.store.leases import RENEW_S
 from wcore.store.sessions import Lease
@@ -19,10 +22,13 @@ from wcore.store.values import (
     RawRecord,
     Record,
     SessionRow,
+    ToolApprovalDecisionEvent,
 )
 
 if TYPE_CHECKING:
     from wcore.store.memory import Store
+
+log: Final = logging.getLogger("wcore.audit")
 
 
 class SessionJournal:
@@ -38,11 +44,17 @@ class SessionJournal:
         self._lease = lease
         self._owed = anyio.Event()  # something is to be synchronised soon
 
-    async def append(self, *records: Record, durable: bool | None = None) -> int:
+    async def append(
+        self,
+        *records: Record,
+        durable: bool | None = None,
+        audited: ToolApprovalDecisionEvent | None = None,
+    ) -> int:
         """Write records, all or none; return the number of the last one.
 
         `durable`: on the disk itself when this returns; without it the kinds decide. What is not
-        then, though its kind says so, follows soon while `keep` runs.
+        then, though its kind says so, follows soon while `keep` runs. `audited` gets its row in
+        the same transaction; where only that fails it is logged, as for every row.
 
         Raises:
             StoreError: nothing was written; what was to follow must not happen.
@@ -50,9 +62,16 @@ class SessionJournal:
         """
         kinds = {record.kind for record in records}
         wanted = bool(kinds & DURABLE_KINDS) if durable is None else durable
-        last = await self._store.run(
-            lambda db: journal.append(db, self._lease, records, durable=wanted)
-        )
+        rows = (Entry.of(audited),) if audited else ()
+
+        def write(database: Database) -> int:
+            try:
+                return journal.append(database, self._lease, records, durable=wanted, audited=rows)
+            except journal.AuditUnwritableError:
+                log.exception("audit.write_failed", extra={"rows": 1})
+            return journal.append(database, self._lease, records, durable=wanted)
+
+        last = await self._store.run(write)
         if wanted:
             self._settled()  # a database synchronises with a transaction all that came before it
         elif kinds & (DURABLE_KINDS | SOON_KINDS):
@@ -79,6 +98,13 @@ class SessionJournal:
         """
         return await self._store.run(
             lambda db: journal.read_chosen(db, self._lease, always, in_open_turn)
+        )
+
+    async def has_approval(self, call_id: str) -> bool:
+        """Whether the audit has a person's yes to a call of this session."""
+        chat_id = identity.chat_id(self.session_id)
+        return await self._store.run(
+            lambda db: audit.has_approval(db, self._user_id, chat_id, call_id)
         )
 
     def decoded(self, record: RawRecord) -> JournalRecord:

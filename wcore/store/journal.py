@@ -11,8 +11,10 @@ from uuid import UUID
 
 import msgspec
 
-from wcore.store.database import Database, Row
-from wcore.store.errors import JournalDamagedError, LeaseLostError
+from wcore.store import audit
+from wcore.store.audit import Entry
+from wcore.store.database import Database, Lock, Row
+from wcore.store.errors import JournalDamagedError, LeaseLostError, StoreError
 from wcore.store.identity import session_key
 from wcore.store.sessions import Lease
 from wcore.store.texts import now
@@ -57,17 +59,29 @@ _KINDS: Final[Mapping[object, Kind]] = {kind.value: kind for kind in Kind}
 _encoded: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def append(database: Database, lease: Lease, records: Sequence[Record], *, durable: bool) -> int:
-    """Append records, all or none; return the number of the last one.
+class AuditUnwritableError(Exception):
+    """What was to be written together with a record cannot be: without it, the record can."""
+
+
+def append(
+    database: Database,
+    lease: Lease,
+    records: Sequence[Record],
+    *,
+    durable: bool,
+    audited: Sequence[Entry] = (),
+) -> int:
+    """Append records, and `audited` rows to the audit, all or none; return the last number.
 
     Raises:
         LeaseLostError: another engine has the session; nothing was written.
+        AuditUnwritableError: the audit alone cannot be written; nothing was.
         StoreError: the store cannot be written; nothing was.
         ValueError: a body holds a number that JSON has not.
     """
     texts = [_encoded(record.body) for record in records]
     moment = now()
-    with database.writing(durable=durable):
+    with database.writing(Lock.AUDIT if audited else None, durable=durable):
         _hold(database, lease, records, moment)
         seq = int(database.query(_LAST_SEQ, key=lease.key)[0][0] or 0)
         for record, text in zip(records, texts, strict=True):
@@ -75,6 +89,11 @@ def append(database: Database, lease: Lease, records: Sequence[Record], *, durab
             kind = record.kind.value
             body = _with_sum(seq, kind, text)
             database.change(_APPEND, key=lease.key, seq=seq, kind=kind, at=moment, body=body)
+        if audited:
+            try:
+                audit.append_within(database, audited)
+            except StoreError as error:
+                raise AuditUnwritableError from error
     return seq
 
 
