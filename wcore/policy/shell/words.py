@@ -7,12 +7,16 @@ from wcore.policy.shell.characters import NAME, PLAIN
 from wcore.policy.shell.model import Word
 from wcore.policy.shell.reasons import Reason, Stop
 
+BRACE_WORDS_MAX: Final = 1000  # of one word: some 1,300 such fit into a text, and bash holds them
+
 #: Characters that end a word; the empty string stands for the end of the text.
 WORD_ENDS: Final = frozenset(["", *" \t\n;&|<>"])
 
 _PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
 _QUOTED_RUN: Final = re.compile(r'[^"\\$`]+')
 _PARAMETER: Final = re.compile(rf"\$(?:{NAME}|\{{{NAME}\}}|\?)")
+_DIGITS_MAX: Final = 20  # bash itself counts in 64 bits, and long numbers take long to read
+_NUMBERS: Final = re.compile(r"([-+]?[0-9]+)\.\.([-+]?[0-9]+)")
 _RANGE: Final = re.compile(r"(?<=(.))\.\.(?=(.))", re.DOTALL)
 _SAME_CASE: Final = re.compile(r"[a-z]{2}|[A-Z]{2}")
 
@@ -156,12 +160,15 @@ class WordReader:
     def _check_braces(self, source: str) -> None:
         """Refuse braces out of which bash makes characters that are special afterwards.
 
+        Nor may they make more words than the machine holds: `{1..9999999999}`.
+
         `{Z..a}` yields a backslash and a backtick, and what braces yield is read again: `{~,x}y`
         is `~y`. Without a comma or a range nothing is expanded.
         """
         joined = source.replace("\\\n", "")
         expands = "," in joined or ".." in joined
-        if expands and (self._tildes or any(map(_is_mixed, _RANGE.finditer(joined)))):
+        special = self._tildes or any(map(_is_mixed, _RANGE.finditer(joined)))
+        if expands and (special or _expansion_bound(joined) > BRACE_WORDS_MAX):
             raise Stop(Reason.BRACE, self._start, self.at)
 
     def _here(self) -> str:
@@ -171,3 +178,21 @@ class WordReader:
 def _is_mixed(dots: re.Match[str]) -> bool:
     ends = dots[1] + dots[2]
     return all(map(str.isalpha, ends)) and _SAME_CASE.fullmatch(ends) is None
+
+
+def _expansion_bound(source: str) -> int:
+    """Return what the braces of `source` cannot make more words than; quotes are not looked at."""
+    bound = 1
+    for start, end in _NUMBERS.findall(source):
+        if max(len(start), len(end)) > _DIGITS_MAX:
+            return BRACE_WORDS_MAX + 1
+        bound *= abs(int(end) - int(start)) + 1
+    choices: list[int] = []
+    for character in source:
+        if character == "{":
+            choices.append(1)
+        elif character == "," and choices:
+            choices[-1] += 1
+        elif character == "}" and choices:
+            bound *= choices.pop()
+    return bound
