@@ -112,6 +112,18 @@ class PrefixIsText(Grants):
                 return False
 
 
+class PrefixCoversAnyOption(Grants):
+    """Approves whatever begins with the words of a grant, `sort -o file` for `sort`."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        match scope:
+            case {"always_prefix": {"prefix": str(prefix)}}:
+                words = str(tool["args"].get("command", "")).split()
+                return words[: len(prefix.split())] == prefix.split()
+            case _:
+                return False
+
+
 class AlwaysIsTheCategory(Grants):
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return scope == "always" and granted["category"] == tool["category"]

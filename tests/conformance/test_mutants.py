@@ -48,6 +48,10 @@ CAUGHT_BY = {
     "runs-before-approval": ("approval-once", f"which was not approved{OR}ran.txt exists"),
     "runs-though-denied": ("approval-deny-with-reason", "which was not approved"),
     "prefix-is-text": ("prefix-ends-at-a-word", "tool_running comes instead of tool_request"),
+    "prefix-covers-any-option": (
+        "prefix-leaves-options-out",
+        "tool_running comes instead of tool_request",
+    ),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
     "once-is-for-ever": ("approval-once", "tool_running comes instead of tool_request"),
     "mode-settles-what-waits": ("mode-change-while-a-call-waits", "which was not approved"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parents[2] / "protocol-spec" / "cases" / "shell"
-HARD: Final = ("unsound", "spec", "latent")  # covered although it must ask: a failure
+HARD: Final = ("unsound", "spec", "latent", "argument")  # covered although it must ask: a failure
 SEVERITIES: Final = (*HARD, "policy", "advisory")
 
 

@@ -48,7 +48,7 @@ def _case(severity: str) -> Case:
     return Case(severity or "fine", "group", ("make",), "make", severity == "", severity, "why")
 
 
-@pytest.mark.parametrize("severity", ["unsound", "spec", "latent"])
+@pytest.mark.parametrize("severity", ["unsound", "spec", "latent", "argument"])
 def test_covering_what_must_ask_is_a_failure(severity: str) -> None:
     result = score([_case(severity)], {severity: True})
     assert [deviation for deviation, _ in result.failures] == [severity]

@@ -5,16 +5,21 @@ from typing import Final
 
 from msgspec import Struct
 
+from wcore.policy import shell
 from wcore.policy.policyfile import PolicyFile
 from wcore.policy.rules import FILE_TOOLS, SHELL_TOOL, Rule, split
 from wcore.vocabulary import Verdict
 
+NOTES: Final = frozenset(["partial", "project-code"])  # kinds that call for no change
 _NAMES: Final = (*FILE_TOOLS, SHELL_TOOL, "AskUserQuestion", "Spawn")
 _KNOWN: Final = {name.casefold(): name for name in _NAMES}
 
 
 class Finding(Struct, frozen=True):
-    """One remark. `kind` is `dead`, `shadowed`, `over-broad`, `narrow` or `unknown`."""
+    """One remark. `kind` is `dead`, `shadowed`, `over-broad`, `narrow`, `unknown` or a note.
+
+    Notes are `partial`, of a prefix that leaves options out, and `project-code`.
+    """
 
     source: str
     kind: str
@@ -27,6 +32,7 @@ def lint(file: PolicyFile) -> Iterator[Finding]:
         yield from _never_reached(rule, file.rules[:index])
         if rule.do is Verdict.ALLOW:
             yield from _too_much(rule)
+            yield from _prefix(rule)
     for rule in (*file.deny, *file.rules):
         yield from _misspelled(rule)
         if rule.do is Verdict.DENY:
@@ -57,6 +63,17 @@ def _too_much(rule: Rule) -> Iterator[Finding]:
         if target.is_bare and name in ("*", "**", "@exec", "@mcp", "Bash", "mcp__*"):
             yield Finding(rule.source, "over-broad", f"`{rule.text}` allows every call of {name}")
             return
+
+
+def _prefix(rule: Rule) -> Iterator[Finding]:
+    """Say what an allowed prefix never covers, and that it runs what the project's files say."""
+    for target in rule.targets:
+        for words in target.grant.alternatives if target.grant else ():
+            note = shell.note_of(words)
+            kind = "project-code" if note.runs_project_code else "partial"
+            if note.sentences:
+                said = " ".join(note.sentences)
+                yield Finding(rule.source, kind, f"`{rule.text}`, {' '.join(words)}: {said}")
 
 
 def _misspelled(rule: Rule) -> Iterator[Finding]:

@@ -19,12 +19,9 @@ DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
 Span = tuple[int, int]
 
-RUNNERS: Final = frozenset(
-    "env timeout nohup setsid nice ionice stdbuf sudo doas su runuser pkexec xargs watch chroot"
-    " unshare nsenter flock script parallel busybox strace gdb time command exec builtin find"
-    " setpriv systemd-run toybox ltrace proot bwrap caffeinate chrt taskset entr".split()
+_TAKE_TEXT: Final = frozenset(
+    "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr".split()
 )
-_TAKE_TEXT: Final = frozenset("watch su runuser script flock parallel".split())
 SHELLS: Final = frozenset("bash sh zsh dash ash ksh mksh fish csh tcsh rbash eval trap".split())
 
 _SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
@@ -88,7 +85,7 @@ def _computed_program(command: shell.SimpleCommand) -> Span | None:
     for word in command.words:
         if word.dynamic:
             return word.span
-        if _NOT_A_HEAD.match(word.value) or program(word.value) in RUNNERS:
+        if _NOT_A_HEAD.match(word.value) or shell.may_start_any((word.value,)):
             continue
         return None
     return None
@@ -104,14 +101,15 @@ def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[
         return
     yield Started(words, span)
     name = program(words[0])
-    if name in RUNNERS:
+    runs = shell.may_start_any(words)
+    if runs:
         for start in range(1, len(words)):
             yield Started(words[start:], span)
     if name in _TAKE_TEXT and depth < DEPTH_MAX:
         for word in words[1:]:
             yield from _rough(word, span, depth + 1)
     inner = next((i for i, word in enumerate(words) if program(word) in SHELLS), None)
-    if inner is not None and depth < DEPTH_MAX and (inner == 0 or name in RUNNERS):
+    if inner is not None and depth < DEPTH_MAX and (inner == 0 or runs):
         for word in words[inner + 1 :]:
             yield from _rough(word, span, depth + 1)
         if program(words[inner]) == "eval":

@@ -25,7 +25,7 @@ from wcore.vocabulary import (
 
 PLACES = Places("/ws", "/home/me", own=("/home/me/.config/wcore",))
 NO_RULES = ""
-ASK_RULE = '[[rule]]\nmatch = "Bash(git push)"\ndo = "ask"\n'
+ASK_RULE = '[[rule]]\nmatch = "Bash(git show)"\ndo = "ask"\n'
 DENY_RULE = 'deny = ["Bash(curl)"]\n'
 
 
@@ -60,7 +60,7 @@ def read(path: str) -> Prepared:
 
 def test_a_command_and_a_file_outside_have_suggestions() -> None:
     assert AlwaysPrefix("git log") in offered(bash("git log -3"))
-    assert offered(bash("git push origin"), ASK_RULE)
+    assert offered(bash("git show origin"), ASK_RULE)
     assert offered(read("/data/a")) == [AlwaysPath("/data")]
 
 

@@ -20,6 +20,7 @@ Two analyses read each text: `lexer` and `reader`, our own, accept only what the
 """
 
 from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex
+from wcore.policy.shell.coverage import Kind
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
     GRANT_CHARS_MAX,
@@ -29,10 +30,12 @@ from wcore.policy.shell.grants import (
 )
 from wcore.policy.shell.matching import covers, matches
 from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand, Word
+from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough import ROUGH_CHARS_MAX, rough_words
+from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell.second import warm
-from wcore.policy.shell.suggesting import SUGGESTIONS_MAX, suggest
+from wcore.policy.shell.suggesting import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
 
 __all__ = [
     "ALTERNATIVES_MAX",
@@ -45,16 +48,22 @@ __all__ = [
     "Coverage",
     "Grant",
     "GrantRefused",
+    "Kind",
+    "PrefixNote",
     "Reason",
     "Redirect",
     "SimpleCommand",
+    "Suggestion",
     "Word",
     "analyse",
     "covers",
     "lex",
     "matches",
+    "may_start_any",
+    "note_of",
     "parse_grant",
     "rough_words",
     "suggest",
+    "suggest_prefix",
     "warm",
 ]

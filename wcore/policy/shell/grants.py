@@ -118,7 +118,7 @@ def _check_command(words: Words) -> None:
         if inner is None:
             return
         assigned = inner[: len(inner) - len(command_words(inner))]
-        if assigned and program(head) != "env":
+        if assigned and program(head) not in ("env", "cross-env"):
             raise Refused(f"`{head}` must be followed by the command that it runs")
         _check_assignments(assigned)
         words = inner[len(assigned) :]

@@ -7,6 +7,7 @@ from typing import Final
 from wcore.policy.shell.analysis import analyse
 from wcore.policy.shell.builtins import find_hazard
 from wcore.policy.shell.characters import ASSIGNMENT
+from wcore.policy.shell.coverage import find_uncovered
 from wcore.policy.shell.grants import Grant
 from wcore.policy.shell.model import Analysis, Coverage, SimpleCommand, Span
 from wcore.policy.shell.reasons import Reason
@@ -67,7 +68,8 @@ def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem 
         for word in command.words[len(granted) :]:
             if not word.is_plain:
                 return Reason.RUNNER_ARGUMENT, word.span
-    return None
+    uncovered = find_uncovered(command, granted)
+    return None if uncovered is None else (Reason.UNCOVERED_ARGUMENT, uncovered.span)
 
 
 def _why_not(command: SimpleCommand) -> Problem:

@@ -60,6 +60,8 @@ class Reason(StrEnum):
     RELATIVE_AFTER_CD = "relative_after_cd"
     #: `watch` hands its arguments to a shell.
     RUNNER_ARGUMENT = "runner_argument"
+    #: An option or operand that no prefix covers unless it names it.
+    UNCOVERED_ARGUMENT = "uncovered_argument"
 
 
 class Stop(Exception):  # noqa: N818 - not an error: the reading is over

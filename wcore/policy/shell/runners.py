@@ -1,26 +1,87 @@
-"""Programs that run other programs: a grant of one must say which program it is to run."""
+"""Programs that run other programs: a grant of one must say which program it is to run.
 
+One table for grants and for rules that deny: what stands here is looked through where its command
+line is simple enough, and never granted where it is not.
+"""
+
+import posixpath
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from wcore.policy.shell.characters import ASSIGNMENT
 
 _DURATION: Final = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?")
 _VERSION: Final = re.compile(r"[-.]?[0-9][0-9.]*$")
+_LOADER: Final = re.compile(r"ld(?:-linux|-musl|64|32|-elf|-[0-9])?[\w.-]*\.so(?:\.[0-9]+)*|ld\.so")
+_BUSYBOX: Final = re.compile(r"(?:busybox|toybox)[\w.-]*")
+_MODULE: Final = re.compile(r"[A-Za-z_][\w.]*")
 
-#: Followed by the command, with no option before it.
-_RUNNERS: Final = frozenset(
-    "env timeout nohup setsid nice ionice stdbuf sudo doas xargs watch".split()
-)
+#: Followed by so many plain words of their own, then by the command, with no option before it.
+_OWN_WORDS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        "env nohup setsid nice ionice stdbuf sudo doas xargs watch linux32 linux64 i386 i486 i586"
+        " i686 x86_64 uname26 numactl prlimit time gtime chronic xvfb-run dbus-run-session"
+        " dumb-init tini fakeroot rlwrap unbuffer valgrind ssh-agent cross-env npx bunx pnpx"
+        " uvx catchsegv cgexec choom coresched uclampset torsocks proxychains proxychains4"
+        " eatmydata faketime caffeinate softlimit setuidgid".split(),
+        0,
+    ),
+    **dict.fromkeys("timeout gtimeout setarch taskset chrt".split(), 1),
+}
+#: The same, for subcommands.
+_OWN_WORDS_OF_SUBCOMMANDS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        "uv run|poetry run|pipenv run|pdm run|hatch run|rye run|pixi run|bundle exec|npm exec|npm x"
+        "|pnpm exec|pnpm dlx|yarn exec|yarn dlx|bun x|rbenv exec|pyenv exec|asdf exec|mise exec"
+        "|pipx run|uv tool run|dotenv run|swift run".split("|"),
+        0,
+    ),
+    **dict.fromkeys("docker exec|docker run|podman exec|podman run|direnv exec".split("|"), 1),
+}
 _SHELLS: Final = frozenset(
     "bash sh zsh dash ash ksh mksh pdksh lksh rbash rzsh yash posh fish csh tcsh elvish nu xonsh"
-    " pwsh".split()
+    " pwsh powershell cmd".split()
+)
+#: They run the script that follows; without one they run what they are told.
+_INTERPRETERS: Final = frozenset(
+    "python pypy node nodejs perl ruby lua luajit php tclsh wish expect guile rscript r julia java"
+    " groovy scala kotlin jshell osascript elixir erl escript ocaml runghc ghci tsx ts-node jruby"
+    " irb iex cscript wscript gjs qjs d8 jython raku".split()
+)
+_PYTHON: Final = frozenset(["python", "pypy", "jython"])
+#: Modules of Python that run what their arguments say.
+_MODULES_NEVER: Final = frozenset(
+    "timeit pdb trace profile cProfile cprofile code asyncio runpy idlelib bdb doctest zipapp"
+    " pyperf IPython ipython coverage scalene viztracer memory_profiler line_profiler"
+    " kernprof".split()
 )
 #: Their command lines are too rich to say what they will run.
 _NEVER: Final = frozenset(
-    "su chroot unshare nsenter flock script parallel busybox strace gdb"
-    " sudo-rs run0 runuser pkexec setpriv systemd-run toybox ltrace proot bwrap".split()
+    "su chroot unshare nsenter flock script parallel strace gdb lldb ltrace proot bwrap firejail"
+    " sudo-rs run0 runuser pkexec setpriv capsh systemd-run systemd-inhibit machinectl"
+    " hyperfine perf watchexec entr nodemon pee ifne zargs rush at batch nix-shell rr gdbserver"
+    " uftrace bpftrace heaptrack start-stop-daemon runit runsv runcon newgrp sg ssh-copy-id"
+    " scriptreplay tmux screen dtach abduco daemonize autoexpect cpulimit cgclassify"
+    " lxc-execute lxc-attach apptainer singularity toolbox distrobox op aws-vault chamber envdir"
+    " envchain dtruss dtrace m4 telepresence circusd supervisord foreman honcho"
+    " overmind concurrently npm-run-all run-p run-s wireit lerna onchange chokidar".split()
 )
+#: Nor can it be said of these subcommands.
+_SUBCOMMANDS_NEVER: Final = frozenset(
+    "kubectl exec|kubectl run|kubectl debug|nix run|nix shell|nix develop|docker compose exec"
+    "|docker compose run|docker-compose exec|docker-compose run|git bisect run"
+    "|git submodule foreach|git filter-branch|git difftool|git for-each-repo|git hook run"
+    "|git rebase --exec|git rebase -x|go tool|go generate|coverage run|conda run|mamba run"
+    "|micromamba run|cargo watch|deno run|deno eval|deno repl|bun repl|npm explore"
+    "|ansible all|vagrant ssh|heroku run|fly ssh|op run|doppler run|infisical run"
+    "|devbox run|lxc exec|incus exec|find -exec|find -execdir|find -ok|find -okdir"
+    "|cmake -E|multipass exec|wsl -e".split("|")
+)
+#: Every subcommand that runs another program.
+RUNNING_SUBCOMMANDS: Final = frozenset(_OWN_WORDS_OF_SUBCOMMANDS) | _SUBCOMMANDS_NEVER
+#: Only for rules that deny: any word after these may be the program.
+_ALSO_START: Final = frozenset("command exec builtin find fd fdfind busybox toybox".split())
 
 Words = tuple[str, ...]
 
@@ -38,12 +99,28 @@ def command_words(words: Words) -> Words:
 def program(head: str) -> str:
     """Return the name by which a program is known: without folder or version."""
     name = head.rsplit("/", 1)[-1]
-    return name if name in _RUNNERS or name in _NEVER else _VERSION.sub("", name) or name
+    name = name[:-4] if name.casefold().endswith(".exe") else name
+    known = name in _OWN_WORDS or name in _NEVER
+    return name if known else _VERSION.sub("", name) or name
 
 
 def is_runner(head: str) -> bool:
     """Whether a program exists to run others."""
-    return program(head) in _RUNNERS | _SHELLS | _NEVER
+    name = program(head)
+    return name in _OWN_WORDS or name in _SHELLS or _is_never(head) or is_interpreter(head)
+
+
+def is_interpreter(head: str) -> bool:
+    """Whether a program runs the script that it is given."""
+    return program(head).casefold() in _INTERPRETERS
+
+
+def may_start_any(words: Words) -> bool:
+    """Whether any later word of a command may be a program, as rules that deny read it."""
+    name = program(words[0]).casefold()
+    if name in _OWN_WORDS or name in _ALSO_START or _is_never(words[0].casefold()):
+        return True
+    return any(" ".join((name, *words[1:count])) in RUNNING_SUBCOMMANDS for count in (2, 3))
 
 
 def check_runner(words: Words) -> Words | None:
@@ -54,21 +131,70 @@ def check_runner(words: Words) -> Words | None:
     """
     head, rest = words[0], words[1:]
     name = program(head)
-    if name in _NEVER:
+    if _is_never(head) or any(_is_rich((name, *rest), count) for count in (1, 2)):
         raise Refused(f"`{head}` can run any command")
     if name in _SHELLS:
-        if not rest or rest[0].startswith(("-", "+", "/dev/", "/proc/")):
-            raise Refused(f"`{head}` must be followed by the script that it runs")
+        _check_script(head, rest)
         return None
-    if name not in _RUNNERS:
+    if is_interpreter(head):
+        return _check_interpreter(head, rest)
+    own = _OWN_WORDS.get(name)
+    if own is None:
+        own, rest = _subcommand(name, rest)
+    if own is None:
         return None
-    if name == "timeout":
-        if not rest or not _DURATION.fullmatch(rest[0]):
-            raise Refused(f"`{head}` must be followed by a duration and a command")
-        rest = rest[1:]
-    if not rest or rest[0].startswith(("-", "+")):
+    if name in ("timeout", "gtimeout") and not (rest and _DURATION.fullmatch(rest[0])):
+        raise Refused(f"`{head}` must be followed by a duration and a command")
+    if any(word.startswith(("-", "+")) for word in rest[: own + 1]) or len(rest) <= own:
         raise Refused(f"`{head}` must be followed by the command that it runs")
-    return rest
+    return rest[own:]
+
+
+def _subcommand(name: str, rest: Words) -> tuple[int | None, Words]:
+    for count in (1, 2):
+        own = _OWN_WORDS_OF_SUBCOMMANDS.get(" ".join((name, *rest[:count])))
+        if own is not None:
+            return own, rest[count:]
+    return None, rest
+
+
+def _is_rich(words: Words, count: int) -> bool:
+    """Whether a subcommand of `count` words stands anywhere behind the program."""
+    name, rest = words[0], words[1:]
+    runs = (rest[at : at + count] for at in range(len(rest) - count + 1))
+    return any(" ".join((name, *run)) in _SUBCOMMANDS_NEVER for run in runs)
+
+
+def _is_never(head: str) -> bool:
+    name = head.rsplit("/", 1)[-1]
+    rich = program(head) in _NEVER or _BUSYBOX.fullmatch(name) is not None
+    return rich or _LOADER.fullmatch(name) is not None
+
+
+def _check_script(head: str, rest: Words) -> None:
+    if not rest or rest[0].startswith(("-", "+")) or is_device(rest[0]):
+        raise Refused(f"`{head}` must be followed by the script that it runs")
+
+
+def _check_interpreter(head: str, rest: Words) -> Words | None:
+    if program(head).casefold() in _PYTHON and rest[:1] == ("-m",):
+        if len(rest) < 2 or not _MODULE.fullmatch(rest[1]) or rest[1] in _MODULES_NEVER:
+            raise Refused(f"`{head} -m` must be followed by a module that runs no other code")
+        return None
+    if rest[:1] == ("--version",):
+        return None
+    if program(head) == "java" and rest[:1] == ("-jar",):
+        rest = rest[1:]
+    _check_script(head, rest)
+    return None
+
+
+def is_device(path: str) -> bool:
+    """Whether a path, from whatever folder, leads to `/dev` or `/proc`: a script from elsewhere."""
+    parts = [part for part in posixpath.normpath(path).split("/") if part]
+    top = next((part for part in parts if part != ".."), "")
+    climbs = path.startswith("/") or parts[:1] == [".."]
+    return climbs and top in ("dev", "proc")
 
 
 def names_relative_program(words: Words) -> bool:
@@ -80,8 +206,24 @@ def names_relative_program(words: Words) -> bool:
             return True
         if program(head) in _SHELLS:
             return not rest[0].startswith("/")
+        if is_interpreter(head):
+            script = rest[1] if rest[0] == "-jar" else rest[0]
+            return script not in ("-m", "--version") and not script.startswith("/")
         inner = check_runner((head, *rest))
     return False
+
+
+def innermost(words: Words) -> int:
+    """Return at which of the granted words the command begins that is run in the end."""
+    at = len(words) - len(command_words(words))
+    while inner := check_runner(words[at:]):
+        at = len(words) - len(command_words(inner))
+    return at
+
+
+def appends_words(words: Words) -> bool:
+    """Whether a granted command adds words to the command within, which it reads somewhere."""
+    return any(program(word) == "xargs" for word in words)
 
 
 def hands_to_shell(words: Words) -> bool:

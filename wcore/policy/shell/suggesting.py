@@ -1,111 +1,102 @@
-"""Which grants to offer for a command: narrow, honoured, and covering this very command."""
+"""Which prefix to offer for a command: only what is known to read, or to run the project's code.
 
-import re
+An allow-list: what stands in none of the tables has no prefix, however harmless it looks, and a
+tool with subcommands never has its bare name offered.
+"""
+
 from typing import Final
 
+from msgspec import Struct
+
+from wcore.policy.shell import runners
 from wcore.policy.shell.analysis import lex
 from wcore.policy.shell.characters import ASSIGNMENT
+from wcore.policy.shell.coverage import Kind, locate
 from wcore.policy.shell.grants import Grant, parse_grant
 from wcore.policy.shell.matching import matches
-from wcore.policy.shell.model import Analysis, SimpleCommand
-from wcore.policy.shell.runners import is_runner, program
+from wcore.policy.shell.model import Analysis, SimpleCommand, Word
+from wcore.policy.shell.project_tasks import TASK_NEEDED
 
 SUGGESTIONS_MAX: Final = 3  # a card with more choices is not read
 
-_SUBCOMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9:_-]*")
-_SCRIPT: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*\.[A-Za-z0-9]+")
-
-#: Programs that do what their arguments say, or that destroy: each use is worth a question.
-_NEVER: Final = frozenset(
-    "find fd awk gawk mawk nawk sed ed ex vi vim nvim emacs perl ruby lua php tclsh osascript"
-    " expect ssh scp rsync tmux screen at batch crontab entr parallel time taskset chrt numactl"
-    " prlimit fakeroot rlwrap unbuffer socat nc ncat netcat telnet curl wget npx bunx pnpx uvx pipx"
-    " rm rmdir shred unlink dd mkfs mv cp ln install chmod chown chgrp truncate tee tar unzip kill"
-    " pkill killall reboot shutdown halt poweroff mount umount systemctl service apt apt-get dnf"
-    " yum brew iptables passwd useradd usermod visudo git-shell open xdg-open start".split()
-)
-#: Programs of which a grant without a subcommand would say too little.
-_SUBCOMMAND_NEEDED: Final = frozenset(
-    "git gh hg svn npm pnpm yarn bun deno pip pip3 uv poetry pdm hatch conda go dotnet docker"
-    " podman kubectl helm terraform aws gcloud az make just task rake gradle mvn ninja bazel"
-    " bundle gem composer cmake flutter dart swift mix stack cabal rustup tox nox nix php".split()
-)
-#: Programs of which the next word is the name of something else to run.
-_RUN: Final = {
-    "npm": ("run", "run-script"),
-    "pnpm": ("run",),
-    "yarn": ("run",),
-    "bun": ("run",),
-    "deno": ("task",),
-    "poetry": ("run",),
-    "uv": ("run",),
-    "bundle": ("exec",),
-    "pdm": ("run",),
-    "hatch": ("run",),
-}
-#: Subcommands that run what their arguments name, or that change what other subcommands do.
-_SUBCOMMANDS_NEVER: Final = frozenset(
-    "exec x dlx eval repl alias config bisect filter-branch submodule difftool mergetool daemon"
-    " shell ssh debug attach cp apply login publish repl2 -".split()
-)
-_SUBCOMMANDS_NEVER_OF: Final = frozenset(
-    ["docker run", "podman run", "kubectl run", "go run", "go generate", "go tool", "aws ssm"]
-)
-_INTERPRETERS: Final = frozenset(["python", "node", "nodejs", "pypy", "tsx", "ts-node"])
 _ASSIGNMENTS_OFFERED: Final = frozenset(
     "CI DEBUG NO_COLOR FORCE_COLOR COLUMNS LINES TERM TZ RUST_BACKTRACE RUST_LOG NODE_ENV"
     " PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED GOOS GOARCH CGO_ENABLED".split()
 )
+_FOLDERS_OFFERED: Final = ("/usr/bin/", "/bin/")  # elsewhere a name says little
+_WRAPPERS_OFFERED: Final = ("./gradlew", "./mvnw")
+#: Runners that find the program in the project's own environment.
+_ENVIRONMENTS: Final = frozenset(
+    [*(("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("bundle", "exec"))]
+)
+
+
+class Suggestion(Struct, frozen=True):
+    """A prefix that may be offered; with `PROJECT_CODE` it runs what the project's files say."""
+
+    words: tuple[str, ...]
+    kind: Kind
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+def suggest_prefix(command: SimpleCommand) -> Suggestion | None:
+    """Return the one prefix to offer for an analysed command, or none; it covers the command."""
+    sources = [word.source if word.is_plain else "" for word in command.words]
+    assigned = 0
+    while assigned < len(sources) and (match := ASSIGNMENT.match(sources[assigned])):
+        if match[1] not in _ASSIGNMENTS_OFFERED:
+            return None
+        assigned += 1
+    start = assigned + (2 if tuple(sources[assigned : assigned + 2]) in _ENVIRONMENTS else 0)
+    found = _known_words(command.words[start:], sources[start:])
+    if found is None or (start > assigned and found[1] is not Kind.PROJECT_CODE):
+        return None
+    words = tuple(sources[: start + found[0]])
+    grant = parse_grant(" ".join(words))
+    analysis = Analysis("", (command,))
+    if not isinstance(grant, Grant) or not matches(analysis, [grant]).covered:
+        return None
+    return Suggestion(words, found[1])
 
 
 def suggest(command: Analysis | str) -> list[str]:
-    """Return at most `SUGGESTIONS_MAX` grants, the longest first.
+    """Return the prefix that alone covers the whole text, if there is one to offer.
 
-    Each is accepted by `parse_grant` and alone covers the whole text. A `str` is read by the
-    lexer only; give an `Analysis` where the text may be long.
+    A `str` is read by the lexer only; give an `Analysis` where the text may be long.
     """
     analysis = lex(command) if isinstance(command, str) else command
     if analysis.reason is not None or not analysis.commands:
         return []
-    found: list[str] = []
-    for count in _lengths(analysis.commands[0]):
-        words = (word.source for word in analysis.commands[0].words[:count])
-        grant = parse_grant(" ".join(words))
-        if isinstance(grant, Grant) and matches(analysis, [grant]).covered:
-            found.append(grant.text)
-    return found[:SUGGESTIONS_MAX]
+    first = suggest_prefix(analysis.commands[0])
+    grant = None if first is None else parse_grant(first.text)
+    covers = isinstance(grant, Grant) and matches(analysis, [grant]).covered
+    return [first.text] if first is not None and covers else []
 
 
-def _lengths(command: SimpleCommand) -> list[int]:
-    """Return how many leading words sensible grants would have, longest first."""
-    words = [word.source if word.is_plain else "" for word in command.words]
-    assigned = 0
-    while assigned < len(words) and (match := ASSIGNMENT.match(words[assigned])):
-        if match[1] not in _ASSIGNMENTS_OFFERED:
-            return []
-        assigned += 1
-    return [assigned + count for count in _sensible(words[assigned:])]
+def _known_words(words: tuple[Word, ...], sources: list[str]) -> tuple[int, Kind] | None:
+    """Return how many leading words are a command of the tables, all written plainly."""
+    if not words or not sources[0] or not _is_offered(sources[0]):
+        return None
+    located = locate(words)
+    key, count = located.key, located.end
+    if located.problem is not None or located.kind is Kind.OTHER:
+        return None
+    spelled = key.split(" ")
+    if tuple(sources[count - len(spelled) + 1 : count]) != tuple(spelled[1:]):
+        return None  # options stand between
+    if count > len(spelled) and sources[1] != "-m":
+        return None
+    if key in TASK_NEEDED:
+        task = sources[count] if count < len(sources) else ""
+        if not task or task.startswith("-") or "=" in task or runners.is_runner(task):
+            return None
+        count += 1
+    return count, located.kind
 
 
-def _sensible(words: list[str]) -> list[int]:
-    if not words or not words[0] or is_runner(words[0]):
-        return []
-    name, second, third = program(words[0]), *(*words[1:3], "", "")[:2]
-    if name in _NEVER:
-        return []
-    if name in _INTERPRETERS:
-        return _of_interpreter(second, third)
-    if name in _RUN and second in _RUN[name]:
-        runs_code = is_runner(third) or program(third) in _NEVER | _INTERPRETERS
-        return [3] if _SUBCOMMAND.fullmatch(third) and not runs_code else []
-    has_subcommand = _SUBCOMMAND.fullmatch(second) is not None
-    if name in _SUBCOMMAND_NEEDED:
-        never = second in _SUBCOMMANDS_NEVER or f"{name} {second}" in _SUBCOMMANDS_NEVER_OF
-        return [2] if has_subcommand and not never else []
-    return [2, 1] if has_subcommand else [1]
-
-
-def _of_interpreter(second: str, third: str) -> list[int]:
-    if second == "-m" and _SUBCOMMAND.fullmatch(third.replace(".", "_")):
-        return [3]
-    return [2] if _SCRIPT.fullmatch(second) else []
+def _is_offered(head: str) -> bool:
+    plain = "/" not in head or head in _WRAPPERS_OFFERED
+    return plain or (head.startswith(_FOLDERS_OFFERED) and head.count("/") <= 3)

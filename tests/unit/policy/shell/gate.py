@@ -10,11 +10,11 @@ def grant(text: str) -> Grant:
 
 
 def cover(text: str, *grants: str) -> Coverage:
-    return covers(text, [grant(each) for each in grants or ("cargo",)])
+    return covers(text, [grant(each) for each in grants or ("crate",)])
 
 
 def why(text: str, *grants: str) -> Reason | None:
-    """Return why `text` is not covered by `grants` (by `cargo`, where none are given)."""
+    """Return why `text` is not covered by `grants` (by `crate`, where none are given)."""
     coverage = cover(text, *grants)
     assert coverage.covered == (coverage.reason is None)
     return coverage.reason

@@ -7,13 +7,13 @@ from wcore.policy.shell import Analysis, Reason, covers, matches
 @pytest.mark.parametrize(
     ("text", "grants"),
     [
-        ("cargo", ("cargo",)),
-        ("cargo test", ("cargo test",)),
-        ("cargo   test\t--lib", ("cargo test",)),
+        ("crate", ("crate",)),
+        ("crate test", ("crate test",)),
+        ("crate   test\t--lib", ("crate test",)),
         ("git log | head -5", ("git log", "head")),
-        ("RUST_BACKTRACE=1 cargo test", ("RUST_BACKTRACE=1 cargo",)),
-        ("env A=1 cargo run", ("env A=1 cargo",)),
-        ("cargo test", ("rm", "cargo")),
+        ("RUST_BACKTRACE=1 crate test", ("RUST_BACKTRACE=1 crate",)),
+        ("env A=1 crate run", ("env A=1 crate",)),
+        ("crate test", ("rm", "crate")),
         ("npm run lint", ("npm run lint:*",)),
     ],
 )
@@ -26,12 +26,12 @@ def test_a_command_that_begins_with_granted_words_is_covered(
 @pytest.mark.parametrize(
     ("text", "granted"),
     [
-        *((text, "cargo") for text in ("cargofoo", "cargo-foo", "./cargo", "Cargo", "cargo.exe")),
-        *((text, "cargo test") for text in ("cargo", "cargo testfoo", "cargo -x test", "cargo b")),
+        *((text, "crate") for text in ("cratefoo", "crate-foo", "./crate", "Crate", "crate.exe")),
+        *((text, "crate test") for text in ("crate", "crate testfoo", "crate -x test", "crate b")),
         ("git -C x status", "git status"),
-        ("cargo", "FOO=1 cargo"),
-        ("carg\u043e test", "cargo"),
-        ("cargo:", "cargo"),
+        ("crate", "FOO=1 crate"),
+        ("crat\u0435 test", "crate"),
+        ("crate:", "crate"),
     ],
 )  # fmt: skip
 def test_a_command_that_only_resembles_the_grant_is_not(text: str, granted: str) -> None:
@@ -41,9 +41,9 @@ def test_a_command_that_only_resembles_the_grant_is_not(text: str, granted: str)
 @pytest.mark.parametrize(
     ("text", "granted"),
     [
-        *((text, "cargo") for text in ("c''argo", "'cargo'", '"cargo"', "\\cargo", "car\\\ngo")),
-        ("'cargo' x", "cargo x"),
-        ("cargo\\\n test", "cargo"),
+        *((text, "crate") for text in ("c''argo", "'crate'", '"crate"', "\\crate", "car\\\ngo")),
+        ("'crate' x", "crate x"),
+        ("crate\\\n test", "crate"),
     ],
 )
 def test_a_granted_word_must_be_written_plainly(text: str, granted: str) -> None:
@@ -56,46 +56,46 @@ def test_later_granted_words_must_be_plain_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    "head", ["$A", "${A}", '"$A"', "car$A", "c*", "/bin/c?t", "[c]argo", "{cargo,x}", "~/cargo"]
+    "head", ["$A", "${A}", '"$A"', "car$A", "c*", "/bin/c?t", "[c]argo", "{crate,x}", "~/crate"]
 )
 def test_a_computed_head_is_not_covered(head: str) -> None:
     assert why(f"{head} x") == Reason.DYNAMIC_HEAD
-    assert where(f"cargo; {head} x") == head
+    assert where(f"crate; {head} x") == head
 
 
-@pytest.mark.parametrize("text", ["A=1 cargo", "A= cargo", "A+=1 cargo", "A=1", "B=2 A=1 cargo"])
+@pytest.mark.parametrize("text", ["A=1 crate", "A= crate", "A+=1 crate", "A=1", "B=2 A=1 crate"])
 def test_an_assignment_that_the_grant_does_not_spell_out_is_not_covered(text: str) -> None:
-    assert why(text, "cargo", "A=2 cargo") == Reason.ASSIGNMENT
+    assert why(text, "crate", "A=2 crate") == Reason.ASSIGNMENT
 
 
 def test_assignments_count_in_their_order_and_completely() -> None:
-    assert why("A=1 B=2 cargo", "A=1 cargo") == Reason.ASSIGNMENT
-    assert why("A=1 B=2 cargo", "A=1 B=2 cargo") is None
-    assert why("B=2 A=1 cargo", "A=1 B=2 cargo") == Reason.ASSIGNMENT
-    assert why("A='1' cargo", "A=1 cargo") == Reason.ASSIGNMENT
+    assert why("A=1 B=2 crate", "A=1 crate") == Reason.ASSIGNMENT
+    assert why("A=1 B=2 crate", "A=1 B=2 crate") is None
+    assert why("B=2 A=1 crate", "A=1 B=2 crate") == Reason.ASSIGNMENT
+    assert why("A='1' crate", "A=1 crate") == Reason.ASSIGNMENT
 
 
 def test_every_command_must_be_covered() -> None:
-    assert why("cargo && ls", "cargo") == Reason.NO_GRANT
-    assert where("cargo && ls -l | cargo", "cargo") == "ls -l"
-    assert why("cargo && ls -l | cargo", "cargo", "ls") is None
+    assert why("crate && ls", "crate") == Reason.NO_GRANT
+    assert where("crate && ls -l | crate", "crate") == "ls -l"
+    assert why("crate && ls -l | crate", "crate", "ls") is None
 
 
 def test_no_grants_cover_nothing() -> None:
-    coverage = covers("cargo", [])
+    coverage = covers("crate", [])
     assert not coverage.covered
     assert coverage.reason == Reason.NO_GRANT
 
 
 def test_an_analysis_without_commands_is_not_covered() -> None:
-    assert matches(Analysis(""), [grant("cargo")]).reason == Reason.EMPTY
+    assert matches(Analysis(""), [grant("crate")]).reason == Reason.EMPTY
 
 
 def test_coverage_tells_the_commands() -> None:
-    coverage = cover("cargo a; cargo b", "cargo")
+    coverage = cover("crate a; crate b", "crate")
     assert [tuple(word.source for word in c.words) for c in coverage.commands] == [
-        ("cargo", "a"),
-        ("cargo", "b"),
+        ("crate", "a"),
+        ("crate", "b"),
     ]
 
 

@@ -6,13 +6,13 @@ from wcore.policy.shell import Analysis, Reason, analyse, lex
 
 TEXTS = [
     *(
-        "cargo",
-        "cargo 'a b' \"$X\" ~/y {a,b} 2>&1 <in | b",
+        "crate",
+        "crate 'a b' \"$X\" ~/y {a,b} 2>&1 <in | b",
         "FOO=1 \u00e9 '\u4e2d' # x\nc",
         "",
         "a $(b)",
     ),
-    *("a\ud800", "x" * 20_000, "cargo &&", "a '", "a;#b"),
+    *("a\ud800", "x" * 20_000, "crate &&", "a '", "a;#b"),
 ]
 
 
@@ -46,10 +46,10 @@ def test_nonsense_is_refused(text: str) -> None:
 
 
 def test_values_are_words_without_their_quotes() -> None:
-    text = "cargo 'a b' \"c d\" e\\ f g''h \"\\$x \\q\" 'it'\\''s' i\\\nj \"k\\\nl\" ''"
+    text = "crate 'a b' \"c d\" e\\ f g''h \"\\$x \\q\" 'it'\\''s' i\\\nj \"k\\\nl\" ''"
     (command,) = analyse(text).commands
     assert [word.value for word in command.words] == [
-        *("cargo", "a b", "c d", "e f", "gh", "$x \\q", "it's", "ij", "kl", "")
+        *("crate", "a b", "c d", "e f", "gh", "$x \\q", "it's", "ij", "kl", "")
     ]
     assert not any(word.dynamic for word in command.words)
 
@@ -75,7 +75,7 @@ def test_words_tell_whether_the_shell_computes_them() -> None:
 
 
 def test_redirections_are_told_with_their_targets() -> None:
-    (command,) = analyse("cargo 2>&1 < in.txt >/dev/null").commands
+    (command,) = analyse("crate 2>&1 < in.txt >/dev/null").commands
     told = [(r.fd, r.operator, r.target.value, r.span) for r in command.redirects]
     assert told == [
         (2, ">&", "1", (6, 10)),
@@ -83,11 +83,11 @@ def test_redirections_are_told_with_their_targets() -> None:
         (None, ">", "/dev/null", (20, 30)),
     ]
     assert command.span == (0, 30)
-    (early,) = analyse("2>&1 cargo").commands
+    (early,) = analyse("2>&1 crate").commands
     assert early.span == (0, 10)
 
 
 def test_the_lexer_alone_agrees_where_both_understand() -> None:
-    text = "cargo 'a' | b && c # d"
+    text = "crate 'a' | b && c # d"
     assert lex(text) == analyse(text)
-    assert lex("cargo { }").reason is None
+    assert lex("crate { }").reason is None

@@ -21,8 +21,8 @@ from wcore.policy.shell import (
 
 FRAGMENTS = [
     *(
-        "cargo",
-        "git log",
+        "crate",
+        "tool run",
         "rm",
         "echo",
         "printf",
@@ -108,7 +108,19 @@ FRAGMENTS = [
         ",",
     ),
 ]
-GRANTS = ["cargo", "git log", "echo", "printf", "test", "[", "cd", "./x", "FOO=1 tool", "exit", "a"]
+GRANTS = [
+    "crate",
+    "tool run",
+    "echo",
+    "printf",
+    "test",
+    "[",
+    "cd",
+    "./x",
+    "FOO=1 tool",
+    "exit",
+    "a",
+]
 
 
 def command(head: str, words: list[str]) -> str:
@@ -125,7 +137,7 @@ plain = st.sampled_from(
 )
 simple = st.builds(
     command,
-    st.sampled_from(["cargo", "git log", "echo", "FOO=1 tool", "exit"]),
+    st.sampled_from(["crate", "tool run", "echo", "FOO=1 tool", "exit"]),
     st.lists(plain, max_size=4),
 )
 covered = st.lists(simple, min_size=1, max_size=4).map(" && ".join)
@@ -208,11 +220,11 @@ def test_a_suggested_grant_covers_the_command_it_was_made_for(text: str) -> None
 def test_pairs_of_fragments_never_hide_what_follows() -> None:
     open_ended = {"'", '"', "\\", "\\\n", "#"}  # these may rightly swallow a separator
     for one, other in permutations(set(FRAGMENTS) - open_ended, 2):
-        for text in (f"cargo {one}{other}\nrm x", f"cargo {one} {other};rm x"):
+        for text in (f"crate {one}{other}\nrm x", f"crate {one} {other};rm x"):
             assert not covers(text, ALL).covered, text
 
 
 def test_the_limit_of_commands_holds_for_joined_texts() -> None:
-    half = "cargo;" * (COMMANDS_MAX // 2)
+    half = "crate;" * (COMMANDS_MAX // 2)
     assert covers(half + half, ALL).covered
-    assert covers(half + half + "cargo", ALL).reason == Reason.TOO_MANY_COMMANDS
+    assert covers(half + half + "crate", ALL).reason == Reason.TOO_MANY_COMMANDS

@@ -24,11 +24,11 @@ def test_it_confirms_what_it_sees_too(text: str) -> None:
 
 
 def test_a_moved_border_is_seen() -> None:
-    (command,) = commands("cargo test x")
+    (command,) = commands("crate test x")
     first, second, third = command.words
     longer = replace(second, span=(6, 12))
     for words in ((first, second), (first, longer), (first, second, third, third), (first,)):
-        doubt = find_doubt("cargo test x", (SimpleCommand(words),))
+        doubt = find_doubt("crate test x", (SimpleCommand(words),))
         assert doubt
         assert doubt.reason == Reason.PARSER_DISAGREES
         assert doubt.span == SimpleCommand(words).span

@@ -3,95 +3,117 @@ import pytest
 from wcore.policy.shell import (
     SUGGESTIONS_MAX,
     Grant,
+    Kind,
     analyse,
     covers,
+    lex,
     matches,
     parse_grant,
     suggest,
+    suggest_prefix,
 )
 
 
 @pytest.mark.parametrize(
-    ("text", "grants"),
+    ("text", "prefix"),
     [
-        ("cargo test", ["cargo test", "cargo"]),
-        ("cargo test --lib foo", ["cargo test", "cargo"]),
-        ("cargo", ["cargo"]),
-        ("cargo --version", ["cargo"]),
-        ("cargo build && cargo build --release", ["cargo build", "cargo"]),
-        ("cargo build && cargo test", ["cargo"]),
-        ("git log --oneline", ["git log"]),
-        ("git status && git status -s", ["git status"]),
-        ("npm run lint:fix -- x", ["npm run lint:fix"]),
-        ("npm test", ["npm test"]),
-        ("go test ./...", ["go test"]),
-        ("make check", ["make check"]),
-        ("docker ps -a", ["docker ps"]),
-        ("kubectl get pods", ["kubectl get"]),
-        ("python3 -m pytest -q", ["python3 -m pytest"]),
-        ("python3.11 tools/gen.py x", ["python3.11 tools/gen.py"]),
-        ("node build.js", ["node build.js"]),
-        ("pytest -q tests", ["pytest"]),
-        ("ls -la", ["ls"]),
-        ("./gradlew test --info", ["./gradlew test", "./gradlew"]),
-        ("RUST_BACKTRACE=1 cargo test", ["RUST_BACKTRACE=1 cargo test", "RUST_BACKTRACE=1 cargo"]),
-        ("grep -rn 'a b' src", ["grep"]),
-        ("cargo 'a b'", ["cargo"]),
-        ("cargo test > /dev/null 2>&1", ["cargo test", "cargo"]),
+        ("cargo test --lib foo", "cargo test"),
+        ("cargo build && cargo build --release", "cargo build"),
+        ("cargo test > /dev/null 2>&1", "cargo test"),
+        ("RUST_BACKTRACE=1 cargo test", "RUST_BACKTRACE=1 cargo test"),
+        ("npm run lint:fix -- x", "npm run lint:fix"),
+        ("npm test", "npm test"),
+        ("go test ./...", "go test"),
+        ("make check", "make check"),
+        ("./gradlew test --info", "./gradlew test"),
+        ("pytest -q tests", "pytest"),
+        ("python3 -m pytest -q", "python3 -m pytest"),
+        ("uv run pytest -q", "uv run pytest"),
+        ("tox -e lint", "tox"),
     ],
 )
-def test_narrow_grants_are_suggested_longest_first(text: str, grants: list[str]) -> None:
-    assert suggest(text) == grants
-    assert suggest(analyse(text)) == grants
+def test_a_runner_of_the_projects_code_is_offered_down_to_its_task(text: str, prefix: str) -> None:
+    assert suggest(text) == [prefix]
+    assert suggest(analyse(text)) == [prefix]
+    offered = suggest_prefix(lex(text).commands[0])
+    assert offered is not None
+    assert (offered.text, offered.kind) == (prefix, Kind.PROJECT_CODE)
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix"),
+    [
+        ("git log --oneline", "git log"),
+        ("git status && git status -s", "git status"),
+        ("git stash list", "git stash list"),
+        ("git worktree list --porcelain", "git worktree list"),
+        ("gh pr list --limit 5", "gh pr list"),
+        ("gh repo view", "gh repo view"),
+        ("aws s3 ls s3://b", "aws s3 ls"),
+        ("docker ps -a", "docker ps"),
+        ("docker compose ps", "docker compose ps"),
+        ("kubectl get pods -n dev", "kubectl get"),
+        ("terraform state list", "terraform state list"),
+        ("ls -la", "ls"),
+        ("/usr/bin/git log", "/usr/bin/git log"),
+        ("grep -rn 'a b' src", "grep"),
+        ("sort -u a.txt", "sort"),
+        ("find . -name '*.c'", "find"),
+        ("python3 -m json.tool a.json", "python3 -m json.tool"),
+    ],
+)
+def test_a_command_that_reads_is_offered_with_all_its_subcommands(text: str, prefix: str) -> None:
+    assert suggest(text) == [prefix]
+    offered = suggest_prefix(lex(text).commands[0])
+    assert offered is not None
+    assert (offered.text, offered.kind) == (prefix, Kind.READS)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("bash ci.sh", "sh -c 'ls'", "zsh x", "eval ls", "exec ls", ". ./x", "source x"),
-        *("env cargo",),
-        *("env A=1 cargo", "sudo ls", "doas ls", "xargs ls", "nohup cargo", "nice cargo"),
-        *("setsid x",),
-        *("timeout 5 cargo", "watch ls", "find . -exec rm {} \\;", "find . -delete"),
-        *("find . -name x",),
-        *("python3 -c 'x'", "python3", "python", "python3 -", "python3 $X", "perl -e 1"),
-        *("ruby x.rb",),
-        *("node -e 1", "node", "awk '{print}' x", "sed -n p x", "ssh host ls", "busybox ls"),
-        *("strace ls",),
-        *("git", "git -C x status", "git -c a=b log", "npm", "npm run", "npm exec x", "npx x"),
-        *("docker",),
-        *("docker run x", "docker exec a b", "kubectl exec a", "go run .", "make"),
-        *("git bisect run x",),
-        *("git config a b", "npm run $X", "npm run bash", "rm -rf x", "dd if=a of=b", "curl x"),
-        *("chmod x",),
-        *("mv a b", "tee x", "time cargo", "parallel x", "su x", "tar xf a", "/usr/bin/env cargo"),
-        *("/bin/sh -c ls", "bash5 x", "./env cargo", "uv run python x.py"),
+        *("bash ci.sh", "sh -c 'ls'", "eval ls", "exec ls", ". ./x", "source x", "env cargo test"),
+        *("env A=1 cargo", "sudo ls", "doas ls", "xargs ls", "nohup cargo test", "nice cargo"),
+        *("setsid x", "timeout 5 cargo test", "watch ls", "setarch x86_64 true", "linux64 true"),
+        *("ssh-agent true", "/lib64/ld-linux-x86-64.so.2 /bin/true", "busybox.static true"),
+        *("hyperfine ls", "xvfb-run ls", "perf stat ls", "valgrind ls", "nix-shell", "tini ls"),
+        *("pipenv run x", "direnv exec . x", "cross-env A=1 x", "java X", "julia x", "R", "m4 x"),
+        *("python3 -c 'x'", "python3", "python3 -", "python3 x.py", "node x.js", "perl -e 1"),
+        *("awk '{print}' x", "sed -n p x", "ssh host ls", "strace ls", "./build.sh", "./ls"),
+        *("git", "git -C x status", "git -c a=b log", "git push", "git clean -n", "git reset x"),
+        *("git checkout x", "git fetch", "git stash", "git ls-remote .", "git commit -m x"),
+        *("npm", "npm run", "npm exec x", "npm ci", "npx x", "npx eslint", "docker"),
+        "docker run x",
+        *("docker compose", "docker exec a b", "kubectl exec a", "kubectl apply -f x", "go run ."),
+        *("make", "make -j4", "make A=b", "cargo", "cargo publish --dry-run", "cargo install x"),
+        *("terraform plan", "aws s3 rm x", "gh pr merge 3", "gh repo delete x", "psql -l"),
+        *("sqlite3 a.db .tables", "git config a b", "npm run $X", "npm run bash", "rm -rf x"),
+        *("curl x", "chmod x", "mv a b", "tee x", "time cargo", "parallel x", "tar tf a", "man ls"),
+        *("less a", "split a", "uniq a b", "sort -o a b", "unknown-tool x", "python3 -m timeit x"),
+        *("xxd a b", "rg --pre x y", "git grep -O x", "git diff --output=x", "cd sub", "zip a b"),
+        *("poetry run git log", "uv run rm x", "cargo $X", "git $X", "make $X", "gcc a.c"),
     ],
 )  # fmt: skip
-def test_nothing_is_suggested_for_programs_that_run_or_destroy_what_they_are_told(
-    text: str,
-) -> None:
+def test_nothing_is_offered_for_what_stands_in_neither_list(text: str) -> None:
     assert suggest(text) == []
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "#", "cargo; ls", "cargo && rm x", "cargo $(x)", "cargo > x", "cargo &", "(cargo)"),
-        *("if cargo",),
-        *("'cargo' test", "$A test", "c*", "A=1 cargo", "LD_PRELOAD=x cargo", "PATH=x cargo"),
-        *("A=1",),
-        *("printf -v x y", "test -v x", "cargo\0", "cargo \ud800", "cargo 'x", "cd a && ./run.sh"),
-        *("x" * 20_000,),
+        *("", "#", "cargo test; ls", "cargo test && rm x", "ls $(x)", "ls > x", "ls &", "(ls)"),
+        *("if ls", "'git' log", "git 'log'", "$A test", "l*", "A=1 ls", "LD_PRELOAD=x ls"),
+        *("PATH=x ls", "A=1", "printf -v x y", "test -v x", "ls\0", "ls \ud800", "ls 'x"),
+        *("cd a && ./run.sh", "x" * 20_000),
     ],
 )  # fmt: skip
-def test_nothing_is_suggested_for_a_text_that_no_one_grant_can_cover(text: str) -> None:
+def test_nothing_is_offered_for_a_text_that_no_one_prefix_can_cover(text: str) -> None:
     assert suggest(text) == []
     assert suggest(analyse(text)) == []
 
 
 def test_every_suggestion_is_honoured_and_covers() -> None:
-    for text in ("cargo test", "npm run a && npm run a b", "cd a; cd b", "RUST_LOG=x ls -l"):
+    for text in ("cargo test", "npm run a && npm run a b", "echo a; echo b", "RUST_LOG=x ls -l"):
         found = suggest(text)
         assert 0 < len(found) <= SUGGESTIONS_MAX
         for suggestion in found:

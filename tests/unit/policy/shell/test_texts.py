@@ -7,36 +7,36 @@ from wcore.policy.shell import COMMANDS_MAX, TEXT_BYTES_MAX, Reason
 @pytest.mark.parametrize(
     "text",
     [
-        *("cargo", "cargo test", "cargo test --lib", " \tcargo\ttest ", "cargo test\n"),
-        *("\n\ncargo",),
-        *("cargo a; cargo b", "cargo a;", "cargo a ;\n", "cargo a&&cargo b", "cargo a || cargo b"),
-        *("cargo a | cargo b", "cargo a |\n\n cargo b", "cargo a &&\n# why\n cargo b"),
-        *("cargo\n\ncargo",),
-        *("cargo 'a b'", 'cargo "a b"', "cargo a\\ b", "cargo 'it'\\''s'", 'cargo --x="a > b"'),
-        *("cargo ''",),
-        *("cargo '$(rm)' x", "cargo '`rm`'", 'cargo "\\$(rm) \\`rm\\`"', "cargo \\$\\(rm\\)"),
-        *("cargo a\\;b \\&\\& \\| \\> \\#", "cargo 'a\nb'", 'cargo "a\nb"', "cargo !x a! ^a^b^"),
-        *("cargo $FLAGS ${NAME} $?", 'cargo "$HOME/x" "${NAME}"', "cargo ~ ~/x --a=~/x"),
-        *("cargo *.rs a?[bc] [!a]*", "cargo {a,b}.rs {1..3} {a..c}", "cargo HEAD~1 a~b HEAD^"),
-        *("cargo x@{0}~1", "cargo ~/{a,b} $A{b,c} {'a b',\"c\"}", "cargo {} + a=b c[0]=d"),
-        *("cargo # rm -rf / ; $(x) `y", "cargo a#b", "# it's\ncargo", "cargo;\n# end"),
-        *("cargo #a\ncargo #b",),
-        *("cargo \\\n --x \\\n y", "\\\ncargo"),
-        *("cargo 2>&1", "cargo >&2", "cargo >/dev/null", "cargo >> /dev/null 2>&1"),
-        *("cargo &>/dev/null",),
-        *("cargo </dev/null", "cargo < in.txt", "cargo <../a/b-c_d.txt", "cargo 2>/dev/null|cargo"),
-        *("2>&1 cargo", "</dev/null cargo", "cargo 0<in.txt", "cargo >/dev/null&&cargo"),
-        *("cargo 2>&1;cargo",),
-        *('cargo "a">/dev/null', "cargo 'a'>&2", "cargo < /home/dev/x", "cargo < dev/x"),
-        *("cargo \u00e9 '\u4e2d'",),
-        *("cargo do in fi ! [[ ]] time", "cargo [ a ]", "cargo a=~/b:~/c"),
+        *("crate", "crate test", "crate test --lib", " \tcrate\ttest ", "crate test\n"),
+        *("\n\ncrate",),
+        *("crate a; crate b", "crate a;", "crate a ;\n", "crate a&&crate b", "crate a || crate b"),
+        *("crate a | crate b", "crate a |\n\n crate b", "crate a &&\n# why\n crate b"),
+        *("crate\n\ncrate",),
+        *("crate 'a b'", 'crate "a b"', "crate a\\ b", "crate 'it'\\''s'", 'crate --x="a > b"'),
+        *("crate ''",),
+        *("crate '$(rm)' x", "crate '`rm`'", 'crate "\\$(rm) \\`rm\\`"', "crate \\$\\(rm\\)"),
+        *("crate a\\;b \\&\\& \\| \\> \\#", "crate 'a\nb'", 'crate "a\nb"', "crate !x a! ^a^b^"),
+        *("crate $FLAGS ${NAME} $?", 'crate "$HOME/x" "${NAME}"', "crate ~ ~/x --a=~/x"),
+        *("crate *.rs a?[bc] [!a]*", "crate {a,b}.rs {1..3} {a..c}", "crate HEAD~1 a~b HEAD^"),
+        *("crate x@{0}~1", "crate ~/{a,b} $A{b,c} {'a b',\"c\"}", "crate {} + a=b c[0]=d"),
+        *("crate # rm -rf / ; $(x) `y", "crate a#b", "# it's\ncrate", "crate;\n# end"),
+        *("crate #a\ncrate #b",),
+        *("crate \\\n --x \\\n y", "\\\ncrate"),
+        *("crate 2>&1", "crate >&2", "crate >/dev/null", "crate >> /dev/null 2>&1"),
+        *("crate &>/dev/null",),
+        *("crate </dev/null", "crate < in.txt", "crate <../a/b-c_d.txt", "crate 2>/dev/null|crate"),
+        *("2>&1 crate", "</dev/null crate", "crate 0<in.txt", "crate >/dev/null&&crate"),
+        *("crate 2>&1;crate",),
+        *('crate "a">/dev/null', "crate 'a'>&2", "crate < /home/dev/x", "crate < dev/x"),
+        *("crate \u00e9 '\u4e2d'",),
+        *("crate do in fi ! [[ ]] time", "crate [ a ]", "crate a=~/b:~/c"),
     ],
 )  # fmt: skip
 def test_what_the_rule_allows_is_covered(text: str) -> None:
     assert why(text) is None
 
 
-@pytest.mark.parametrize("text", ["", " ", "\t\n", "#", "# cargo", "\\\n", "#a\n #b\n", " \\\n "])
+@pytest.mark.parametrize("text", ["", " ", "\t\n", "#", "# crate", "\\\n", "#a\n #b\n", " \\\n "])
 def test_l1_a_text_without_a_command_is_not_covered(text: str) -> None:
     assert why(text) == Reason.EMPTY
 
@@ -46,7 +46,7 @@ def test_l1_the_limits_are_those_of_the_rule() -> None:
 
 
 def test_l1_a_text_is_covered_up_to_its_limit() -> None:
-    longest = "cargo " + "x" * (TEXT_BYTES_MAX - 6)
+    longest = "crate " + "x" * (TEXT_BYTES_MAX - 6)
     assert why(longest) is None
     assert why(longest + "x") == Reason.TOO_LONG
     assert why(longest[:-1] + "\u00e9") == Reason.TOO_LONG
@@ -54,9 +54,9 @@ def test_l1_a_text_is_covered_up_to_its_limit() -> None:
 
 
 def test_l1_commands_are_counted() -> None:
-    assert why("cargo;" * COMMANDS_MAX) is None
-    assert why("cargo;" * (COMMANDS_MAX + 1)) == Reason.TOO_MANY_COMMANDS
-    assert why("cargo\n" * COMMANDS_MAX + "cargo | cargo") == Reason.TOO_MANY_COMMANDS
+    assert why("crate;" * COMMANDS_MAX) is None
+    assert why("crate;" * (COMMANDS_MAX + 1)) == Reason.TOO_MANY_COMMANDS
+    assert why("crate\n" * COMMANDS_MAX + "crate | crate") == Reason.TOO_MANY_COMMANDS
 
 
 FORBIDDEN = [
@@ -71,13 +71,13 @@ FORBIDDEN = [
 @pytest.mark.parametrize("character", FORBIDDEN)
 def test_l2_a_forbidden_character_is_refused_wherever_it_stands(character: str) -> None:
     for text in (
-        "cargo {}x",
-        "cargo{}x",
-        "{}cargo",
-        "cargo '{}'",
-        "cargo # {}",
-        "cargo{}",
-        'cargo "{}',
+        "crate {}x",
+        "crate{}x",
+        "{}crate",
+        "crate '{}'",
+        "crate # {}",
+        "crate{}",
+        'crate "{}',
     ):
         coverage = cover(text.format(character))
         assert coverage.reason == Reason.FORBIDDEN_CHARACTER
@@ -92,44 +92,44 @@ def test_l2_a_forbidden_character_is_refused_wherever_it_stands(character: str) 
 @pytest.mark.parametrize(
     ("text", "reason", "place"),
     [
-        ("cargo `rm`", Reason.SUBSTITUTION, "`"),
-        ('cargo "a`rm`"', Reason.SUBSTITUTION, "`"),
-        ("cargo a$(rm)b", Reason.SUBSTITUTION, "$("),
-        ('cargo "$(rm)"', Reason.SUBSTITUTION, "$("),
-        ("cargo 'a'$(rm)'b'", Reason.SUBSTITUTION, "$("),
-        ("cargo \\\\$(rm)", Reason.SUBSTITUTION, "$("),
-        ('cargo "\\\\$(rm)"', Reason.SUBSTITUTION, "$("),
-        ("cargo ~$(rm)", Reason.TILDE, "~"),
-        ("cargo $((1))", Reason.EXPANSION, "$("),
-        ("cargo $[1]", Reason.EXPANSION, "$["),
-        ("cargo ${x:-1}", Reason.EXPANSION, "${"),
-        ("cargo ${!x}", Reason.EXPANSION, "${"),
-        ("cargo ${#x}", Reason.EXPANSION, "${"),
-        ("cargo ${x@P}", Reason.EXPANSION, "${"),
-        ("cargo ${x[0]}", Reason.EXPANSION, "${"),
-        ("cargo ${ rm; }", Reason.EXPANSION, "${"),
-        ("cargo ${|rm; }", Reason.EXPANSION, "${"),
-        ("cargo ${?}", Reason.EXPANSION, "${"),
-        ("cargo ${}", Reason.EXPANSION, "${"),
-        ("cargo ${x", Reason.EXPANSION, "${"),
-        ("cargo $1", Reason.EXPANSION, "$1"),
-        ('cargo "$@"', Reason.EXPANSION, "$@"),
-        ("cargo $*", Reason.EXPANSION, "$*"),
-        ("cargo $$", Reason.EXPANSION, "$$"),
-        ("cargo $!", Reason.EXPANSION, "$!"),
-        ("cargo $#", Reason.EXPANSION, "$#"),
-        ("cargo a$ b", Reason.EXPANSION, "$ "),
-        ("cargo $", Reason.EXPANSION, "$"),
-        ('cargo "a$"', Reason.EXPANSION, '$"'),
-        ('cargo "$\\\n(rm)"', Reason.EXPANSION, "$\\"),
-        ("cargo $\\\n(rm)", Reason.EXPANSION, "$\\"),
-        ("cargo {$,a}{x@P}", Reason.EXPANSION, "$,"),
-        ("cargo $'a'", Reason.ANSI_QUOTE, "$'"),
-        ('cargo $"a"', Reason.ANSI_QUOTE, '$"'),
-        ("cargo <(rm)", Reason.SUBSTITUTION, "<"),
-        ("cargo >(rm)", Reason.SUBSTITUTION, ">"),
-        ("cargo a<(rm)", Reason.SUBSTITUTION, "<"),
-        ("cargo '${'", Reason.EXPANSION, "${"),
+        ("crate `rm`", Reason.SUBSTITUTION, "`"),
+        ('crate "a`rm`"', Reason.SUBSTITUTION, "`"),
+        ("crate a$(rm)b", Reason.SUBSTITUTION, "$("),
+        ('crate "$(rm)"', Reason.SUBSTITUTION, "$("),
+        ("crate 'a'$(rm)'b'", Reason.SUBSTITUTION, "$("),
+        ("crate \\\\$(rm)", Reason.SUBSTITUTION, "$("),
+        ('crate "\\\\$(rm)"', Reason.SUBSTITUTION, "$("),
+        ("crate ~$(rm)", Reason.TILDE, "~"),
+        ("crate $((1))", Reason.EXPANSION, "$("),
+        ("crate $[1]", Reason.EXPANSION, "$["),
+        ("crate ${x:-1}", Reason.EXPANSION, "${"),
+        ("crate ${!x}", Reason.EXPANSION, "${"),
+        ("crate ${#x}", Reason.EXPANSION, "${"),
+        ("crate ${x@P}", Reason.EXPANSION, "${"),
+        ("crate ${x[0]}", Reason.EXPANSION, "${"),
+        ("crate ${ rm; }", Reason.EXPANSION, "${"),
+        ("crate ${|rm; }", Reason.EXPANSION, "${"),
+        ("crate ${?}", Reason.EXPANSION, "${"),
+        ("crate ${}", Reason.EXPANSION, "${"),
+        ("crate ${x", Reason.EXPANSION, "${"),
+        ("crate $1", Reason.EXPANSION, "$1"),
+        ('crate "$@"', Reason.EXPANSION, "$@"),
+        ("crate $*", Reason.EXPANSION, "$*"),
+        ("crate $$", Reason.EXPANSION, "$$"),
+        ("crate $!", Reason.EXPANSION, "$!"),
+        ("crate $#", Reason.EXPANSION, "$#"),
+        ("crate a$ b", Reason.EXPANSION, "$ "),
+        ("crate $", Reason.EXPANSION, "$"),
+        ('crate "a$"', Reason.EXPANSION, '$"'),
+        ('crate "$\\\n(rm)"', Reason.EXPANSION, "$\\"),
+        ("crate $\\\n(rm)", Reason.EXPANSION, "$\\"),
+        ("crate {$,a}{x@P}", Reason.EXPANSION, "$,"),
+        ("crate $'a'", Reason.ANSI_QUOTE, "$'"),
+        ('crate $"a"', Reason.ANSI_QUOTE, '$"'),
+        ("crate <(rm)", Reason.SUBSTITUTION, "<"),
+        ("crate >(rm)", Reason.SUBSTITUTION, ">"),
+        ("crate a<(rm)", Reason.SUBSTITUTION, "<"),
+        ("crate '${'", Reason.EXPANSION, "${"),
     ],
 )
 def test_l3_substitutions_and_rich_expansions_are_refused(
@@ -147,7 +147,7 @@ def test_l3_substitutions_and_rich_expansions_are_refused(
     ],
 )  # fmt: skip
 def test_a_tilde_before_a_name_is_refused(text: str) -> None:
-    assert why(f"cargo {text}") == Reason.TILDE
+    assert why(f"crate {text}") == Reason.TILDE
 
 
 @pytest.mark.parametrize(
@@ -159,33 +159,33 @@ def test_a_tilde_before_a_name_is_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_braces_out_of_which_special_characters_come_are_refused(text: str) -> None:
-    assert why(f"cargo {text}") in (Reason.BRACE, Reason.TILDE)
+    assert why(f"crate {text}") in (Reason.BRACE, Reason.TILDE)
 
 
 @pytest.mark.parametrize(
     ("text", "reason", "place"),
     [
-        ("(cargo)", Reason.COMPOUND, "("),
-        ("cargo )", Reason.COMPOUND, ")"),
-        ("cargo a(b)", Reason.COMPOUND, "("),
-        ("cargo() { cargo; }", Reason.COMPOUND, "("),
+        ("(crate)", Reason.COMPOUND, "("),
+        ("crate )", Reason.COMPOUND, ")"),
+        ("crate a(b)", Reason.COMPOUND, "("),
+        ("crate() { crate; }", Reason.COMPOUND, "("),
         ("((x))", Reason.COMPOUND, "("),
-        ("cargo &", Reason.BACKGROUND, "&"),
-        ("cargo & cargo", Reason.BACKGROUND, "&"),
-        ("cargo&cargo", Reason.BACKGROUND, "&"),
-        ("cargo &\\\n& cargo", Reason.BACKGROUND, "&"),
-        ("cargo |& cargo", Reason.OPERATOR, "|&"),
-        ("cargo ;; cargo", Reason.OPERATOR, ";;"),
-        ("cargo ;& cargo", Reason.OPERATOR, ";&"),
-        ("; cargo", Reason.OPERATOR, ";"),
-        ("&& cargo", Reason.OPERATOR, "&&"),
-        ("cargo && && cargo", Reason.OPERATOR, "&&"),
-        ("cargo &&", Reason.OPERATOR, "&&"),
-        ("cargo || # x\n", Reason.OPERATOR, "||"),
-        ("cargo | \n", Reason.OPERATOR, "|"),
-        ("cargo; ; cargo", Reason.OPERATOR, ";"),
-        ("cargo\n; cargo", Reason.OPERATOR, ";"),
-        ("cargo\n&& cargo", Reason.OPERATOR, "&&"),
+        ("crate &", Reason.BACKGROUND, "&"),
+        ("crate & crate", Reason.BACKGROUND, "&"),
+        ("crate&crate", Reason.BACKGROUND, "&"),
+        ("crate &\\\n& crate", Reason.BACKGROUND, "&"),
+        ("crate |& crate", Reason.OPERATOR, "|&"),
+        ("crate ;; crate", Reason.OPERATOR, ";;"),
+        ("crate ;& crate", Reason.OPERATOR, ";&"),
+        ("; crate", Reason.OPERATOR, ";"),
+        ("&& crate", Reason.OPERATOR, "&&"),
+        ("crate && && crate", Reason.OPERATOR, "&&"),
+        ("crate &&", Reason.OPERATOR, "&&"),
+        ("crate || # x\n", Reason.OPERATOR, "||"),
+        ("crate | \n", Reason.OPERATOR, "|"),
+        ("crate; ; crate", Reason.OPERATOR, ";"),
+        ("crate\n; crate", Reason.OPERATOR, ";"),
+        ("crate\n&& crate", Reason.OPERATOR, "&&"),
     ],
 )
 def test_l4_other_operators_and_stray_ones_are_refused(
@@ -211,26 +211,26 @@ def test_l4_other_operators_and_stray_ones_are_refused(
     ],
 )  # fmt: skip
 def test_l5_other_redirections_are_refused(text: str) -> None:
-    assert why(f"cargo {text}") in (Reason.REDIRECTION, Reason.COMPOUND)
-    assert why(f"{text} cargo") is not None
+    assert why(f"crate {text}") in (Reason.REDIRECTION, Reason.COMPOUND)
+    assert why(f"{text} crate") is not None
 
 
 @pytest.mark.parametrize("text", ["<<E\nE", "<<-E\nE", "<<'E'\n$(x)\nE", "<<<x", "<<< 'x'", "<<"])
 def test_l5_here_documents_are_refused(text: str) -> None:
-    assert why(f"cargo {text}") == Reason.HERE_DOCUMENT
+    assert why(f"crate {text}") == Reason.HERE_DOCUMENT
 
 
 def test_l5_digits_belong_to_a_redirection_only_where_they_touch_it() -> None:
-    for text in ("cargo 2 >&1", "cargo a2>&1", "cargo '2'>&1", "cargo -2>&1"):
+    for text in ("crate 2 >&1", "crate a2>&1", "crate '2'>&1", "crate -2>&1"):
         (command,) = cover(text).commands
         assert len(command.words) == 2
         assert command.redirects[0].fd is None
-    (command,) = cover("cargo 2>&1").commands
+    (command,) = cover("crate 2>&1").commands
     assert len(command.words) == 1
     assert command.redirects[0].fd == 2
 
 
-@pytest.mark.parametrize("text", [">/dev/null", "cargo; 2>&1", "<in.txt\ncargo"])
+@pytest.mark.parametrize("text", [">/dev/null", "crate; 2>&1", "<in.txt\ncrate"])
 def test_a_redirection_without_a_command_is_refused(text: str) -> None:
     assert why(text) == Reason.NO_COMMAND
 
@@ -238,11 +238,11 @@ def test_a_redirection_without_a_command_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("{ cargo; }", "! cargo", "time cargo", "time -p cargo", "coproc cargo", "[[ -f x ]]"),
-        *("if cargo; then cargo; fi", "while cargo; do cargo; done", "for i in a; do cargo; done"),
-        *("case a in b) cargo;; esac", "select i in a; do cargo; done", "function f { cargo; }"),
-        *("cargo && ! cargo", "cargo | time cargo", "cargo; }", ">/dev/null time cargo"),
-        *("cargo\nif",),
+        *("{ crate; }", "! crate", "time crate", "time -p crate", "coproc crate", "[[ -f x ]]"),
+        *("if crate; then crate; fi", "while crate; do crate; done", "for i in a; do crate; done"),
+        *("case a in b) crate;; esac", "select i in a; do crate; done", "function f { crate; }"),
+        *("crate && ! crate", "crate | time crate", "crate; }", ">/dev/null time crate"),
+        *("crate\nif",),
     ],
 )  # fmt: skip
 def test_l6_compounds_and_reserved_words_are_refused(text: str) -> None:
@@ -252,25 +252,25 @@ def test_l6_compounds_and_reserved_words_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("cargo 'a", "'"),
-        ('cargo "a', '"'),
-        ('cargo "a\\"', '"'),
-        ('cargo "a\\', '"'),
-        ("cargo \\", "\\"),
-        ("cargo; \\", "\\"),
-        ("cargo '\\''", "'"),
+        ("crate 'a", "'"),
+        ('crate "a', '"'),
+        ('crate "a\\"', '"'),
+        ('crate "a\\', '"'),
+        ("crate \\", "\\"),
+        ("crate; \\", "\\"),
+        ("crate '\\''", "'"),
     ],
 )
 def test_l7_an_open_quote_or_a_backslash_at_the_end_is_refused(text: str, place: str) -> None:
     assert (why(text), where(text)) == (Reason.QUOTING, place)
 
 
-@pytest.mark.parametrize("text", ["cargo \\\n", "cargo { }", "cargo x'$(rm)'", "cargo y'`'"])
+@pytest.mark.parametrize("text", ["crate \\\n", "crate { }", "crate x'$(rm)'", "crate y'`'"])
 def test_l7_what_only_the_second_analysis_refuses_is_refused(text: str) -> None:
     assert why(text) == Reason.PARSER_FAILED
 
 
-@pytest.mark.parametrize("text", ["cargo;#b\ncargo", "cargo a;#b"])
+@pytest.mark.parametrize("text", ["crate;#b\ncrate", "crate a;#b"])
 def test_l7_what_the_analyses_see_differently_is_refused(text: str) -> None:
     assert why(text) == Reason.PARSER_DISAGREES
 
@@ -278,14 +278,14 @@ def test_l7_what_the_analyses_see_differently_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("cargo a\\\\; rm x", "cargo '' ; rm x", "cargo a#b; rm x", "cargo # a\\\nrm x"),
-        *("cargo #\nrm x",),
-        *("cargo \"'\"; rm x; \"'\"", "cargo \\\"; rm x; \\\"", "cargo 'a\nb'\nrm x"),
-        *("cargo |\\\n rm",),
-        *("cargo ;\\\nrm", "cargo 2>&1;rm", "cargo >/dev/null\nrm", "cargo $A;rm"),
-        *("cargo {a,b};rm x",),
-        *("cargo \"$A\"\nrm", "cargo ~;rm", "cargo \\#;rm", "cargo \"a\"#b; rm x"),
-        *("cargo a\\\n#b;rm",),
+        *("crate a\\\\; rm x", "crate '' ; rm x", "crate a#b; rm x", "crate # a\\\nrm x"),
+        *("crate #\nrm x",),
+        *("crate \"'\"; rm x; \"'\"", "crate \\\"; rm x; \\\"", "crate 'a\nb'\nrm x"),
+        *("crate |\\\n rm",),
+        *("crate ;\\\nrm", "crate 2>&1;rm", "crate >/dev/null\nrm", "crate $A;rm"),
+        *("crate {a,b};rm x",),
+        *("crate \"$A\"\nrm", "crate ~;rm", "crate \\#;rm", "crate \"a\"#b; rm x"),
+        *("crate a\\\n#b;rm",),
     ],
 )  # fmt: skip
 def test_a_command_beside_the_granted_one_is_seen(text: str) -> None:
@@ -294,5 +294,5 @@ def test_a_command_beside_the_granted_one_is_seen(text: str) -> None:
 
 
 def test_spans_count_bytes() -> None:
-    assert where("cargo '\u00e9\u4e2d'; rm \u00e9") == "rm \u00e9"
-    assert where("cargo \U0001f600 $(x)") == "$("
+    assert where("crate '\u00e9\u4e2d'; rm \u00e9") == "rm \u00e9"
+    assert where("crate \U0001f600 $(x)") == "$("

@@ -1,0 +1,182 @@
+"""Reads the words after a granted command as its program does, and finds what a prefix leaves open.
+
+A word that the shell computes may become an option, so it is covered only where its beginning is
+known, where options have ended, or where nothing that it could say does harm. Abbreviations and
+bundles are read as `getopt_long` reads them; in doubt a word is taken for an option as well.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from wcore.policy.shell.model import Word
+from wcore.policy.shell.option_specs import OptionSpec, Takes
+
+_PIECE: Final = re.compile(
+    r"'(?P<single>[^']*)'|\\(?P<escaped>.)|(?P<plain>[^'\"\\$*?\[{~]+)", re.DOTALL
+)
+_QUOTED: Final = re.compile(r'"(?P<text>(?:[^"\\$`]|\\.)*)(?P<closed>"?)', re.DOTALL)
+_QUOTED_TEXT: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
+_PLACE: Final = re.compile(r'~(?:/|$)|"\$\{?(?:HOME|PWD)\b')
+
+
+def certain_beginning(word: Word) -> str:
+    """Return the characters with which whatever the shell makes of `word` begins.
+
+    The home and the working folder are absolute paths; an unquoted variable may become nothing,
+    or several words, so nothing is certain about it.
+    """
+    if not word.dynamic:
+        return word.value
+    source = word.source.replace("\\\n", "")
+    if word.loose and "$" in _QUOTED_TEXT.sub("", source):
+        return ""
+    if _PLACE.match(source):
+        return "/"
+    found: list[str] = []
+    at = 0
+    while at < len(source):
+        if quoted := _QUOTED.match(source, at):
+            found.append(quoted["text"])
+            if not quoted["closed"]:
+                break
+            at = quoted.end()
+        elif piece := _PIECE.match(source, at):
+            found.append(piece["single"] or piece["escaped"] or piece["plain"] or "")
+            at = piece.end()
+        elif source[at] == "~":
+            found.append("~")
+            at += 1
+        else:
+            break
+    return "".join(found)
+
+
+class ArgumentReader:
+    """Reads the words after one command; the first `granted` of them stand in the grant."""
+
+    def __init__(self, words: Sequence[Word], spec: OptionSpec, granted: int) -> None:
+        self.at = 0  # the word that is read
+        self._words = words
+        self._spec = spec
+        self._granted = granted
+        self._named: set[str] = set()  # what the grant leaves open on purpose
+        self._operands = 0
+        self._ended = self._unknown = self._value_next = False
+
+    def find_uncovered(self) -> Word | None:
+        """Return the first word that no prefix covers unless it names it."""
+        while self.at < len(self._words):
+            word = self._words[self.at]
+            if not self._is_covered(word) and self.at >= self._granted:
+                return word
+            self.at += 1
+            if self._spec.hands_on and self._operands:
+                return None
+        return None
+
+    def read_options(self) -> Word | None:
+        """Read up to the first operand; return the first word before it that is not covered."""
+        while self.at < len(self._words):
+            word = self._words[self.at]
+            covered = self._is_covered(word)
+            if not covered and self.at >= self._granted:
+                return word
+            if self._operands:
+                return None
+            self.at += 1
+        return None
+
+    def _is_covered(self, word: Word) -> bool:
+        text = certain_beginning(word)
+        value_next, self._value_next = self._value_next, False
+        if word.dynamic and self._spec.is_harmless:
+            return True
+        if not _fits(self._spec.word_pattern, text, computed=False):
+            return False
+        if self._ended:
+            return self._operand(word, text)
+        if value_next and self._is_value(word, text):
+            return _fits(self._spec.value_pattern, text, computed=word.dynamic)
+        if word.dynamic and not text:
+            return False
+        if text == "--" and not word.dynamic:
+            self._ended = not (value_next or self._unknown)
+            return True
+        if text.startswith("-") and (text != "-" or word.dynamic):
+            self._unknown = False
+            return self._option(text, computed=word.dynamic)
+        self._unknown = False
+        return self._operand(word, text)
+
+    def _is_value(self, word: Word, text: str) -> bool:
+        """Whether this is the value of the option before, and could not be an option itself."""
+        if word.loose:
+            return text != "" and not text.startswith("-")
+        return word.dynamic or not text.startswith("-") or text == "-"
+
+    def _operand(self, word: Word, text: str) -> bool:
+        self._operands += 1
+        limit = self._spec.operands_max
+        if limit is not None and (self._operands > limit or (word.loose and limit > 0)):
+            return False
+        computed = word.dynamic and "/" not in text
+        return _fits(self._spec.operand_pattern, text, computed=computed)
+
+    def _option(self, text: str, *, computed: bool) -> bool:
+        if text.startswith("--") or self._spec.single_dash:
+            return self._long(text, computed=computed)
+        return self._bundle(text[1:], computed=computed)
+
+    def _long(self, text: str, *, computed: bool) -> bool:
+        name, equals, value = text.partition("=")
+        name = "--" + name.lstrip("-")
+        if computed and not equals:
+            return False
+        takes = self._spec.known.get(name)
+        if takes is not None:
+            self._value_next = takes is Takes.VALUE and not equals
+            if not equals:
+                return True
+            fits = _fits(self._spec.value_pattern, value, computed=computed)
+            return fits and (takes is not Takes.NOTHING or self._spec.is_open)
+        meant = next((each for each in self._spec.asks if each.startswith(name)), None)
+        if meant is not None:
+            return self._harmful(meant, self._spec.asks[meant], attached=bool(equals))
+        self._unknown = not equals
+        return self._spec.is_open
+
+    def _bundle(self, letters: str, *, computed: bool) -> bool:
+        if self._spec.numbers and letters.isdecimal():
+            return not computed
+        for at, letter in enumerate(letters):
+            name, attached = f"-{letter}", at + 1 < len(letters)
+            if name in self._spec.asks:
+                takes = self._spec.asks[name]
+                if not self._harmful(name, takes, attached=attached):
+                    return False
+                if takes is not Takes.NOTHING:
+                    return True
+                continue
+            takes = self._spec.known.get(name)
+            if takes is None and not self._spec.is_open:
+                return False
+            self._unknown = self._unknown or takes is None
+            if takes in (Takes.VALUE, Takes.ATTACHED):
+                self._value_next = takes is Takes.VALUE and not attached and not computed
+                return _fits(self._spec.value_pattern, letters[at + 1 :], computed=computed)
+        return not computed
+
+    def _harmful(self, name: str, takes: Takes, *, attached: bool) -> bool:
+        """Whether the grant names this option; with a value of its own it names only that one."""
+        self._value_next = takes is Takes.VALUE and not attached
+        if self.at < self._granted:
+            valued = attached or (takes is Takes.VALUE and self.at + 1 < self._granted)
+            if not valued:
+                self._named.add(name)
+            return True
+        return name in self._named
+
+
+def _fits(pattern: re.Pattern[str] | None, text: str, *, computed: bool) -> bool:
+    return pattern is None or (not computed and pattern.search(text) is None)

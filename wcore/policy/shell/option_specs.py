@@ -1,0 +1,106 @@
+"""How the words after a command are to be read: one line of text for a command, read once.
+
+-abc       letters that take no value         --name     a long option without one
+-abc:      letters with a value               --name=    with one, attached or the next word
+-abc?      perhaps with one, attached         --name=?   perhaps with one, attached
+!-o:       an option that is never covered    !          the command itself is not
+-#         a number may stand as an option    <2         nor are more operands than two
+*          options that are not named are covered; without it they are not
+~          nothing of it is known to do harm, so words that the shell computes are covered
+.          options end at the first operand; what follows belongs to what it runs
+=          one dash is as good as two, letters are not bundled
+@REGEX     operands in which this is found are not covered
+%REGEX     nor are values of options
+&REGEX     nor are words, whatever they are
+"""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+
+from msgspec import Struct
+
+
+class Takes(Enum):
+    """What follows an option."""
+
+    NOTHING = ""
+    VALUE = ":"
+    ATTACHED = "?"
+
+
+class OptionSpec(Struct, frozen=True):
+    """The options and operands of one command. Names are written with their dashes."""
+
+    known: Mapping[str, Takes]
+    asks: Mapping[str, Takes]
+    asks_itself: bool = False
+    is_open: bool = False  # `*`
+    is_harmless: bool = False  # `~`
+    hands_on: bool = False  # `.`
+    single_dash: bool = False  # `=`
+    numbers: bool = False  # `-#`
+    operands_max: int | None = None
+    operand_pattern: re.Pattern[str] | None = None
+    value_pattern: re.Pattern[str] | None = None
+    word_pattern: re.Pattern[str] | None = None
+
+    @property
+    def never_covered(self) -> tuple[str, ...]:
+        """The options that are known to do harm, as they are written."""
+        names = (name[1:] if self.single_dash else name for name in self.asks)
+        return tuple(names)
+
+
+_SUFFIXES = {":": Takes.VALUE, "=": Takes.VALUE, "?": Takes.ATTACHED, "=?": Takes.ATTACHED}
+_MARKS = {"!", "*", "~", ".", "=", "-#"}
+
+
+@lru_cache(1024)
+def option_spec(text: str) -> OptionSpec:
+    """Return what `text`, a line of one of our tables, says.
+
+    Raises:
+        ValueError: it is not written as the module's docstring says.
+    """
+    tokens = text.split()
+    known: dict[str, Takes] = {}
+    asks: dict[str, Takes] = {}
+    limit: int | None = None
+    patterns: dict[str, re.Pattern[str]] = {}
+    for token in tokens:
+        if token in _MARKS:
+            continue
+        if token.startswith("<"):
+            limit = int(token[1:])
+        elif token.startswith(("@", "%", "&")):
+            patterns[token[0]] = re.compile(token[1:])
+        else:
+            _add(token.removeprefix("!"), asks if token.startswith("!") else known)
+    return OptionSpec(
+        known,
+        asks,
+        asks_itself="!" in tokens,
+        is_open="*" in tokens,
+        is_harmless="~" in tokens,
+        hands_on="." in tokens,
+        single_dash="=" in tokens,
+        numbers="-#" in tokens,
+        operands_max=limit,
+        operand_pattern=patterns.get("@"),
+        value_pattern=patterns.get("%"),
+        word_pattern=patterns.get("&"),
+    )
+
+
+def _add(token: str, options: dict[str, Takes]) -> None:
+    name = token.rstrip(":=?")
+    suffix = token[len(name) :]
+    takes = _SUFFIXES[suffix] if suffix else Takes.NOTHING
+    if name.startswith("--") and len(name) > 2:
+        options[name] = takes
+    elif name.startswith("-") and len(name) > 1:
+        options.update((f"-{letter}", takes) for letter in name[1:])
+    else:
+        raise ValueError(f"{token!r} is no option")
