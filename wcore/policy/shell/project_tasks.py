@@ -28,11 +28,11 @@ _PNPM: Final = (
     " !--script-shell= !--config= !--global-dir="
 )
 _YARN: Final = (
-    ". -s --silent --verbose --json --non-interactive !--cwd= !--use-yarnrc= !--modules-folder="
+    "-s --silent --verbose --json --non-interactive !--cwd= !--use-yarnrc= !--modules-folder="
     " !--script-shell= !--cache-folder="
 )
 _BUN: Final = (
-    ". -b --bun --silent --watch --hot --if-present -F: --filter= !--cwd= !--preload= !-r: !-c:"
+    "-b --bun --silent --watch --hot --if-present -F: --filter= !--cwd= !--preload= !-r: !-c:"
     " !--config=? !-e: !--eval= !-p: !--print= !--shell= !--env-file="
 )
 _CARGO: Final = (
@@ -135,9 +135,10 @@ _MYPY: Final = (
     " !--plugins= !--non-interactive"
 )
 _TOX: Final = (
-    ". -qvrpl -ef: --quiet --verbose --recreate --parallel=? --listenvs --notest"
-    " --skip-missing-interpreters=? --colored= !-c: !--conf= !-x: !--override= !--workdir="
-    " !--root= !--result-json= !-n !--installpkg= !--devenv= !--hashseed="
+    "@^(?:exec|e|devenv|d|quickstart|q|legacy|le)$ -qvrpl -ef: --quiet --verbose --recreate"
+    " --parallel=? --listenvs --notest --skip-missing-interpreters=? --colored= !-c: !--conf="
+    " !-x: !--override= !--workdir= !--root= !--result-json= !-n !--installpkg= !--devenv="
+    " !--hashseed="
 )
 
 #: By the words of the command, the options that a prefix of them covers.
@@ -164,7 +165,7 @@ PROJECT_TASKS: Final[Mapping[str, str]] = {
     " !--output-junit= !--test-dir= !--build-and-test= !--script= !--build-makeprogram="
     " !--test-command= !--overwrite=",
     "ninja": "-nv -klj: --verbose --quiet --version !-C: !-f:",
-    "just": ". -nqvl --list --summary --dry-run --quiet --verbose --color= !-f: !--justfile= !-d:"
+    "just": "-nqvl --list --summary --dry-run --quiet --verbose --color= !-f: !--justfile= !-d:"
     " !--working-directory= !--shell= !--shell-arg= !-c: !--command= !-e !--edit !--set="
     " !--dotenv-path= !--chooser= !-g !--global-justfile",
     "rake": "@= -nqstvT --dry-run --quiet --silent --trace=? --tasks=? --verbose -j? -m --multitask"
@@ -218,7 +219,7 @@ PROJECT_TASKS: Final[Mapping[str, str]] = {
     " !--write !--apply !--apply-unsafe !--fix !--unsafe !--log-file=",
     **dict.fromkeys(
         ("deno test", "deno check", "deno lint"),
-        ". -q --quiet --no-check=? --fail-fast=?"
+        "-q --quiet --no-check=? --fail-fast=?"
         " --filter= --parallel !-A !--allow-all !--allow-run=? !-c: !--config= !--import-map="
         " !-r !--reload=? !--fix !--coverage=? !--preload= !--allow-write=? !--allow-net=?"
         " !--allow-ffi=?",

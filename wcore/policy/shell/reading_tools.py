@@ -141,7 +141,7 @@ _GIT: Final = {
     "rev-parse": "-q --abbrev-ref=? --verify --quiet --short=? --symbolic --symbolic-full-name"
     " --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --absolute-git-dir"
     " --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --all"
-    " --branches=? --tags=? --remotes=? --show-superproject-working-tree --path-format="
+    " --branches=? --tags=? --remotes=? --path-format="
     " --show-object-format=? --default= --git-path= --revs-only --no-revs --flags --no-flags",
     "describe": "--all --tags --contains --abbrev= --candidates= --exact-match --debug --long"
     " --match= --exclude= --always --first-parent --dirty=? --broken=?",
