@@ -6,6 +6,7 @@ said in two ways. The turn asks the session what may happen; it never decides it
 
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, Protocol
 
 from anyio.lowlevel import checkpoint
@@ -16,26 +17,28 @@ from wcore.approval.manager import ApprovalManager
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
 from wcore.history import History
-from wcore.keeping import Keeper
+from wcore.keeping import Keeper, records
 from wcore.keeping.restoring import OpenTurn, Restored
 from wcore.models import Model, Tuning
 from wcore.models.choose import Models
 from wcore.policies.ruling import Ruling
 from wcore.policy import shell
 from wcore.policy.decide import Standing
-from wcore.policy.facts import Facts, gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, weigh
+from wcore.policy.exact import EXACT_CHARS_MAX, UNTIED, ties_of
+from wcore.policy.facts import Facts, Studied, gather
+from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
 from wcore.policy.meeting import decide_below
 from wcore.policy.suggesting import suggest
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.settings import Settings
-from wcore.tools import Hands, Tool
+from wcore.tools import Hands, Tool, ties
 from wcore.vocabulary import (
     ID_CHARS_MAX,
+    AlwaysExact,
     AlwaysPath,
-    AlwaysPrefix,
     Decision,
+    Json,
     Message,
     Mode,
     Once,
@@ -199,13 +202,32 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    async def study(self, prepared: Prepared, call_id: str) -> shell.Analysis | None:
+    async def study(self, prepared: Prepared, call_id: str) -> Studied:
         """Return what the shell text of a call says, read off the loop and within a deadline.
 
-        Also brings the lasting grants up to date; both wait, and `judge` must not.
+        Also brings the lasting grants up to date; all of it waits, and `judge` must not.
         """
         await self.refresh_grants(call_id)
-        return None if prepared.command is None else await self.reader.analyse(prepared.command)
+        if prepared.command is None:
+            return Studied()
+        analysis = await self.reader.analyse(prepared.command)
+        return Studied(analysis, await self._ties(analysis, call_id))
+
+    async def _ties(self, analysis: shell.Analysis, call_id: str) -> str | None:
+        """Return what a yes to a text would be tied to, as it is on the disk now."""
+        if len(analysis.text) > EXACT_CHARS_MAX:
+            return UNTIED
+        mentions = shell.mentions_of(analysis)
+        if mentions is None:
+            return UNTIED
+        if not mentions:
+            return None
+        places = self.settings.places
+        look = partial(ties.look, places.workspace, places.home, mentions.run, mentions.named)
+        found = await self.hands.tie(call_id, look)
+        facts: dict[str, Json] = {"ties": found} if found else {}
+        await self.journal.reached(f"{records.TIED} {call_id}", **facts)
+        return found
 
     async def refresh_grants(self, call_id: str = "") -> None:
         """Bring the lasting grants up to date, for a call; says once why they cannot be read."""
@@ -213,9 +235,9 @@ class Session:
         if problem:
             await self.info(problem)
 
-    def judge(self, prepared: Prepared, analysis: shell.Analysis | None) -> tuple[Facts, Decision]:
-        """Return the facts of a call and today's decision on it; `analysis` is from `study`."""
-        facts = gather(prepared, analysis, self.settings.places)
+    def judge(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
+        """Return the facts of a call and today's decision on it."""
+        facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
         return facts, decide_below(facts, self._standing(), self._above())
 
     def _standing(self) -> Standing:
@@ -233,38 +255,45 @@ class Session:
 
     def weigh_scope(
         self, scope: Scope, card: Card, facts: Facts | None = None
-    ) -> Grant | ScopeRefused | None:
-        """Return the grant that `scope` makes after a yes to `card`; `None` for once.
+    ) -> tuple[Grant, ...] | ScopeRefused:
+        """Return the grants that `scope` makes after a yes to `card`; none for once.
 
         `facts` are those of the edited call, where the host changed the arguments.
         """
         if isinstance(scope, Once):
-            return None
+            return ()
         if isinstance(scope, AlwaysPath):
             scope = AlwaysPath(self._resolved(scope.root), scope.write)
-        refused = self.ruling.refuses_grants(self.grants)
-        if refused:
-            return ScopeRefused(refused)
-        verdict = weigh(scope, facts or card.facts, self.settings.places, self.grants)
+        facts = facts or card.facts
+        verdict = weigh(scope, facts, self.settings.places, self.grants)
         if isinstance(verdict, ScopeRefused):
             return verdict
-        return Grant(
-            grant_id=self.journal.mint("g-", 16),
-            tool=card.prepared.tool,
-            scope=AlwaysPrefix(verdict.text) if verdict else scope,
-            created_at=f"{self.journal.now():%Y-%m-%dT%H:%M:%SZ}",
-            from_call_id=card.request.call_id,
-            prefix=verdict,
-            agent=self.ruling.agent,
-            agent_digest=self.agent_digest,
-            pin=card.prepared.pin,
+        parts = parts_of(scope, verdict)
+        refused = self.ruling.refuses_grants(self.grants, len(parts))
+        if refused:
+            return ScopeRefused(refused)
+        created_at = f"{self.journal.now():%Y-%m-%dT%H:%M:%SZ}"
+        return tuple(
+            Grant(
+                grant_id=self.journal.mint("g-", 16),
+                tool=card.prepared.tool,
+                scope=part,
+                created_at=created_at,
+                from_call_id=card.request.call_id,
+                prefix=prefix,
+                agent=self.ruling.agent,
+                agent_digest=self.agent_digest,
+                pin=card.prepared.pin,
+                ties=ties_of(facts) if isinstance(part, AlwaysExact) else None,
+            )
+            for part, prefix in parts
         )
 
     def suggestions(self, facts: Facts) -> list[Scope]:
         """Return narrow scopes that would have spared this very question, each one grantable."""
         if self.ruling.refuses_grants(self.grants):
             return []
-        return suggest(facts, self._standing(), self.settings.places)
+        return suggest(facts, self._standing(), self.settings.places, self._above())
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""

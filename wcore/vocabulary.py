@@ -140,6 +140,18 @@ class AlwaysPrefix(Struct, frozen=True):
     prefix: str
 
 
+class AlwaysPrefixes(Struct, frozen=True):
+    """Yes to each of several prefixes, or to none: one grant each."""
+
+    prefixes: tuple[str, ...]
+
+
+class AlwaysExact(Struct, frozen=True):
+    """Yes to this very command text, to the byte."""
+
+    command: str
+
+
 class AlwaysPath(Struct, frozen=True):
     """Yes to reading below a folder outside the workspace. `write` is never kept."""
 
@@ -147,7 +159,7 @@ class AlwaysPath(Struct, frozen=True):
     write: bool = False
 
 
-Scope: TypeAlias = Once | Always | AlwaysPrefix | AlwaysPath
+Scope: TypeAlias = Once | Always | AlwaysPrefix | AlwaysPrefixes | AlwaysPath | AlwaysExact
 
 
 # --- tools ------------------------------------------------------------------------------------

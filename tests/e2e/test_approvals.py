@@ -110,7 +110,8 @@ async def test_a_prefix_covers_later_commands_of_the_same_tool_only(talk: Talk) 
         await host.ready()
         await host.message()
         suggested = (await host.hear("tool_request"))["suggestions"]
-        assert {"always_prefix": {"prefix": "echo"}} in suggested
+        assert suggested[0] == {"always_exact": {"command": "echo one"}}
+        assert [next(iter(scope)) for scope in suggested[1:]] == ["always_prefix"]
         await host.approve("c1", scope={"always_prefix": {"prefix": "echo "}})
         await host.hear("tool_result", call_id="c2")
         asked = await host.hear("tool_request", call_id="c3")

@@ -77,7 +77,7 @@ class Approvals(RuleBasedStateMachine):
             assert self.manager.resolve_host(call_id, Approved(answer)) is counts
             return
         try:
-            self.manager.approve(call_id, always(question.tool, call_id), answer)
+            self.manager.approve(call_id, (always(question.tool, call_id),), answer)
             took = True
         except UnknownCallError:
             took = False

@@ -71,7 +71,7 @@ async def prefix_grant(host: Recorded) -> None:
     """
     await host.message("count")
     request = await host.hear("tool_request")
-    await host.approve("c1", scope=request["suggestions"][0])
+    await host.approve("c1", scope=request["suggestions"][-1])
     await host.hear("tool_result")
     host.note("Both commands of the next call begin with the words that were granted: no question.")
     await host.hear("tool_result")

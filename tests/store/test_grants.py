@@ -9,7 +9,7 @@ from wcore.store.database import Database
 from wcore.store.errors import StoreError
 from wcore.store.texts import seconds_from_now
 from wcore.store.values import GRANTS_MAX, GrantKey, LastingGrant, Loaded
-from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Persist
+from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Persist
 
 ELSEWHERE = GrantKey(USER, "/other")
 
@@ -21,10 +21,18 @@ def kept(database: Database, key: GrantKey = KEY) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "scope", [Always(), AlwaysPrefix("cargo build"), AlwaysPath("/srv/docs"), AlwaysPrefix("ü\0")]
+    "scope",
+    [
+        Always(),
+        AlwaysPrefix("cargo build"),
+        AlwaysPath("/srv/docs"),
+        AlwaysPrefix("ü\0"),
+        AlwaysExact(" ./build.sh\t--fast \n"),
+        AlwaysExact("!echo \udcff"),
+    ],
 )
 def test_a_grant_comes_back_as_it_was_given(
-    database: Database, scope: Always | AlwaysPrefix | AlwaysPath
+    database: Database, scope: Always | AlwaysPrefix | AlwaysPath | AlwaysExact
 ) -> None:
     grant = granted(
         scope=scope,
@@ -35,6 +43,7 @@ def test_a_grant_comes_back_as_it_was_given(
         agent_digest="a" * 64,
         launch_digest="b" * 64,
         schema_digest="c" * 64,
+        ties_digest="d" * 64,
     )
     grants.add(database, KEY, grant)
     assert grants.load(database, KEY) == Loaded((grant,))
@@ -66,10 +75,11 @@ def test_grants_that_differ_in_any_part_of_the_key_are_two(database: Database) -
     parts: dict[str, tuple[object, ...]] = {
         "tool": ("Bash", "Read"),
         "agent": ("main", "reviewer"),
-        "scope": (Always(), AlwaysPrefix("a"), AlwaysPath("/a")),
+        "scope": (Always(), AlwaysPrefix("a"), AlwaysPath("/a"), AlwaysExact("/a")),
         "persist": (Persist.PROJECT, Persist.USER),
         "agent_digest": (None, "", "d"),
         "launch_digest": (None, "d"),
+        "ties_digest": (None, "d"),
     }
     all_of_them = list(product(*parts.values()))
     for number, values in enumerate(all_of_them):
@@ -77,6 +87,35 @@ def test_grants_that_differ_in_any_part_of_the_key_are_two(database: Database) -
             database, KEY, granted(f"g-{number:03}", **dict(zip(parts, values, strict=True)))
         )
     assert len(kept(database)) == len(all_of_them)
+
+
+COPY = """
+    INSERT INTO grants (grant_id, same, tool, user_id, workspace, agent, kind, value, from_call_id,
+        created_at)
+    SELECT :id, :id, :tool, user_id, workspace, agent, kind, value, from_call_id, created_at
+    FROM grants WHERE grant_id = 'g-0'
+"""
+
+
+def test_of_several_grants_all_are_kept_or_none(database: Database) -> None:
+    several = [granted("g-1"), granted("g-2", scope=AlwaysPrefix("git add"))]
+    grants.add_all(database, KEY, several)
+    assert kept(database) == ["g-1", "g-2"]
+    one_is_none = [granted("g-3", scope=AlwaysPrefix("git log")), granted("g-4", created_at="?")]
+    with pytest.raises(ValueError, match="isoformat"):
+        grants.add_all(database, KEY, one_is_none)
+    assert kept(database) == ["g-1", "g-2"]
+
+
+def test_a_set_that_is_one_too_many_keeps_nothing(database: Database) -> None:
+    grants.add(database, KEY, granted("g-0"))
+    with database.writing():
+        for number in range(1, GRANTS_MAX - 1):
+            database.change(COPY, id=f"g-{number}", tool=f"t{number}")
+    two = [granted("new-1", scope=AlwaysPrefix("a")), granted("new-2", scope=AlwaysPrefix("b"))]
+    with pytest.raises(StoreError, match="revoke some"):
+        grants.add_all(database, KEY, two)
+    assert not [name for name in kept(database) if name.startswith("new")]
 
 
 def test_an_expired_grant_is_not_loaded_and_does_not_stand_in_the_way(database: Database) -> None:
@@ -130,14 +169,6 @@ def test_uses_are_counted_and_do_not_make_other_engines_read_again(
         grants.count_use(database, "g-1")
     assert grants.load(other, KEY).grants[0].uses == 3
     assert tiers.versions(one) == known
-
-
-COPY = """
-    INSERT INTO grants (grant_id, same, tool, user_id, workspace, agent, kind, value, from_call_id,
-        created_at)
-    SELECT :id, :id, :tool, user_id, workspace, agent, kind, value, from_call_id, created_at
-    FROM grants WHERE grant_id = 'g-0'
-"""
 
 
 def test_there_are_at_most_so_many_grants(database: Database) -> None:

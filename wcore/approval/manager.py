@@ -8,7 +8,7 @@ away. Expiry is judged by the clock when an answer arrives, not only when the re
 import logging
 import math
 import secrets
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from wcore.approval.table import Ledger, Move, UnknownCallError
 from wcore.policy import shell
 from wcore.policy.grants import Grant, GrantBook
-from wcore.vocabulary import Always, By, Category, Mode, Prepared
+from wcore.vocabulary import Always, By, Category, Decision, Mode, Prepared
 
 DEFAULT_APPROVAL_TTL: Final = 300.0  # seconds; the protocol family's own five minutes
 DEFAULT_REAP_INTERVAL: Final = 30.0  # seconds between sweeps when no deadline is nearer
@@ -33,13 +33,15 @@ log = logging.getLogger("wcore.approval")
 class Approved(Struct, frozen=True):
     """Yes. `answer` is a person's answer to a question; `prepared` is the call as edited.
 
-    `always`: the yes was for every call of the tool's name.
+    `always`: the yes was for every call of the tool's name. `decision` is there where nobody was
+    needed any more.
     """
 
     answer: str | None = None
     prepared: Prepared | None = None
     always: bool = False
     by: By = By.USER
+    decision: Decision | None = None
 
 
 class Denied(Struct, frozen=True):
@@ -110,6 +112,7 @@ class ApprovalManager:
         self._expired = expired
         self._pending: dict[str, Pending] = {}
         self._by_token: dict[str, str] = {}
+        self.grants_grew = anyio.Event()  # until it is told once more
         self._nearer = anyio.Event()
         self._sweeps_at = math.inf
 
@@ -140,20 +143,26 @@ class ApprovalManager:
     def approve(
         self,
         call_id: str,
-        scope: Grant | None = None,
+        grants: Sequence[Grant] = (),
         answer: str | None = None,
         prepared: Prepared | None = None,
-    ) -> Grant | None:
-        """Resolve with yes and keep `scope`, a grant that was weighed for this very call.
+    ) -> None:
+        """Resolve with yes and keep `grants`, which were weighed for this very call.
 
         `prepared` is the call with the arguments the host changed.
 
         Raises:
             UnknownCallError: nothing waits under `call_id`; nothing was granted.
         """
-        always = scope is not None and isinstance(scope.scope, Always)
+        always = any(isinstance(grant.scope, Always) for grant in grants)
         self.resolve(call_id, Approved(answer, prepared, always))
-        return self.grants.add(scope) if scope else None
+        for grant in grants:
+            self.grants.add(grant)
+
+    def tell_of_grants(self) -> None:
+        """Let every parked call look whether a grant covers it now."""
+        grew, self.grants_grew = self.grants_grew, anyio.Event()
+        grew.set()
 
     def resolve(self, call_id: str, result: ApprovalResult) -> None:
         """Make the one transition out of waiting.

@@ -5,6 +5,7 @@ the engine reports as one `info`.
 """
 
 import logging
+from collections.abc import Sequence
 
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from wcore.errors import Code, HostError, ToolError
 from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
-from wcore.policy.grants import Grant, ScopeRefused
+from wcore.policy.grants import Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Card, Session
@@ -95,32 +96,40 @@ async def _settle(
     edited: Prepared | None = None,
 ) -> None:
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
-    grant = card.owner.weigh_scope(scopes.from_wire(command.scope), card, facts)
-    kept = grant if isinstance(grant, Grant) else None
-    wanted = command.persist or Persist.SESSION
-    short = _why_not_longer(kept, card, wanted) if kept else None
-    if kept and short is None:
-        kept = replace(kept, persist=wanted)
+    weighed = card.owner.weigh_scope(scopes.from_wire(command.scope), card, facts)
+    refused = weighed.reason if isinstance(weighed, ScopeRefused) else None
+    kept = () if isinstance(weighed, ScopeRefused) else weighed
+    persist, short = _lasting(kept, card, command.persist or Persist.SESSION)
+    kept = tuple(replace(grant, persist=persist) for grant in kept)
     session.approvals.approve(command.call_id, kept, command.answer, edited)
-    if kept and kept.persist is not Persist.SESSION:
-        short = await session.keeper.keep(kept)
-    if isinstance(grant, ScopeRefused):
-        await session.info(f"{command.call_id} was approved once only: {grant.reason}")
-    elif short is not None:
-        await session.info(f"{command.call_id}: the yes is kept for this session only: {short}")
+    if kept and persist is not Persist.SESSION:
+        problem = await session.keeper.keep(*kept)
+        if problem is not None:
+            persist, short = Persist.SESSION, problem
+    if kept:
+        session.approvals.tell_of_grants()
+    if refused is not None:
+        await session.info(f"{command.call_id} was approved once only: {refused}")
+    elif kept and short is not None:
+        how_long = f"for this {persist} only"
+        await session.info(f"{command.call_id}: the yes is kept {how_long}: {short}")
 
 
-def _why_not_longer(grant: Grant, card: Card, wanted: Persist) -> str | None:
-    """Return why a yes may not outlive the session."""
+def _lasting(grants: Sequence[Grant], card: Card, wanted: Persist) -> tuple[Persist, str | None]:
+    """Return how long a yes is kept, and why no longer where more was wanted."""
     if wanted is Persist.SESSION:
-        return None
+        return wanted, None
+    scopes_kept = [grant.scope for grant in grants]
     if wanted is Persist.USER and card.owner.agent:
-        return "a sub-agent is one of this project's"
-    if isinstance(grant.scope, Always) and card.prepared.category is Category.EXEC:
-        return f"every {grant.tool} command is more than a stored yes should cover"
+        return Persist.SESSION, "a sub-agent is one of this project's"
+    if Always() in scopes_kept and card.prepared.category is Category.EXEC:
+        tool = card.prepared.tool
+        return Persist.SESSION, f"every {tool} command is more than a stored yes should cover"
     if card.request.why.row is Row.PROTECTED:
-        return "the path is protected"
-    return None
+        return Persist.SESSION, "the path is protected"
+    if wanted is Persist.USER and any(map(is_of_project, scopes_kept)):
+        return Persist.PROJECT, "in another project it may do something else"
+    return wanted, None
 
 
 async def _approve_edited(
@@ -131,14 +140,14 @@ async def _approve_edited(
     try:
         try:
             edited = await session.hands.prepare(command.call_id, card.tool, args, edited=True)
-            analysis = await session.study(edited, command.call_id)
+            studied = await session.study(edited, command.call_id)
         except Exception as error:
             await session.journal.reached(what, **records.failure(error))
             raise
         await session.journal.reached(what)
         card.owner.journal.note(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
-            facts, decision = card.owner.judge(edited, analysis)
+            facts, decision = card.owner.judge(edited, studied)
             await _judge_edited(session, command, card, edited, facts, decision)
     except ToolError as error:
         await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")

@@ -23,6 +23,7 @@ def capabilities(session: Session) -> events.Capabilities:
         edit_args=True,
         persist=True,
         introspection=True,
+        grant_control=True,
         prompts=session.settings.prompts or None,
         current_model=session.model.name,
         context_limit=session.model.window_tokens,

@@ -16,6 +16,7 @@ from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.session import Session
 from wcore.vocabulary import (
     Always,
+    AlwaysExact,
     AlwaysPath,
     AssistantMessage,
     Json,
@@ -164,14 +165,23 @@ def _message(entry: Remembered) -> parts.HistoryMessage:
 
 
 def _grant(grant: Grant) -> events.GrantInfo:
-    kind = "name" if isinstance(grant.scope, Always) else "prefix"
-    root = grant.scope.root if isinstance(grant.scope, AlwaysPath) else None
+    root = command = None
+    match grant.scope:
+        case AlwaysPath():
+            kind, root = "path", grant.scope.root
+        case AlwaysExact():
+            kind, command = "exact", grant.scope.command
+        case Always():
+            kind = "name"
+        case _:
+            kind = "prefix"
     return events.GrantInfo(
         grant_id=grant.grant_id,
-        kind="path" if root else kind,
+        kind=kind,
         tool=grant.tool,
         prefix=grant.prefix.text if grant.prefix else None,
         root=root,
+        command=command,
         persist=grant.persist,
         created_at=grant.created_at,
         from_call_id=grant.from_call_id,

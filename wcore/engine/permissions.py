@@ -97,7 +97,11 @@ async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str,
         )
         for tool in command.tools
     }
+    before = session.ruling.tiers.assigned(command.agent) or {}
     await session.ruling.tiers.assign(command.agent, tools)
+    for tool, row in tools.items():
+        if row.tier is Tier.ALWAYS_ALLOW and before.get(tool) != row:
+            await _tell_of_order(session, command.agent, tool, "set_agent_tools")
     for call_id, card in list(session.cards.items()):
         if card.prepared.tool not in card.owner.offered:  # blocked while it waited
             reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
@@ -112,7 +116,18 @@ async def _set_override(session: Session, command: said.SetToolOverride) -> dict
     await ruling.tiers.override(
         command.agent, ruling.user_id, command.tool, approve=command.approve_always
     )
+    if command.approve_always:
+        await _tell_of_order(session, command.agent, command.tool, "set_tool_override")
     return {}
+
+
+async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> None:
+    """Say what a standing yes covers: no card can give one to every command that lasts."""
+    if _category(session, tool) is Category.EXEC:
+        await session.info(
+            f"every {tool} call of {agent} in this project now runs without a question, also in "
+            f"later sessions, until {how} takes it back"
+        )
 
 
 async def _trusted(

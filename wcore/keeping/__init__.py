@@ -19,7 +19,6 @@ from wcore.store import (
     AuditDecision,
     AuditSource,
     GrantKey,
-    LastingGrant,
     Loaded,
     Record,
     Store,
@@ -27,7 +26,7 @@ from wcore.store import (
     ToolApprovalDecisionEvent,
     identity,
 )
-from wcore.vocabulary import Json, Once, Persist
+from wcore.vocabulary import Json, Persist
 
 REFRESHED: Final = "grants"
 KEPT: Final = "kept"
@@ -122,28 +121,15 @@ class Keeper:
         self._seen_version = versions.grants
         return loaded
 
-    async def keep(self, grant: Grant) -> str | None:
-        """Store a grant; returns why it could not be, for people."""
-        if isinstance(grant.scope, Once):
-            return "a yes for once is not kept"
-        kept = LastingGrant(
-            grant_id=grant.grant_id,
-            tool=grant.tool,
-            scope=grant.scope,
-            persist=grant.persist,
-            from_call_id=grant.from_call_id,
-            created_at=grant.created_at,
-            agent=grant.agent,
-            agent_digest=grant.agent_digest,
-            launch_digest=grant.pin[0] if grant.pin else None,
-            schema_digest=grant.pin[1] if grant.pin else None,
-        )
+    async def keep(self, *grants: Grant) -> str | None:
+        """Store the grants of one answer, all or none; returns why not, for people."""
+        what = f"{KEPT} {grants[0].from_call_id}"
         try:
-            await self._store.add_grant(self._key, kept)
+            await self._store.add_grants(self._key, [lasting.kept(grant) for grant in grants])
         except (StoreError, ValueError) as error:
-            await self.journal.reached(f"{KEPT} {grant.from_call_id}", problem=str(error))
+            await self.journal.reached(what, problem=str(error))
             return str(error)
-        await self.journal.reached(f"{KEPT} {grant.from_call_id}")
+        await self.journal.reached(what)
         return None
 
     async def revoke(self, grant_id: str) -> bool:

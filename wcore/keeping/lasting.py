@@ -8,29 +8,63 @@ from msgspec.structs import asdict
 from wcore.policy import shell
 from wcore.policy.grants import Grant
 from wcore.store import LastingGrant
-from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Json, Persist
+from wcore.store.values import LastingScope
+from wcore.vocabulary import (
+    Always,
+    AlwaysExact,
+    AlwaysPath,
+    AlwaysPrefix,
+    AlwaysPrefixes,
+    Json,
+    Once,
+    Persist,
+)
 
 
-def parsed(kept: LastingGrant) -> Grant | None:
+def kept(grant: Grant) -> LastingGrant:
+    """Return a grant as the store takes it.
+
+    Raises:
+        ValueError: it is none that can be kept.
+    """
+    if isinstance(grant.scope, Once | AlwaysPrefixes):
+        raise ValueError("this yes is not kept as it is")  # noqa: TRY004 - no type is wrong
+    return LastingGrant(
+        grant_id=grant.grant_id,
+        tool=grant.tool,
+        scope=grant.scope,
+        persist=grant.persist,
+        from_call_id=grant.from_call_id,
+        created_at=grant.created_at,
+        agent=grant.agent,
+        agent_digest=grant.agent_digest,
+        launch_digest=grant.pin[0] if grant.pin else None,
+        schema_digest=grant.pin[1] if grant.pin else None,
+        ties_digest=grant.ties,
+    )
+
+
+def parsed(stored: LastingGrant) -> Grant | None:
     """Return a stored grant as the decision takes it; `None` if it is none any more."""
     prefix = None
-    if isinstance(kept.scope, AlwaysPrefix):
-        prefix = shell.parse_grant(kept.scope.prefix)
+    if isinstance(stored.scope, AlwaysPrefix):
+        prefix = shell.parse_grant(stored.scope.prefix)
         if isinstance(prefix, shell.GrantRefused):
             return None
-    launch, schema = kept.launch_digest, kept.schema_digest
+    launch, schema = stored.launch_digest, stored.schema_digest
     return Grant(
-        grant_id=kept.grant_id,
-        tool=kept.tool,
-        scope=kept.scope,
-        created_at=kept.created_at,
-        from_call_id=kept.from_call_id,
+        grant_id=stored.grant_id,
+        tool=stored.tool,
+        scope=stored.scope,
+        created_at=stored.created_at,
+        from_call_id=stored.from_call_id,
         prefix=prefix,
-        persist=kept.persist,
-        agent=kept.agent,
-        uses=kept.uses,
-        agent_digest=kept.agent_digest,
+        persist=stored.persist,
+        agent=stored.agent,
+        uses=stored.uses,
+        agent_digest=stored.agent_digest,
         pin=(launch, schema) if launch and schema else None,
+        ties=stored.ties_digest,
     )
 
 
@@ -42,6 +76,8 @@ def as_facts(kept: LastingGrant) -> dict[str, Json]:
             scope: list[Json] = ["prefix", prefix]
         case AlwaysPath(root, write):
             scope = ["path", root, write]
+        case AlwaysExact(command):
+            scope = ["exact", command]
         case Always():
             scope = ["name"]
     return facts | {"scope": scope}
@@ -53,12 +89,14 @@ def from_facts(facts: Mapping[str, Json]) -> LastingGrant:
     Raises:
         TypeError, ValueError: it is none of ours.
     """
-    scope: Always | AlwaysPrefix | AlwaysPath
+    scope: LastingScope
     match facts["scope"]:
         case ["prefix", str(prefix)]:
             scope = AlwaysPrefix(prefix)
         case ["path", str(root), bool(write)]:
             scope = AlwaysPath(root, write)
+        case ["exact", str(command)]:
+            scope = AlwaysExact(command)
         case ["name"]:
             scope = Always()
         case _:

@@ -29,6 +29,7 @@ Body = Mapping[str, Json]
 
 LENT: Final = "lent"
 INNER: Final = "inner of"
+TIED: Final = "tied"  # what a command text is tied to was looked up
 WITHDRAWN: Final = "withdrawn"
 CHANGED: Final = "[the user changed the arguments of this call]"
 UNKNOWN: Final = (

@@ -94,10 +94,10 @@ class Ruling(Struct):
         """Whether the policy lets a yes last at all."""
         return self.policies.limits.grants != 0
 
-    def refuses_grants(self, book: GrantBook) -> str | None:
-        """Return why no further grant can be kept, or `None`."""
+    def refuses_grants(self, book: GrantBook, count: int = 1) -> str | None:
+        """Return why `count` further grants cannot be kept, or `None`."""
         most = self.policies.limits.grants
-        if most is None or len(book) < most:
+        if most is None or len(book) + count <= most:
             return None
         return f"the policy lets {most} grants be kept" if most else "the policy forbids grants"
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.policy import shell
+from wcore.policy import exact, shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.plans import Case, Match
@@ -19,6 +19,7 @@ from wcore.policy.safety import find_danger
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
 from wcore.vocabulary import (
     Access,
+    AlwaysExact,
     Category,
     Decision,
     Mode,
@@ -106,7 +107,7 @@ def _denied(case: Case, standing: Standing) -> Decision | None:
 def _unreadable(case: Case, standing: Standing) -> Decision | None:
     """Row 3b: a command that deny rules cannot be held against."""
     found = standing.policies.unreadable(case)
-    if found is None:
+    if found is None or (not found.broken and granted_exactly(case.facts, standing.grants)):
         return None
     verdict = Verdict.DENY if found.broken else Verdict.ASK
     detail = (
@@ -137,8 +138,8 @@ def _protected(case: Case, standing: Standing) -> Decision | None:
 
 
 def _outside(case: Case, standing: Standing) -> Decision | None:
-    """Row 6: a path outside the workspace asks, unless a folder grant covers it."""
-    if standing.mode is Mode.FORCE:
+    """Row 6: a path outside the workspace asks, unless a folder or exact grant covers it."""
+    if standing.mode is Mode.FORCE or granted_exactly(case.facts, standing.grants):
         return None
     for path in case.facts.paths:
         if not path.inside and not _granted_folder(path, case.facts, standing):
@@ -156,6 +157,8 @@ def _granted(case: Case, standing: Standing) -> Decision | None:
     if grant is None:
         return None
     what = f"`{grant.prefix.text}`" if grant.prefix else grant.tool
+    if isinstance(grant.scope, AlwaysExact):
+        what = "this exact command"
     return Decision(
         Verdict.ALLOW,
         Why(Row.GRANT, f"{what} was granted {grant.lasts}", rule=grant.grant_id),
@@ -268,10 +271,10 @@ def _unless_forced(decision: Decision, standing: Standing) -> Decision:
 
 
 def granting(facts: Facts, grants: GrantBook) -> Grant | None:
-    """Return a grant that covers the whole call: by name, by prefix, or by folder."""
-    by_name = grants.by_name(facts.tool, facts.pin)
-    if by_name is not None:
-        return by_name
+    """Return a grant that covers the whole call: by name, text, prefix, or folder."""
+    whole = grants.by_name(facts.tool, facts.pin) or granted_exactly(facts, grants)
+    if whole is not None:
+        return whole
     prefixes = grants.prefixes(facts.tool)
     if prefixes and facts.analysis is not None:
         parsed = [grant.prefix for grant in prefixes if grant.prefix]
@@ -282,6 +285,13 @@ def granting(facts: Facts, grants: GrantBook) -> Grant | None:
         if all(found) and all(path.access is Access.READ for path in facts.paths):
             return found[0]
     return None
+
+
+def granted_exactly(facts: Facts, grants: GrantBook) -> Grant | None:
+    """Return the grant of this very text; what it runs and where it leads must be the same too."""
+    if facts.command is None or not grants.has_exact:
+        return None
+    return grants.exact(facts.tool, facts.command, exact.ties_of(facts))
 
 
 def _first_used(analysis: shell.Analysis, prefixes: list[Grant]) -> Grant:

@@ -31,7 +31,9 @@ class PathFact(Struct, frozen=True):
 class Facts(Struct, frozen=True):
     """A call as the decision table sees it. `analysis` is set for tools that run shell text.
 
-    `pin` says which version of an MCP tool it is; a yes to another one does not count.
+    `pin` says which version of an MCP tool it is; a yes to another one does not count. `command`
+    is the shell text to the byte; `ties` is the digest of the scripts that it names, and of where
+    the paths that it names lead, `UNTIED` where that cannot be told.
     """
 
     tool: str
@@ -39,14 +41,29 @@ class Facts(Struct, frozen=True):
     paths: tuple[PathFact, ...] = ()
     analysis: shell.Analysis | None = None
     pin: Pin | None = None
+    command: str | None = None
+    ties: str | None = None
 
 
-def gather(prepared: Prepared, analysis: shell.Analysis | None, places: Places) -> Facts:
+class Studied(Struct, frozen=True):
+    """What was found out about a call beside what it says, for tools that run shell text."""
+
+    analysis: shell.Analysis | None = None
+    ties: str | None = None
+
+
+def gather(
+    prepared: Prepared,
+    analysis: shell.Analysis | None,
+    places: Places,
+    ties: str | None = None,
+) -> Facts:
     """Return the facts of one prepared call."""
     paths = [of_touch(touch, places) for touch in prepared.touches]
     if prepared.command is not None:
         paths += _of_shell(prepared.command, analysis, places)
-    return Facts(prepared.tool, prepared.category, tuple(paths), analysis, prepared.pin)
+    category, command = prepared.category, prepared.command
+    return Facts(prepared.tool, category, tuple(paths), analysis, prepared.pin, command, ties)
 
 
 def of_touch(touch: Touch, places: Places) -> PathFact:

@@ -1,12 +1,12 @@
 """What people have said yes to beyond one call, and whether it covers a call. Pure."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wcore.policy import shell
+from wcore.policy import exact, shell
 from wcore.policy.facts import Facts
 from wcore.policy.protected import (
     Places,
@@ -18,8 +18,10 @@ from wcore.policy.protected import (
 from wcore.vocabulary import (
     Access,
     Always,
+    AlwaysExact,
     AlwaysPath,
     AlwaysPrefix,
+    AlwaysPrefixes,
     Category,
     Once,
     Persist,
@@ -29,6 +31,7 @@ from wcore.vocabulary import (
 
 GRANTS_MAX: Final = 1024  # more than a person can review
 PATH_GRANTS_MAX: Final = 64  # each is consulted for each path of each call
+PREFIXES_MAX: Final = 16  # of one set: more are not read before they are granted
 MAIN_AGENT: Final = "main"
 _LASTS: Final = {
     Persist.SESSION: "for this session",
@@ -38,9 +41,10 @@ _LASTS: Final = {
 
 
 class Grant(Struct, frozen=True):
-    """One lasting yes. `scope` is never `Once`; `created_at` is RFC 3339, UTC.
+    """One lasting yes. `scope` is never `Once` or a set; `created_at` is RFC 3339, UTC.
 
-    `pin` is that of the call it was given for; it covers calls with the same one only.
+    `pin` and `ties` are those of the call it was given for; it covers calls with the same ones
+    only. `ties` is for exact commands, see `exact.ties_of`.
     """
 
     grant_id: str
@@ -54,6 +58,7 @@ class Grant(Struct, frozen=True):
     uses: int = 0
     agent_digest: str | None = None  # of a sub-agent's definition
     pin: Pin | None = None
+    ties: str | None = None
 
     @property
     def lasts(self) -> str:
@@ -65,6 +70,10 @@ class ScopeRefused(Struct, frozen=True):
     """The yes counts for this call only; `reason` says why, for people."""
 
     reason: str
+
+
+#: What `weigh` finds: nothing more to say, or the parsed prefixes that the scope spells.
+Weighed: TypeAlias = shell.Grant | tuple[shell.Grant, ...] | None
 
 
 class GrantBook:
@@ -126,6 +135,15 @@ class GrantBook:
         """Return the prefix grants of one tool: grants never cross to another tool."""
         return [self._grants[grant_id] for grant_id in self._prefixes.get(tool, ())]
 
+    def exact(self, tool: str, command: str, ties: str | None) -> Grant | None:
+        """Return the grant of this very text, with the same ties."""
+        grant_id = self._exacts.get((tool, command, ties))
+        return None if grant_id is None else self._grants[grant_id]
+
+    @property
+    def has_exact(self) -> bool:
+        return bool(self._exacts)
+
     def of_path(self, path: str) -> Grant | None:
         """Return a read grant of a folder that holds `path`."""
         for grant_id, root in self._folders:
@@ -143,6 +161,7 @@ class GrantBook:
         self._by_agent: dict[tuple[str, str | None], GrantBook] = {}
         self._names: dict[tuple[str, Pin | None], str] = {}
         self._prefixes: dict[str, list[str]] = {}
+        self._exacts: dict[tuple[str, str, str | None], str] = {}
         self._folders: list[tuple[str, str]] = []
         for grant_id, grant in self._grants.items():
             if grant.prefix is not None:
@@ -151,29 +170,52 @@ class GrantBook:
                 self._names.setdefault((grant.tool, grant.pin), grant_id)
             elif isinstance(grant.scope, AlwaysPath):
                 self._folders.append((grant_id, grant.scope.root))
+            elif isinstance(grant.scope, AlwaysExact):
+                key = (grant.tool, grant.scope.command, grant.ties)
+                self._exacts.setdefault(key, grant_id)
 
 
 def _meaning(grant: Grant) -> tuple[object, ...]:
-    return grant.tool, grant.scope, grant.agent, grant.agent_digest, grant.pin
+    return grant.tool, grant.scope, grant.agent, grant.agent_digest, grant.pin, grant.ties
 
 
-def weigh(
-    scope: Scope, facts: Facts, places: Places, book: GrantBook
-) -> shell.Grant | ScopeRefused | None:
+def is_of_project(scope: Scope) -> bool:
+    """Whether a yes means something in the project it was given in only."""
+    return isinstance(scope, AlwaysExact)
+
+
+def parts_of(scope: Scope, weighed: Weighed) -> list[tuple[Scope, shell.Grant | None]]:
+    """Return what is kept of a scope that was weighed: of a set, each prefix as one grant."""
+    match weighed:
+        case None:
+            return [(scope, None)]
+        case shell.Grant():
+            return [(AlwaysPrefix(weighed.text), weighed)]
+        case _:
+            return [(AlwaysPrefix(prefix.text), prefix) for prefix in weighed]
+
+
+def weigh(scope: Scope, facts: Facts, places: Places, book: GrantBook) -> Weighed | ScopeRefused:
     """Return whether `scope` may be kept after a yes to the call of `facts`.
 
-    `None` means yes; for a prefix the parsed grant is returned. `AlwaysPath.root` must be
+    `None` means yes; for prefixes the parsed grants are returned. `AlwaysPath.root` must be
     absolute and resolved. A scope that does not cover the very call it is given with is refused.
     """
     if isinstance(scope, Once):
         return None
-    if len(book) >= GRANTS_MAX:
-        return ScopeRefused(f"there are {GRANTS_MAX} grants already; revoke some")
+    count = len(scope.prefixes) if isinstance(scope, AlwaysPrefixes) else 1
+    if len(book) + count > GRANTS_MAX:
+        return ScopeRefused(f"there are {len(book)} of {GRANTS_MAX} grants; revoke some")
     match scope:
         case Always():
             return None
         case AlwaysPrefix(prefix):
             return _weigh_prefix(prefix, facts)
+        case AlwaysPrefixes(prefixes):
+            return _weigh_prefixes(prefixes, facts)
+        case AlwaysExact(command):
+            problem = exact.why_not(command, facts)
+            return None if problem is None else ScopeRefused(problem)
         case AlwaysPath():
             return _weigh_path(scope, facts, places, book)
 
@@ -188,6 +230,30 @@ def _weigh_prefix(prefix: str, facts: Facts) -> shell.Grant | ScopeRefused:
     if not coverage.covered:
         return ScopeRefused(f"the prefix does not cover this command ({coverage.reason})")
     return grant
+
+
+def _weigh_prefixes(
+    prefixes: tuple[str, ...], facts: Facts
+) -> tuple[shell.Grant, ...] | ScopeRefused:
+    """All or none: together they cover the text, and none of them could be left out of it."""
+    if facts.category is not Category.EXEC or facts.analysis is None:
+        return ScopeRefused(f"a command prefix means nothing for {facts.tool}")
+    if not 1 <= len(prefixes) <= PREFIXES_MAX:
+        return ScopeRefused(f"a set has 1 to {PREFIXES_MAX} prefixes, not {len(prefixes)}")
+    grants: dict[str, shell.Grant] = {}
+    for prefix in prefixes:
+        grant = shell.parse_grant(prefix)
+        if isinstance(grant, shell.GrantRefused):
+            return ScopeRefused(f"a prefix of the set cannot be granted: {grant.reason}")
+        grants[grant.text] = grant
+    coverage = shell.matches(facts.analysis, list(grants.values()))
+    if not coverage.covered:
+        return ScopeRefused(f"the prefixes do not cover this command ({coverage.reason})")
+    single = [shell.Analysis(facts.analysis.text, (each,)) for each in facts.analysis.commands]
+    for grant in grants.values():
+        if not any(shell.matches(command, [grant]).covered for command in single):
+            return ScopeRefused(f"no command of this text begins with `{grant.text}`")
+    return tuple(grants.values())
 
 
 def _weigh_path(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from wcore.policy.decide import ROWS, Standing, decide
+from wcore.policy.decide import ROWS, Standing, decide, granted_exactly
 from wcore.policy.facts import Facts
 from wcore.policy.plans import Case
 from wcore.vocabulary import Decision, Verdict
@@ -15,7 +15,8 @@ def decide_below(facts: Facts, own: Standing, above: Sequence[Standing]) -> Deci
     """Return the decision on a call of an agent that works for the agents `above`.
 
     They come without their grants and overrides: these are not handed down. What rows 1 to 3b
-    deny to any of them is denied to it, and what they ask for any of them is asked.
+    deny to any of them is denied to it, and what they ask for any of them is asked, but where a
+    person has said yes to the very text on a card of this agent.
     """
     decision = decide(facts, own)
     if decision.verdict is Verdict.DENY:
@@ -27,5 +28,6 @@ def decide_below(facts: Facts, own: Standing, above: Sequence[Standing]) -> Deci
         if (bound := row(Case(facts, standing.agent), standing)) is not None
     ]
     denied = next((bound for bound in found if bound.verdict is Verdict.DENY), None)
-    asked = next(iter(found), None) if decision.verdict is Verdict.ALLOW else None
+    may_ask = decision.verdict is Verdict.ALLOW and not granted_exactly(facts, own.grants)
+    asked = next(iter(found), None) if may_ask else None
     return denied or asked or decision

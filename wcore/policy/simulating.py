@@ -10,14 +10,15 @@ from msgspec import Struct
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing
+from wcore.policy.exact import ties_of
 from wcore.policy.facts import Facts, gather
-from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, weigh
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, parts_of, weigh
 from wcore.policy.meeting import decide_below
 from wcore.policy.policies import Policies
 from wcore.policy.protected import Places
 from wcore.policy.suggesting import scopes_for
 from wcore.policy.tiers import AgentPermissionSnapshot
-from wcore.vocabulary import Always, Decision, Mode, Prepared, Row, Verdict
+from wcore.vocabulary import Always, AlwaysExact, Decision, Mode, Prepared, Row, Verdict
 
 
 class Recorded(Struct, frozen=True):
@@ -65,9 +66,13 @@ def _tiers(call: Recorded) -> AgentPermissionSnapshot:
 def _grants(facts: Facts, places: Places) -> GrantBook:
     """Return a yes such as must have been there: a narrow one, or one to the tool's name."""
     book = GrantBook()
-    for number, scope in enumerate([*scopes_for(facts), Always()]):
-        prefix = weigh(scope, facts, places, book)
-        if not isinstance(prefix, ScopeRefused):
-            book.add(Grant(f"then-{number}", facts.tool, scope, "", "", prefix=prefix))
+    likely = sorted(scopes_for(facts), key=lambda scope: isinstance(scope, AlwaysExact))
+    for scope in [*likely, Always()]:  # an exact one lifts most: it is taken for the last
+        weighed = weigh(scope, facts, places, book)
+        if not isinstance(weighed, ScopeRefused):
+            for number, (part, prefix) in enumerate(parts_of(scope, weighed)):
+                book.add(
+                    Grant(f"then-{number}", facts.tool, part, "", "", prefix, ties=ties_of(facts))
+                )
             break
     return book

@@ -1,45 +1,94 @@
 """Which lasting yes a card offers: only one that would have spared this very question."""
 
 import posixpath
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import Standing
+from wcore.policy.exact import ties_of
 from wcore.policy.facts import Facts
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, weigh
+from wcore.policy.grants import (
+    PREFIXES_MAX,
+    Grant,
+    GrantBook,
+    ScopeRefused,
+    parts_of,
+    weigh,
+)
+from wcore.policy.meeting import decide_below
 from wcore.policy.protected import Places
-from wcore.vocabulary import AlwaysPath, AlwaysPrefix, Scope, Verdict
+from wcore.vocabulary import (
+    AlwaysExact,
+    AlwaysPath,
+    AlwaysPrefix,
+    AlwaysPrefixes,
+    Scope,
+    Verdict,
+)
 
 _TRIED: Final = "tried"  # the id of a grant that is only imagined
 
 
-def suggest(facts: Facts, standing: Standing, places: Places) -> list[Scope]:
-    """Return narrow scopes, at most `shell.SUGGESTIONS_MAX`, each one grantable.
+def suggest(
+    facts: Facts, standing: Standing, places: Places, above: Sequence[Standing] = ()
+) -> list[Scope]:
+    """Return scopes, the narrowest first, at most `shell.SUGGESTIONS_MAX`, each one grantable.
 
     With any of them in force the call would have been allowed: what asks whatever was granted
     (a protected path, a question, a command with somebody else's rights) has no suggestion.
+    `above` binds a sub-agent, see `decide_below`.
     """
-    spares = (scope for scope in scopes_for(facts) if _spares(scope, facts, standing, places))
+    spares = (s for s in scopes_for(facts) if _spares(s, facts, standing, places, above))
     return list(spares)[: shell.SUGGESTIONS_MAX]
 
 
 def scopes_for(facts: Facts) -> list[Scope]:
     """Return the narrow scopes that may cover a call; none has been weighed."""
     found: list[Scope] = []
+    if facts.command is not None:
+        found.append(AlwaysExact(facts.command))
     if facts.analysis is not None:
-        found += [AlwaysPrefix(text) for text in shell.suggest(facts.analysis)]
+        found += _prefixes(facts.analysis)
     outside = {path.path for path in facts.paths if not path.inside}
     if len(outside) == 1:
         found.append(AlwaysPath(posixpath.dirname(outside.pop())))
     return found
 
 
-def _spares(scope: Scope, facts: Facts, standing: Standing, places: Places) -> bool:
-    prefix = weigh(scope, facts, places, standing.grants)
-    if isinstance(prefix, ScopeRefused):
+def _prefixes(analysis: shell.Analysis) -> list[Scope]:
+    """Return the prefix that may be offered for a text, or the set where it takes several."""
+    alone = shell.suggest(analysis)
+    if alone:
+        return [AlwaysPrefix(alone[0])]
+    found: dict[str, None] = {}
+    for command in analysis.commands:
+        offered = shell.suggest(shell.Analysis(analysis.text, (command,)))
+        if not offered:
+            return []
+        found[offered[0]] = None
+    match list(found):
+        case []:
+            return []
+        case [prefix]:
+            return [AlwaysPrefix(prefix)]
+        case several:
+            fits = len(several) <= PREFIXES_MAX
+            return [AlwaysPrefixes(tuple(several))] if fits else []
+
+
+def _spares(
+    scope: Scope, facts: Facts, standing: Standing, places: Places, above: Sequence[Standing]
+) -> bool:
+    weighed = weigh(scope, facts, places, standing.grants)
+    if isinstance(weighed, ScopeRefused):
         return False
-    grant = Grant(_TRIED, facts.tool, scope, "", "", prefix=prefix)
-    granted = replace(standing, grants=GrantBook((*standing.grants, grant)))
-    return decide(facts, granted).verdict is Verdict.ALLOW
+    ties = ties_of(facts)
+    tried = [
+        Grant(f"{_TRIED} {number}", facts.tool, part, "", "", prefix, pin=facts.pin, ties=ties)
+        for number, (part, prefix) in enumerate(parts_of(scope, weighed))
+    ]
+    granted = replace(standing, grants=GrantBook((*standing.grants, *tried)))
+    return decide_below(facts, granted, above).verdict is Verdict.ALLOW

@@ -15,6 +15,7 @@ from wcore.errors import WcoreError
 from wcore.protocol.commands import AnyCommand
 from wcore.protocol.events import AnyEvent, Event
 from wcore.protocol.lines import LINE_BYTES_MAX
+from wcore.protocol.scopes import SCOPE_FORMS
 from wcore.visible import visible_line
 
 ECHO_BYTES_MAX: Final = 120  # enough to recognise a line, too little to flood a log
@@ -103,7 +104,7 @@ def _complaint(error: ErrorDetails) -> str:
         case "union_tag_invalid":
             text = f"unknown command type {visible_line(str(_type_of(error)), 40)!r}"
         case _ if where == "tool_approve.scope":
-            text = f"{where} is none of once, always, always_prefix, always_path"
+            text = f"{where} is none of {SCOPE_FORMS}"
         case "string_pattern_mismatch":
             text = f"{where} has a control character"
         case "missing":

@@ -38,6 +38,7 @@ class Capabilities(Part):
     edit_args: Flag = None
     persist: Flag = None
     introspection: Flag = None
+    grant_control: Flag = None
     prompts: Flag = None
     current_model: str | None = None
     context_limit: int | None = None
@@ -75,10 +76,11 @@ class ToolInfo(Part):
 
 class GrantInfo(Part):
     grant_id: str
-    kind: Literal["name", "prefix", "path"]
+    kind: Literal["name", "prefix", "path", "exact"]
     tool: str
     prefix: str | None = None
     root: str | None = None
+    command: str | None = None
     persist: Persist
     agent: str | None = None
     created_at: str

@@ -4,10 +4,22 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Once, Scope
+from wcore.vocabulary import (
+    Always,
+    AlwaysExact,
+    AlwaysPath,
+    AlwaysPrefix,
+    AlwaysPrefixes,
+    Once,
+    Scope,
+)
 
-SCOPE_TEXT_CHARS_MAX = 4096  # PATH_MAX on Linux; a prefix is shorter
+SCOPE_TEXT_CHARS_MAX = 4096  # PATH_MAX on Linux; a prefix is shorter, a longer command not read
+PREFIXES_MAX = 16  # of a set: more are not read before they are granted
 ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
+
+
+SCOPE_FORMS = "once, always, always_exact, always_prefix, always_prefixes, always_path"
 
 
 class _Part(BaseModel):
@@ -16,6 +28,14 @@ class _Part(BaseModel):
 
 class Prefix(_Part):
     prefix: ScopeText
+
+
+class Prefixes(_Part):
+    prefixes: Annotated[list[ScopeText], Field(min_length=1, max_length=PREFIXES_MAX)]
+
+
+class Exact(_Part):
+    command: ScopeText
 
 
 class Path(_Part):
@@ -29,13 +49,27 @@ class PrefixScope(_Part):
     always_prefix: Prefix
 
 
+class PrefixesScope(_Part):
+    """`{"always_prefixes": {"prefixes": ["git add", "git commit"]}}`."""
+
+    always_prefixes: Prefixes
+
+
+class ExactScope(_Part):
+    """`{"always_exact": {"command": "./build.sh --fast"}}`."""
+
+    always_exact: Exact
+
+
 class PathScope(_Part):
     """`{"always_path": {"root": "/data", "write": false}}`."""
 
     always_path: Path
 
 
-WireScope: TypeAlias = Literal["once", "always"] | PrefixScope | PathScope
+WireScope: TypeAlias = (
+    Literal["once", "always"] | PrefixScope | PrefixesScope | ExactScope | PathScope
+)
 
 
 def from_wire(scope: WireScope | None) -> Scope:
@@ -47,6 +81,10 @@ def from_wire(scope: WireScope | None) -> Scope:
             return Always()
         case PrefixScope():
             return AlwaysPrefix(scope.always_prefix.prefix)
+        case PrefixesScope():
+            return AlwaysPrefixes(tuple(scope.always_prefixes.prefixes))
+        case ExactScope():
+            return AlwaysExact(scope.always_exact.command)
         case PathScope():
             return AlwaysPath(scope.always_path.root, scope.always_path.write or False)
 
@@ -60,5 +98,9 @@ def to_wire(scope: Scope) -> WireScope:
             return "always"
         case AlwaysPrefix(prefix):
             return PrefixScope(always_prefix=Prefix(prefix=prefix))
+        case AlwaysPrefixes(prefixes):
+            return PrefixesScope(always_prefixes=Prefixes(prefixes=list(prefixes)))
+        case AlwaysExact(command):
+            return ExactScope(always_exact=Exact(command=command))
         case AlwaysPath(root, write):
             return PathScope(always_path=Path(root=root, write=write))

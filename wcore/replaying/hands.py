@@ -8,7 +8,7 @@ import anyio
 from wcore.agents import AgentDefinition, Assignment
 from wcore.analyst import Analyst
 from wcore.errors import ToolError
-from wcore.keeping.records import listed
+from wcore.keeping.records import TIED, listed
 from wcore.models.choose import MODEL
 from wcore.policy import shell
 from wcore.replaying.inner import InnerCalls
@@ -133,6 +133,15 @@ class RecordedHands(Hands):
         with anyio.CancelScope(shield=has_result):  # with one it was past the point of return
             return await self._run(live, ended if has_result else None)
         raise SealedError("a call was ended by nobody")
+
+    async def tie(self, call_id: str, look: Callable[[], str | None]) -> str | None:
+        for item in self._script.ahead():
+            if what_of(item) == f"{TIED} {call_id}":
+                ties = facts_of(item).get("ties")
+                return ties if isinstance(ties, str) else None
+            if _is(item, Kind.ENDED, call_id):
+                break
+        return await self._script.never()  # it was broken off
 
     async def trust(self, review: Callable[[], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
         found = next((i for i in self._script.ahead() if what_of(i) == "trusted"), None)

@@ -22,7 +22,7 @@ from wcore.replaying.journal import RecordedJournal
 from wcore.replaying.script import Script, facts_of, what_of
 from wcore.replaying.sealed import NoStore
 from wcore.turn.opening import POLICIES
-from wcore.vocabulary import Json, Once
+from wcore.vocabulary import Json
 
 RELOADED: Final = "reloaded "
 
@@ -106,10 +106,8 @@ class RecordedKeeper(Keeper):
         if "problem" not in facts:
             self.recorded.learn(what.removeprefix(RELOADED), facts)
 
-    async def keep(self, grant: Grant) -> str | None:
-        if isinstance(grant.scope, Once):
-            return await super().keep(grant)
-        problem = (await come(self._script, f"{KEPT} {grant.from_call_id}")).get("problem")
+    async def keep(self, *grants: Grant) -> str | None:
+        problem = (await come(self._script, f"{KEPT} {grants[0].from_call_id}")).get("problem")
         return problem if isinstance(problem, str) else None
 
     async def revoke(self, grant_id: str) -> bool:

@@ -1,5 +1,6 @@
 """Lasting grants: what a person said yes to for longer than one process. In the store's thread."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -15,13 +16,13 @@ from wcore.store.values import (
     LastingScope,
     Loaded,
 )
-from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Persist
+from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Persist
 
 EVERYWHERE: Final = ""  # the workspace of grants that hold in all workspaces of the user
 
 _COLUMNS: Final = (
     "grant_id, workspace, agent, tool, kind, value, from_call_id, created_at, expires_at, uses, "
-    "agent_digest, launch_digest, schema_digest"
+    "agent_digest, launch_digest, schema_digest, ties_digest"
 )
 _LOAD: Final = f"""
     SELECT {_COLUMNS} FROM grants
@@ -31,9 +32,11 @@ _LOAD: Final = f"""
 """
 _INSERT: Final = """
     INSERT INTO grants (grant_id, same, user_id, workspace, agent, tool, kind, value,
-        from_call_id, created_at, expires_at, uses, agent_digest, launch_digest, schema_digest)
+        from_call_id, created_at, expires_at, uses, agent_digest, launch_digest, schema_digest,
+        ties_digest)
     VALUES (:grant_id, :same, :user, :workspace, :agent, :tool, :kind, :value,
-        :from_call_id, :created_at, :expires_at, 0, :agent_digest, :launch_digest, :schema_digest)
+        :from_call_id, :created_at, :expires_at, 0, :agent_digest, :launch_digest, :schema_digest,
+        :ties_digest)
 """
 _COUNT: Final = "SELECT count(*) FROM grants WHERE user_id = :user"
 
@@ -70,22 +73,34 @@ def add(database: Database, key: GrantKey, grant: LastingGrant) -> LastingGrant:
         StoreError: there are too many, or it cannot be written; nothing was granted.
         ValueError: the grant's times are no times, or it is for the session only.
     """
-    if grant.persist is Persist.SESSION:
-        raise ValueError("a grant for the session is not kept")
     values = _values(key, grant)
     with database.writing(Lock.GRANTS):
-        known = database.query(
-            f"SELECT {_COLUMNS} FROM grants WHERE same = :same", same=values["same"]
-        )
-        if known and _lasts(known[0][8], values["expires_at"]):
-            return _grant(known[0])
-        database.change("DELETE FROM grants WHERE same = :same", same=values["same"])
-        if int(database.query(_COUNT, user=str(key.user_id))[0][0] or 0) >= GRANTS_MAX:
-            raise StoreError(
-                database.name, f"holds {GRANTS_MAX} lasting grants already", "revoke some"
-            )
-        database.change(_INSERT, **values)
-        count_change(database, "grants")
+        return _put(database, key, grant, values)
+
+
+def add_all(database: Database, key: GrantKey, grants: Sequence[LastingGrant]) -> None:
+    """Keep several grants, all or none; see `add`.
+
+    Raises:
+        StoreError, ValueError: as `add`; nothing was granted.
+    """
+    laid_out = [(grant, _values(key, grant)) for grant in grants]
+    with database.writing(Lock.GRANTS):
+        for grant, values in laid_out:
+            _put(database, key, grant, values)
+
+
+def _put(
+    database: Database, key: GrantKey, grant: LastingGrant, values: dict[str, str | None]
+) -> LastingGrant:
+    known = database.query(f"SELECT {_COLUMNS} FROM grants WHERE same = :same", same=values["same"])
+    if known and _lasts(known[0][8], values["expires_at"]):
+        return _grant(known[0])
+    database.change("DELETE FROM grants WHERE same = :same", same=values["same"])
+    if int(database.query(_COUNT, user=str(key.user_id))[0][0] or 0) >= GRANTS_MAX:
+        raise StoreError(database.name, f"holds {GRANTS_MAX} lasting grants already", "revoke some")
+    database.change(_INSERT, **values)
+    count_change(database, "grants")
     return grant
 
 
@@ -113,6 +128,8 @@ def count_use(database: Database, grant_id: str, uses: int = 1) -> None:
 
 
 def _values(key: GrantKey, grant: LastingGrant) -> dict[str, str | None]:
+    if grant.persist is Persist.SESSION:
+        raise ValueError("a grant for the session is not kept")
     everywhere = grant.persist is Persist.USER
     workspace = EVERYWHERE if everywhere else storable_key(key.workspace)
     kind, value = _kind_and_value(grant.scope)
@@ -126,8 +143,12 @@ def _values(key: GrantKey, grant: LastingGrant) -> dict[str, str | None]:
         "agent_digest": grant.agent_digest,
         "launch_digest": grant.launch_digest,
         "schema_digest": grant.schema_digest,
+        "ties_digest": grant.ties_digest,
     }
-    joined = "\0".join("-" if part is None else f"+{part}" for part in what.values())
+    parts = [*what.values()]
+    if grant.ties_digest is None:  # as it was before there was this one
+        parts.pop()
+    joined = "\0".join("-" if part is None else f"+{part}" for part in parts)
     return {
         **what,
         "same": sha256(joined.encode()).hexdigest(),
@@ -151,6 +172,8 @@ def _kind_and_value(scope: LastingScope) -> tuple[str, str]:
             return "prefix", prefix
         case AlwaysPath(root):
             return "path", root
+        case AlwaysExact(command):
+            return "exact", command
 
 
 def _scope(kind: str, value: str) -> LastingScope:
@@ -159,6 +182,8 @@ def _scope(kind: str, value: str) -> LastingScope:
             return Always()
         case "prefix" if value:
             return AlwaysPrefix(value)
+        case "exact" if value:
+            return AlwaysExact(value)
         case "path" if value.startswith("/"):
             return AlwaysPath(value)
         case _:
@@ -169,7 +194,8 @@ def _grant(row: Row) -> LastingGrant:
     (grant_id, workspace, agent, tool, kind, value, call_id, created_at, expires_at, uses) = row[
         :10
     ]
-    agent_digest, launch_digest, schema_digest = (None if d is None else str(d) for d in row[10:])
+    digests = (None if digest is None else str(digest) for digest in row[10:])
+    agent_digest, launch_digest, schema_digest, ties_digest = digests
     return LastingGrant(
         grant_id=str(grant_id),
         tool=from_key(str(tool)),
@@ -183,4 +209,5 @@ def _grant(row: Row) -> LastingGrant:
         agent_digest=agent_digest,
         launch_digest=launch_digest,
         schema_digest=schema_digest,
+        ties_digest=ties_digest,
     )

@@ -4,7 +4,7 @@ Opened when first used; all calls go to one worker thread at a time, in order, o
 connection. A call that has begun is finished even if its caller is cancelled.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -126,6 +126,10 @@ class Store:
             StoreError: it is not kept.
         """
         return await self.run(lambda db: grants.add(db, key, grant))
+
+    async def add_grants(self, key: GrantKey, kept: Sequence[LastingGrant]) -> None:
+        """Keep several grants, all or none, as `add_grant` keeps one."""
+        await self.run(lambda db: grants.add_all(db, key, kept))
 
     async def revoke_grant(self, key: GrantKey, grant_id: str) -> bool:
         return await self.run(lambda db: grants.revoke(db, key, grant_id))

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Json, Persist
+from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Json, Persist
 
 REASON_CHARS_MAX: Final = 2_000  # the column's own limit
 NAME_CHARS_MAX: Final = 512  # tool names, rule ids: a hostile one must not fill the disk
 GRANTS_MAX: Final = 1_024  # more than a person can review
 
-LastingScope: TypeAlias = Always | AlwaysPrefix | AlwaysPath
+LastingScope: TypeAlias = Always | AlwaysPrefix | AlwaysPath | AlwaysExact
 
 
 # --- tiers ------------------------------------------------------------------------------------
@@ -86,6 +86,7 @@ class LastingGrant(Struct, frozen=True):
     agent_digest: str | None = None  # of the agent's definition, for grants of a sub-agent
     launch_digest: str | None = None  # of an MCP server's launch definition
     schema_digest: str | None = None  # of an MCP tool's schema
+    ties_digest: str | None = None  # of what an exact command runs and where it leads
 
 
 class Loaded(Struct, frozen=True):

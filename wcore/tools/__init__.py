@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
+from anyio import to_thread
 from msgspec import Struct
 
 from wcore.agents import Assignment
@@ -89,6 +90,11 @@ class Hands:
         """Return `tool.prepare`; `edited`: for arguments that a person changed."""
         del call_id, edited
         return await tool.prepare(args)
+
+    async def tie(self, call_id: str, look: Callable[[], str | None]) -> str | None:
+        """Return what `look` finds on the disk for the command of a call."""
+        del call_id
+        return await to_thread.run_sync(look)
 
     async def trust(self, review: Callable[[], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
         """Return what `review`, which reads and trusts files of the workspace, has to say."""

@@ -17,6 +17,7 @@ from wcore.approval.table import Move
 from wcore.keeping import records
 from wcore.keeping.restoring import OpenCall
 from wcore.policy import shell
+from wcore.policy.facts import Studied
 from wcore.protocol import events, scopes
 from wcore.store import Kind, ToolApprovalDecisionEvent
 from wcore.tools import Tool
@@ -90,7 +91,7 @@ class Flight:
         self.category = self.tool.spec.category if self.tool else Category.EXEC
         self.targets = self._targets(self.tool) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
-        self.analysis: shell.Analysis | None = None
+        self.studied = Studied()
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False
@@ -120,7 +121,8 @@ class Flight:
 
     def note_prepared(self, prepared: Prepared) -> None:
         """Note for the journal what was prepared."""
-        reason = self.analysis.reason if self.analysis else None
+        analysis = self.studied.analysis
+        reason = analysis.reason if analysis else None
         unread = reason.value if reason in LATE and reason else None
         facts = records.prepared(self.call_id, prepared, self.call.args, unread)
         self.session.journal.note(Kind.PREPARED, **facts)

@@ -18,8 +18,9 @@ from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events
-from wcore.session import Card
+from wcore.session import Card, Session
 from wcore.turn.flight import TOO_LARGE, UNRECORDED, Flight, Outcome, Refusal
+from wcore.turn.letting_go import answer_to
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"
@@ -58,7 +59,7 @@ async def gate(flight: Flight) -> Step:
         return Step.ENDED
     flight.prepared = prepared
     flight.note_prepared(prepared)
-    facts, decision = flight.session.judge(prepared, flight.analysis)
+    facts, decision = flight.session.judge(prepared, flight.studied)
     match decision.verdict:
         case Verdict.DENY:
             return await _refuse(flight, decision, reasons.RULE + decision.why.detail)
@@ -72,7 +73,7 @@ async def gate(flight: Flight) -> Step:
 
 async def hear(flight: Flight, pending: Pending) -> bool:
     """Wait for the answer to a question; false when it was no. Written down, then told."""
-    result = await pending
+    result = await answer_to(flight, pending)
     session = flight.session
     card = session.cards.pop(flight.call_id)
     tool = card.prepared.tool
@@ -105,6 +106,9 @@ async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exc
     """Write a person's yes down; returns why that failed: then the call must not run."""
     keeper = flight.session.keeper
     event = keeper.decisions.approved(flight.call_id, prepared.tool, always=yes.always)
+    if yes.decision is not None:
+        event = keeper.decisions.ruled(flight.call_id, prepared.tool, yes.decision)
+        _count_use(flight.session, yes.decision)
     changed = prepared.args if flight.edited else None
     answer = None if flight.is_inner else yes.answer  # it is for an MCP server only
     facts = records.yes(prepared.digest, args=changed, answer=answer, always=yes.always)
@@ -133,7 +137,7 @@ async def _prepare(flight: Flight) -> Prepared | None:
         with flight.turn.interruptible():
             hands = flight.session.hands
             prepared = await hands.prepare(flight.call_id, flight.tool, flight.args)
-            flight.analysis = await flight.session.study(prepared, flight.call_id)
+            flight.studied = await flight.session.study(prepared, flight.call_id)
     except ToolError as error:
         problem = str(error)
     except Exception:
@@ -195,12 +199,16 @@ async def _allow(flight: Flight, decision: Decision) -> Step:
         await flight.refuse_unrecorded(error)
         return Step.ENDED
     session.ledger.move(flight.call_id, Move.ALLOW)
+    _count_use(session, decision)
+    await flight.say(announcement)
+    return Step.READY
+
+
+def _count_use(session: Session, decision: Decision) -> None:
     grant = session.grants.find(decision.why.rule or "")
     if grant is not None:
         session.grants.count_use(grant.grant_id)
         session.keeper.count_use(grant)
-    await flight.say(announcement)
-    return Step.READY
 
 
 async def _recall(

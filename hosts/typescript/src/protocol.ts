@@ -215,6 +215,8 @@ export interface Capabilities {
   persist?: true;
   /** the commands answered by `command_result` */
   introspection?: true;
+  /** the scopes `always_exact` and `always_prefixes`; a grant lets waiting calls go */
+  grant_control?: true;
   /** cards can be answered; absent with `--prompts none` */
   prompts?: true;
   /** name of the model */
@@ -279,6 +281,18 @@ export interface ErrorEvent {
   error: Problem;
 }
 
+/** A command. */
+export interface Exact {
+  /** `args.command` of the call as it will run; at most 4,096 characters */
+  command: string;
+}
+
+/** This very command, to the byte. */
+export interface ExactScope {
+  /** the command of this call */
+  always_exact: Exact;
+}
+
 export interface FailedResult {
   type: "command_result";
   /** of the command, if it had one */
@@ -320,14 +334,16 @@ export interface GetHistoryResult {
 export interface GrantInfo {
   /** for `revoke_grant` */
   grant_id: string;
-  /** `always`, `always_prefix` or `always_path` */
-  kind: "name" | "prefix" | "path";
+  /** `always`, `always_prefix`, `always_path` or `always_exact` */
+  kind: "name" | "prefix" | "path" | "exact";
   /** name of the tool */
   tool: string;
   /** with kind `prefix` */
   prefix?: string;
   /** with kind `path` */
   root?: string;
+  /** with kind `exact` */
+  command?: string;
   /** how long it is kept */
   persist: Persist;
   /** joined name of the agent; absent for the main agent */
@@ -542,6 +558,18 @@ export interface Prefix {
 export interface PrefixScope {
   /** the words */
   always_prefix: Prefix;
+}
+
+/** Beginnings of commands. */
+export interface Prefixes {
+  /** 1 to 16, each of at most 4,096 characters */
+  prefixes: string[];
+}
+
+/** Commands of this tool of which every part begins with one of these. */
+export interface PrefixesScope {
+  /** the set; all of it is kept, or nothing */
+  always_prefixes: Prefixes;
 }
 
 /** What will happen, for the card. */
@@ -809,7 +837,7 @@ export interface ToolApproveCommand {
   /** of the `tool_request` */
   call_id: string;
   /** how far the yes reaches */
-  scope?: Scope | null;
+  scope?: "once" | "always" | PrefixScope | PrefixesScope | ExactScope | PathScope | null;
   /** how long a scope beyond `once` is kept: this process, this workspace, everywhere */
   persist?: Persist | null;
   /** the answer to AskUserQuestion; ignored for other tools */
@@ -897,7 +925,7 @@ export interface ToolRequestEvent {
   /** what will happen, for the card */
   preview?: Preview;
   /** scopes beyond `once` worth offering; each covers this call */
-  suggestions?: Scope[];
+  suggestions?: ("once" | "always" | PrefixScope | PrefixesScope | ExactScope | PathScope)[];
   /** stands for the call as shown; at most 128 characters, without meaning to a host */
   digest: string;
   /** seconds left to answer */

@@ -92,7 +92,7 @@ async def test_a_late_approval_grants_nothing() -> None:
     entry = parking.park()
     parking.clock.now += 300
     with pytest.raises(UnknownCallError):
-        parking.manager.approve("c1", always())
+        parking.manager.approve("c1", (always(),))
     assert await heard(entry) == TIMED_OUT
     assert len(parking.grants) == 0
 
@@ -172,7 +172,7 @@ def test_an_answer_to_an_unknown_call_is_false_and_touches_nobody(call_id: str) 
     with pytest.raises(UnknownCallError):
         parking.manager.resolve(call_id, Approved())
     with pytest.raises(UnknownCallError):
-        parking.manager.approve(call_id, always())
+        parking.manager.approve(call_id, (always(),))
     assert entry.result is None
     assert len(parking.grants) == 0
 
@@ -182,7 +182,7 @@ def test_a_second_approval_grants_nothing() -> None:
     parking.park()
     parking.manager.approve("c1")
     with pytest.raises(UnknownCallError):
-        parking.manager.approve("c1", always())
+        parking.manager.approve("c1", (always(),))
     assert len(parking.grants) == 0
 
 
@@ -308,7 +308,7 @@ def test_an_approval_with_a_scope_grants_the_name_of_that_tool_only() -> None:
     parking = Parking()
     parking.park()
     assert not parking.manager.is_tool_name_auto_approved("Bash")
-    assert parking.manager.approve("c1", always()) == always()
+    parking.manager.approve("c1", (always(),))
     assert parking.manager.is_tool_name_auto_approved("Bash")
     assert not parking.manager.is_tool_name_auto_approved("Spawn"), "another exec tool"
 
@@ -320,7 +320,7 @@ def test_prefix_grants_cover_commands_of_their_own_tool() -> None:
     assert isinstance(prefix, shell.Grant)
     scope = AlwaysPrefix("cargo")
     grant = Grant("g1", "Bash", scope, "2026-01-01T00:00:00Z", "c1", prefix=prefix)
-    parking.manager.approve("c1", grant)
+    parking.manager.approve("c1", (grant,))
     manager = parking.manager
     assert manager.is_auto_approved_cmd("Bash", shell.analyse("cargo test --lib"))
     assert not manager.is_auto_approved_cmd("Bash", shell.analyse("cargofoo x"))

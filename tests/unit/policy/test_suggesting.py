@@ -4,8 +4,9 @@ import pytest
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
+from wcore.policy.exact import ties_of
 from wcore.policy.facts import gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, weigh
+from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
 from wcore.policy.policies import Policies
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
@@ -13,8 +14,10 @@ from wcore.policy.rules import Level, Scene
 from wcore.policy.suggesting import suggest
 from wcore.vocabulary import (
     Access,
+    AlwaysExact,
     AlwaysPath,
     AlwaysPrefix,
+    AlwaysPrefixes,
     Category,
     Mode,
     Prepared,
@@ -42,10 +45,12 @@ def offered(prepared: Prepared, rules: str = NO_RULES) -> list[Scope]:
     assert decide(facts, before).verdict is Verdict.ASK
     found = suggest(facts, before, PLACES)
     for scope in found:
-        prefix = weigh(scope, facts, PLACES, GrantBook())
-        assert not isinstance(prefix, ScopeRefused)
+        weighed = weigh(scope, facts, PLACES, GrantBook())
+        assert not isinstance(weighed, ScopeRefused)
         after = standing(prepared.tool, rules)
-        after.grants.add(Grant("g", prepared.tool, scope, "", "c", prefix=prefix))
+        for number, (part, prefix) in enumerate(parts_of(scope, weighed)):
+            ties = ties_of(facts)
+            after.grants.add(Grant(f"g{number}", prepared.tool, part, "", "c", prefix, ties=ties))
         assert decide(facts, after).verdict is Verdict.ALLOW
     return found
 
@@ -59,9 +64,34 @@ def read(path: str) -> Prepared:
 
 
 def test_a_command_and_a_file_outside_have_suggestions() -> None:
-    assert AlwaysPrefix("git log") in offered(bash("git log -3"))
+    assert offered(bash("git log -3")) == [AlwaysExact("git log -3"), AlwaysPrefix("git log")]
     assert offered(bash("git show origin"), ASK_RULE)
     assert offered(read("/data/a")) == [AlwaysPath("/data")]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("grep x < /etc/hosts", NO_RULES),  # the shell reads outside
+        ("ls $(pwd)", NO_RULES),
+        ("$x ls", DENY_RULE),  # what denies cannot be held against
+        ("for f in *; do wc $f; done", DENY_RULE),
+        ("./build.sh && make", NO_RULES),
+    ],
+)
+def test_what_no_prefix_may_cover_has_the_text_alone(text: str, rules: str) -> None:
+    assert offered(bash(text), rules) == [AlwaysExact(text)]
+
+
+def test_a_compound_text_has_the_set_that_covers_it() -> None:
+    text = "git status --short && git log -3; git status"
+    both = AlwaysPrefixes(("git status", "git log"))
+    assert offered(bash(text)) == [AlwaysExact(text), both]
+
+
+def test_a_text_that_nobody_reads_to_its_end_has_no_suggestion_of_its_own() -> None:
+    text = "git log " + "x" * 4096
+    assert offered(bash(text)) == [AlwaysPrefix("git log")]
 
 
 @pytest.mark.parametrize(
@@ -73,9 +103,6 @@ def test_a_command_and_a_file_outside_have_suggestions() -> None:
         (read("/data/.ssh/id_rsa"), NO_RULES),
         (bash("sudo ls"), NO_RULES),  # only a person can answer
         (bash("shutdown -h now"), NO_RULES),
-        (bash("grep x < /etc/hosts"), NO_RULES),  # the shell reads outside
-        (bash("ls $(pwd)"), NO_RULES),
-        (bash("$x ls"), DENY_RULE),  # what denies cannot be held against
         (read("/home/a"), NO_RULES),  # the folder holds the home folder
     ],
 )

@@ -257,7 +257,7 @@ def test_nesting_of_ten_thousand_is_malformed_even_in_an_ignored_field(
 )
 def test_an_unknown_scope_is_malformed_and_the_known_ones_are_named(scope: bytes) -> None:
     what = malformed(b'{"type":"tool_approve","call_id":"c","scope":%s}' % scope)
-    assert what.startswith("tool_approve.scope is none of once, always, always_prefix, always_path")
+    assert what.startswith("tool_approve.scope is none of once, always, always_exact, ")
 
 
 def test_a_malformed_line_does_not_repeat_a_secret_further_on() -> None:

@@ -8,13 +8,23 @@ from hypothesis import strategies as st
 
 from wcore.protocol import commands, scopes
 from wcore.protocol.codec import decode
-from wcore.vocabulary import Always, AlwaysPath, AlwaysPrefix, Once, Scope
+from wcore.vocabulary import (
+    Always,
+    AlwaysExact,
+    AlwaysPath,
+    AlwaysPrefix,
+    AlwaysPrefixes,
+    Once,
+    Scope,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 SCOPES = st.one_of(
     st.just(Once()),
     st.just(Always()),
     st.builds(AlwaysPrefix, TEXT),
+    st.builds(AlwaysExact, TEXT),
+    st.builds(AlwaysPrefixes, st.lists(TEXT, min_size=1, max_size=16).map(tuple)),
     st.builds(AlwaysPath, TEXT, st.booleans()),
 )
 
@@ -33,6 +43,8 @@ def read(scope: object) -> Scope:
         ("once", Once()),
         ("always", Always()),
         ({"always_prefix": {"prefix": "cargo "}}, AlwaysPrefix("cargo ")),
+        ({"always_prefixes": {"prefixes": ["a", "b c"]}}, AlwaysPrefixes(("a", "b c"))),
+        ({"always_exact": {"command": " ./a\n"}}, AlwaysExact(" ./a\n")),
         ({"always_path": {"root": "/data"}}, AlwaysPath("/data", write=False)),
         ({"always_path": {"root": "/data", "write": None}}, AlwaysPath("/data", write=False)),
         ({"always_path": {"root": "/data", "write": True}}, AlwaysPath("/data", write=True)),
@@ -61,6 +73,8 @@ def test_a_scope_is_no_longer_than_a_path_can_be(length: int) -> None:
     for scope in (
         {"always_prefix": {"prefix": "x" * length}},
         {"always_path": {"root": "x" * length}},
+        {"always_exact": {"command": "x" * length}},
+        {"always_prefixes": {"prefixes": ["x" * length]}},
     ):
         line = json.dumps({"type": "tool_approve", "call_id": "c", "scope": scope}).encode()
         assert isinstance(decode(line), commands.ToolApprove) is (length <= 4096)

@@ -29,6 +29,7 @@ from wcore.policy.shell.grants import (
     parse_grant,
 )
 from wcore.policy.shell.matching import covers, matches
+from wcore.policy.shell.mentions import Mentions, mentions_of
 from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand, Word
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
@@ -50,6 +51,7 @@ __all__ = [
     "GrantRefused",
     "Kind",
     "PrefixNote",
+    "Mentions",
     "Reason",
     "Redirect",
     "SimpleCommand",
@@ -61,6 +63,7 @@ __all__ = [
     "matches",
     "may_start_any",
     "note_of",
+    "mentions_of",
     "parse_grant",
     "rough_words",
     "suggest",

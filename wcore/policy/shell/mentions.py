@@ -1,0 +1,102 @@
+"""The files that a shell text names: what it may run, and where it leads. Pure, best effort.
+
+A file that a program finds by itself, or that only the shell can name (`./b*.sh`, `$X`), is not
+among them.
+"""
+
+import posixpath
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct
+
+from wcore.policy.shell.characters import ASSIGNMENT
+from wcore.policy.shell.model import Analysis, SimpleCommand
+from wcore.policy.shell.rough import rough_words
+from wcore.policy.shell.runners import is_runner, program
+
+FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: each word may be in any of them
+
+#: Programs that run the files they are given, beside those that run other programs.
+_RUN_FILES: Final = frozenset(
+    ". source python pypy node nodejs deno bun tsx ts-node perl ruby php lua tclsh osascript"
+    " Rscript awk gawk mawk nawk sed java go uv poetry pdm hatch make just task rake".split()
+)
+
+
+class Mentions(Struct, frozen=True):
+    """Names of files, absolute, from home (`~/`), or from the workspace; few of them exist.
+
+    `run` may be read as code; `named` are all others, run only if they can be executed.
+    """
+
+    run: frozenset[str]
+    named: frozenset[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.run or self.named)
+
+
+def mentions_of(analysis: Analysis) -> Mentions | None:
+    """Return the files that a text names; `None` if there may be too many of them.
+
+    Of a text that is not understood, every word may be a file that it runs, if it runs any.
+    """
+    if analysis.reason is not None:
+        words = rough_words(analysis.text)
+        goes_to = [to for word, to in pairwise(words) if word == "cd"]
+        runs = any(map(_runs_files, words))
+        return _from_folders(set(words) if runs else set(), set(words), goes_to)
+    run: set[str] = set()
+    named: set[str] = set()
+    goes_to: list[str] = []
+    reads_input = False  # of a program that runs what it reads
+    for command in analysis.commands:
+        head, rest = _parts(command)
+        if head in ("cd", "pushd"):
+            goes_to += rest[:1]
+        named |= _names(rest)
+        named.add(head)
+        if _runs_files(head):
+            run |= _names(rest)
+            run.update(name for word in rest for name in rough_words(word))
+            reads_input = reads_input or all(word.startswith("-") for word in rest)
+        named.update(each.target.value for each in command.redirects)
+    if reads_input:  # `cat x.sh | sh`
+        run |= named
+    return _from_folders(run, named - run, goes_to)
+
+
+def _runs_files(head: str) -> bool:
+    return is_runner(head) or program(head) in _RUN_FILES
+
+
+def _parts(command: SimpleCommand) -> tuple[str, list[str]]:
+    """Return the head of a command and its further words, assignments left out."""
+    words = [word.value for word in command.words]
+    while len(words) > 1 and ASSIGNMENT.match(words[0]):
+        words = words[1:]
+    return words[0], words[1:]
+
+
+def _names(words: list[str]) -> set[str]:
+    """Return the words, and what options among them name: `--rcfile=x`."""
+    return {name for word in words for name in (word, word.partition("=")[2]) if name}
+
+
+def _from_folders(run: set[str], named: set[str], goes_to: list[str]) -> Mentions | None:
+    if len(goes_to) > FOLDERS_MAX:
+        return None
+    folders = [""]
+    for to in goes_to:
+        folders.append(posixpath.join(folders[-1], to))
+        folders.append(to)
+    return Mentions(_in_each(folders, run), _in_each(folders, named))
+
+
+def _in_each(folders: list[str], names: set[str]) -> frozenset[str]:
+    return frozenset(
+        name if name.startswith("~") else posixpath.join(folder, name)
+        for folder in dict.fromkeys(folders)
+        for name in names
+    )

@@ -1,0 +1,59 @@
+"""A parked call that a grant given meanwhile covers: it waits no longer for an answer of its own.
+
+It stays on the screen until the calls of its reply that go before it have ended, and is then
+decided anew, on facts of that moment. Whoever settles it first, a person or this, has settled it.
+"""
+
+import logging
+
+import anyio
+
+from wcore.approval.manager import ApprovalResult, Approved, Pending
+from wcore.policy.decide import OVERRIDE, QUESTION_TOOL
+from wcore.turn.flight import Flight
+from wcore.vocabulary import By, Category, Decision, Row, Verdict
+
+log = logging.getLogger("wcore.turn")
+
+
+async def answer_to(flight: Flight, pending: Pending) -> ApprovalResult:
+    """Wait for the answer to a question, or for a grant that makes it needless."""
+    if pending.tool_name == QUESTION_TOOL:
+        return await pending
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_watch, flight, pending)
+        await pending
+        tasks.cancel_scope.cancel()
+    assert pending.result is not None
+    return pending.result
+
+
+async def _watch(flight: Flight, pending: Pending) -> None:
+    approvals = flight.session.approvals
+    grew = approvals.grants_grew
+    while True:
+        await grew.wait()
+        grew = approvals.grants_grew
+        try:
+            await _decide_again(flight, pending)
+        except Exception:  # what goes wrong here must not take the card along: a person can answer
+            log.exception("call.not_let_go")
+
+
+async def _decide_again(flight: Flight, pending: Pending) -> None:
+    session, card = flight.session, flight.session.cards[flight.call_id]
+    if flight.category in (Category.EXEC, Category.MCP):
+        await flight.wait_for([other for other in flight.earlier if other.delays(flight)])
+    studied = await session.study(card.prepared, flight.call_id)
+    if pending.result is not None or pending.editing:
+        return
+    _, decision = session.judge(card.prepared, studied)
+    if _is_granted(decision):
+        yes = Approved(by=By.POLICY, decision=decision)
+        session.approvals.resolve_host(flight.call_id, yes)
+
+
+def _is_granted(decision: Decision) -> bool:
+    """Whether a grant allows it: another mode, or an override, is for calls to come."""
+    granted = decision.verdict is Verdict.ALLOW and decision.why.row is Row.GRANT
+    return granted and decision.why.rule != OVERRIDE
