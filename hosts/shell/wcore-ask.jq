@@ -8,11 +8,13 @@ def first_lines($n): split("\n") | if length > $n then .[:$n] + ["… \(length -
 def is_named: .tool.name as $name | any($policy.tools[]; . == $name);
 
 # The engine offers only prefixes that cover this very command, every program in it included.
-# So a command is ours to allow if one of those offers is as narrow as a prefix of the policy.
+# So a command is ours to allow if an offer, or all of a set of them, is as narrow as our prefixes.
+def is_narrow: sub("\\s+$"; "") as $offer
+  | any($policy.prefixes[]; . as $want | $offer == $want or ($offer | startswith($want + " ")));
 def is_covered:
-  [.suggestions[]? | objects | .always_prefix.prefix? | strings | sub("\\s+$"; "")] as $offers
-  | any($offers[]; . as $offer
-      | any($policy.prefixes[]; . as $want | $offer == $want or ($offer | startswith($want + " "))));
+  [.suggestions[]? | objects
+    | (.always_prefix.prefix? | strings | [.]), (.always_prefixes.prefixes? | arrays)] as $offers
+  | any($offers[]; length > 0 and all(.[]; type == "string" and is_narrow));
 
 def approve($more): "say " + ({type: "tool_approve", call_id: .call_id} + $more | tojson);
 def deny($reason):

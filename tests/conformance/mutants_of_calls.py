@@ -124,6 +124,50 @@ class PrefixCoversAnyOption(Grants):
                 return False
 
 
+class ExactIsTrimmed(Grants):
+    """Takes texts for one that differ in the blanks around them."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        match scope:
+            case {"always_exact": {"command": str(command)}}:
+                return str(tool["args"].get("command", "")).strip() == command.strip()
+            case _:
+                return False
+
+
+class ExactCoversAnything(Grants):
+    """Takes the same text for the same command, whatever it reads or runs by now."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        match scope:
+            case {"always_exact": {"command": str(command)}}:
+                return bool(tool["args"].get("command") == command)
+            case _:
+                return False
+
+
+class SetIsAnyOfIt(Grants):
+    """Keeps of a set what can be granted."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        match scope:
+            case {"always_prefixes": {"prefixes": [*prefixes]}}:
+                command = str(tool["args"].get("command", ""))
+                return ";" not in command and any(command.startswith(str(p)) for p in prefixes)
+            case _:
+                return False
+
+
+class GrantLetsAllGo(Faithful):
+    """Lets everything go that waits, once anything was granted."""
+
+    def up(self, command: Table) -> list[Table]:
+        if command["type"] == "tool_approve" and command.get("scope", "once") != "once":
+            waits = (call_id for call_id in self.asked if call_id != command["call_id"])
+            return [command, *({"type": "tool_approve", "call_id": c} for c in waits)]
+        return [command]
+
+
 class AlwaysIsTheCategory(Grants):
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return scope == "always" and granted["category"] == tool["category"]

@@ -52,6 +52,13 @@ CAUGHT_BY = {
         "prefix-leaves-options-out",
         "tool_running comes instead of tool_request",
     ),
+    "exact-is-trimmed": ("approval-exact", "tool_running comes instead of tool_request"),
+    "exact-covers-anything": (
+        "approval-exact-lifts-no-more",
+        "tool_running comes instead of tool_request",
+    ),
+    "set-is-any-of-it": ("approval-prefixes", "tool_running comes instead of tool_request"),
+    "grant-lets-all-go": ("approval-grant-lets-go", "which was not approved"),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
     "once-is-for-ever": ("approval-once", "tool_running comes instead of tool_request"),
     "mode-settles-what-waits": ("mode-change-while-a-call-waits", "which was not approved"),

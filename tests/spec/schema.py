@@ -24,6 +24,8 @@ REF: Final = "#/$defs/"
 SCOPES: Final[list[Schema]] = [
     {"enum": ["once", "always"], "type": "string"},
     {"$ref": f"{REF}PrefixScope"},
+    {"$ref": f"{REF}PrefixesScope"},
+    {"$ref": f"{REF}ExactScope"},
     {"$ref": f"{REF}PathScope"},
 ]
 ANY: Final = "JsonValue"

@@ -62,6 +62,12 @@ function named(scope: Scope): string {
   if (typeof scope === "string") {
     return scope;
   }
+  if ("always_exact" in scope) {
+    return scope.always_exact.command;
+  }
+  if ("always_prefixes" in scope) {
+    return scope.always_prefixes.prefixes.join(" ");
+  }
   return "always_prefix" in scope ? scope.always_prefix.prefix : scope.always_path.root;
 }
 

@@ -63,6 +63,7 @@ class Watch:
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     echoed: set[str] = field(default_factory=set[str])
     pings: int = 0
+    granted: bool = False  # a yes was given that reaches further than its card
     usage: Table = field(default_factory=dict[str, Any])
 
     def said(self, command: Table) -> None:
@@ -72,6 +73,7 @@ class Watch:
                 self.pings += 1
             case {"type": "tool_approve", "call_id": str(call_id)} if call_id in self.calls:
                 self.calls[call_id].approved = True
+                self.granted = self.granted or command.get("scope", "once") != "once"
             case {"type": "approval_resume", "approved": True, "resume_token": str(token)}:
                 call = self.calls.get(self.tokens.get(token, ""))
                 if call is not None:
@@ -208,6 +210,8 @@ class Watch:
             raise ViolationError("announced-first", f"{kind} of {call_id!r} has another tool_name")
         if kind == "call_settled":
             self._settle(call_id, call)
+            let_go = event.get("outcome") == "approved" and event.get("by") == "policy"
+            call.approved = call.approved or (let_go and self.granted)
         if kind in ("tool_running", "tool_chunk", "tool_result") and call.asked:
             self._permitted(kind, call_id, call)
         call.running = call.running or kind == "tool_running"

@@ -87,7 +87,7 @@ def grant(f: Fields) -> events.Grant:
         f.text("grant_id"),
         f.text("kind"),
         f.text("tool"),
-        f.text("prefix") or f.text("root"),
+        f.text("prefix") or f.text("root") or f.text("command"),
         f.text("persist", "session"),
         f.text("agent"),
         f.number("uses") or 0,

@@ -235,12 +235,12 @@ class CommandResult(Event):
 
 @dataclass(frozen=True)
 class Grant:
-    """A lasting yes: `kind` is `name`, `prefix` or `path`."""
+    """A lasting yes: `kind` is `name`, `prefix`, `path` or `exact`, or one of a newer engine."""
 
     grant_id: str
     kind: str
     tool: str
-    covers: str = ""  # the prefix or the root
+    covers: str = ""  # the prefix, the root or the command
     persist: str = "session"
     agent: str = ""
     uses: int = 0

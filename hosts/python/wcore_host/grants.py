@@ -2,15 +2,42 @@
 
 from typing import Final
 
-from wcore_host.events import Json, Scope
+from wcore_host.events import Grant, Json, Scope
 from wcore_host.visible import visible_line
 
 GRANT_CHARS_SHOWN: Final = 200
+NOT_DESCRIBED: Final = "another lasting yes is offered, of a form that this host cannot describe"
+_EXACT: Final = "call of this exact command"
 _KINDS: Final = {"always_prefix": "prefix", "always_path": "root"}
 _LABELS: Final = {
     "always_prefix": "command that starts with",
     "always_path": "reading below",
 }
+_GRANTS: Final = {  # kinds in `list_grants`
+    "name": "every call",
+    "prefix": "commands that begin with",
+    "path": "reading below",
+    "exact": "the exact command",
+}
+
+
+def always_exact(command: str) -> Scope:
+    """Return the scope that covers this very command, to the byte."""
+    return {"always_exact": {"command": command}}
+
+
+def always_prefixes(*prefixes: str) -> Scope:
+    """Return the scope that covers commands of these beginnings; all are kept, or none."""
+    return {"always_prefixes": {"prefixes": list(prefixes)}}
+
+
+def is_known(scope: Scope) -> bool:
+    """Whether a suggested scope can be described, whole and as it is; others are not answered."""
+    kind, body = _parts(scope)
+    if kind == "always_exact":
+        return isinstance(body.get("command"), str)
+    texts = _prefixes(scope) or [grant_text(scope)]
+    return all(text and visible_line(text) == text for text in texts)
 
 
 def grant_text(scope: Scope) -> str:
@@ -26,8 +53,26 @@ def grant_label(scope: Scope) -> str:
 
 
 def grant_shown(scope: Scope) -> str:
-    """Return the scope as a card shows it."""
+    """Return the scope as a card shows it, after "every"."""
+    if _parts(scope)[0] == "always_exact":
+        return _EXACT
+    if prefixes := _prefixes(scope):
+        begins = " or ".join(f"`{visible_line(prefix, GRANT_CHARS_SHOWN)}`" for prefix in prefixes)
+        return f"command that begins with {begins}"
     return f"{grant_label(scope)} {visible_line(grant_text(scope), GRANT_CHARS_SHOWN)!r}"
+
+
+def kept_everywhere(scope: Scope) -> bool:
+    """Whether the yes can be kept for all projects."""
+    return _parts(scope)[0] != "always_exact"
+
+
+def covered(grant: Grant) -> str:
+    """Return what a lasting yes covers, as `list_grants` told it."""
+    if grant.kind not in _GRANTS:
+        return f"{grant.tool}: of a form that this host cannot describe"
+    covers = f" {visible_line(grant.covers, GRANT_CHARS_SHOWN)!r}" if grant.covers else ""
+    return f"{grant.tool}: {_GRANTS[grant.kind]}{covers}"
 
 
 def regrant(scope: Scope, text: str) -> Scope:
@@ -36,9 +81,17 @@ def regrant(scope: Scope, text: str) -> Scope:
     return {kind: {**body, _KINDS[kind]: text}}
 
 
+def _prefixes(scope: Scope) -> list[str]:
+    kind, body = _parts(scope)
+    found = body.get("prefixes")
+    if kind != "always_prefixes" or not isinstance(found, list):
+        return []
+    return [each if isinstance(each, str) else "" for each in found]
+
+
 def _parts(scope: Scope) -> tuple[str, dict[str, Json]]:
-    if isinstance(scope, str):
-        return scope, {}
-    kind = next(iter(scope), "")
-    body = scope.get(kind)
+    if isinstance(scope, str) or len(scope) != 1:
+        return "", {}
+    kind = next(iter(scope))
+    body = scope[kind]
     return kind, body if isinstance(body, dict) else {}

@@ -682,7 +682,13 @@ export type Row =
   | "default";
 
 /** How far a yes reaches. */
-export type Scope = "once" | "always" | PrefixScope | PathScope;
+export type Scope =
+  | "once"
+  | "always"
+  | PrefixScope
+  | PrefixesScope
+  | ExactScope
+  | PathScope;
 
 /** What the session cost so far. */
 export interface SessionCostEvent {
@@ -837,7 +843,7 @@ export interface ToolApproveCommand {
   /** of the `tool_request` */
   call_id: string;
   /** how far the yes reaches */
-  scope?: "once" | "always" | PrefixScope | PrefixesScope | ExactScope | PathScope | null;
+  scope?: Scope | null;
   /** how long a scope beyond `once` is kept: this process, this workspace, everywhere */
   persist?: Persist | null;
   /** the answer to AskUserQuestion; ignored for other tools */
@@ -925,7 +931,7 @@ export interface ToolRequestEvent {
   /** what will happen, for the card */
   preview?: Preview;
   /** scopes beyond `once` worth offering; each covers this call */
-  suggestions?: ("once" | "always" | PrefixScope | PrefixesScope | ExactScope | PathScope)[];
+  suggestions?: Scope[];
   /** stands for the call as shown; at most 128 characters, without meaning to a host */
   digest: string;
   /** seconds left to answer */

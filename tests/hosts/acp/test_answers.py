@@ -29,17 +29,17 @@ def names(editor: Editor) -> dict[str, str]:
 
 async def test_a_yes_can_last_for_the_session_the_project_or_everywhere(place: Place) -> None:
     model = place.script([STATUS], [{"text": "end"}])
-    for option in ("grant-1-user", "reject_once"):
+    for option in ("grant-2-user", "reject_once"):
         async with Editor(place, "--model", model, answers=choose(option)) as editor:
             session_id = await editor.open()
             await editor.prompt(session_id)
-            if option == "grant-1-user":
-                assert names(editor)["grant-1"].endswith("“git status” in this session")
-                assert names(editor)["grant-1-project"].endswith("in this project, also later")
-                assert names(editor)["grant-1-user"].endswith("everywhere, also later")
+            if option == "grant-2-user":
+                assert names(editor)["grant-2"].endswith("“git status” in this session")
+                assert names(editor)["grant-2-project"].endswith("in this project, also later")
+                assert names(editor)["grant-2-user"].endswith("everywhere, also later")
             await editor.prompt(session_id, {"type": "text", "text": "/grants"})
             assert "`git status` (user, used" in editor.said()
-            assert not editor.cards() or option == "grant-1-user", "it lasts"
+            assert not editor.cards() or option == "grant-2-user", "it lasts"
 
 
 async def test_the_first_option_of_each_kind_is_the_narrowest(place: Place) -> None:
@@ -62,7 +62,7 @@ async def test_a_sub_agents_yes_cannot_last_everywhere(place: Place) -> None:
     async with Editor(place, "--model", model, answers=answer) as editor:
         await editor.prompt(await editor.open())
         options = [option["optionId"] for option in editor.cards()[1]["options"]]
-        assert "grant-1-project" in options
+        assert "grant-2-project" in options
         assert "grant-1-user" not in options
 
 

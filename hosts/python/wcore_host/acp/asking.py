@@ -14,7 +14,14 @@ from acp.schema import (
 
 from wcore_host.acp.showing import META
 from wcore_host.events import Json, Scope, ToolRequest
-from wcore_host.grants import GRANT_CHARS_SHOWN, grant_label, grant_text
+from wcore_host.grants import (
+    GRANT_CHARS_SHOWN,
+    grant_label,
+    grant_shown,
+    grant_text,
+    is_known,
+    kept_everywhere,
+)
 from wcore_host.permission import Allow, Deny
 from wcore_host.visible import visible_line
 
@@ -46,8 +53,9 @@ def choices(request: ToolRequest, flags: frozenset[str], *, forms: bool) -> list
     Clients that answer by themselves take the first one of a kind: the narrowest.
     """
     offered = [_choice("allow_once", "Allow once", "allow_once", Allow())]
-    for number, scope in enumerate(request.suggestions or (), 1):
-        lasting = number == 1 and "persist" in flags  # of all of them: too many buttons
+    suggested = request.suggestions or ()
+    for number, scope in enumerate(suggested, 1):
+        lasting = number == len(suggested) and "persist" in flags  # of all: too many buttons
         offered += _grants(f"grant-{number}", scope, request, lasting=lasting)
     if request.why.row not in ONLY_ONCE:  # no grant would lift these rows
         label = f"Allow every {visible_line(request.tool.name, 60)} call in this session"
@@ -62,12 +70,15 @@ def choices(request: ToolRequest, flags: frozenset[str], *, forms: bool) -> list
 
 
 def _grants(key: str, scope: Scope, request: ToolRequest, *, lasting: bool) -> Iterator[Choice]:
-    if not (granted := grant_text(scope)):
+    if not is_known(scope):
         return
-    label = f"Allow every {grant_label(scope)} “{visible_line(granted, GRANT_CHARS_SHOWN)}”"
+    label = f"Allow every {grant_shown(scope)}"
+    if granted := grant_text(scope):
+        label = f"Allow every {grant_label(scope)} “{visible_line(granted, GRANT_CHARS_SHOWN)}”"
     yield _choice(key, f"{label} {KEPT['session']}", "allow_always", Allow(scope=scope))
     for kept in ("project", "user") if lasting else ():
-        if kept == "project" or not request.agent:  # a sub-agent is one of this project's
+        here_only = request.agent or not kept_everywhere(scope)  # a sub-agent is this project's
+        if kept == "project" or not here_only:
             yes = Allow(scope=scope, persist=kept)
             yield _choice(f"{key}-{kept}", f"{label} {KEPT[kept]}", "allow_always", yes)
 

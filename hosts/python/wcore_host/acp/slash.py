@@ -7,6 +7,7 @@ from acp.schema import AvailableCommand
 from wcore_host.acp.markup import span
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError
+from wcore_host.grants import covered
 
 COMMANDS: Final = {
     "grants": ("what you have allowed for longer than one call", ""),
@@ -46,9 +47,8 @@ async def obey(line: str, engine: Engine) -> str | None:
 
 async def _grants(engine: Engine) -> str:
     rows = [
-        f"- {span(grant.grant_id)} {span(grant.tool)} {grant.kind}"
-        + (f" {span(grant.covers)}" if grant.covers else "")
-        + f" ({grant.persist}, used {grant.uses} times)"
+        f"- {span(grant.grant_id)} {span(covered(grant))}"
+        f" ({grant.persist}, used {grant.uses} times)"
         for grant in await engine.list_grants()
     ]
     return "\n".join([*rows, "", "/revoke ID takes one back."] if rows else ["Nothing is granted."])

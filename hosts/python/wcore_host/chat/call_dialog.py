@@ -9,7 +9,15 @@ from wcore_host.chat import card, change
 from wcore_host.chat.dialog import Again, Dialog, Done, Step
 from wcore_host.chat.style import Style, wrap
 from wcore_host.events import Scope, ToolRequest
-from wcore_host.grants import grant_label, grant_shown, grant_text, regrant
+from wcore_host.grants import (
+    NOT_DESCRIBED,
+    grant_label,
+    grant_shown,
+    grant_text,
+    is_known,
+    kept_everywhere,
+    regrant,
+)
 from wcore_host.permission import Allow, Deny, command
 from wcore_host.visible import cells, visible_line
 
@@ -32,7 +40,9 @@ class CallDialog(Dialog):
         self._args = request.tool.args  # as the person has changed them, if so
         self._line = Draft("", "")
         self._problem = ""
-        self._grants = [s for s in request.suggestions or () if grant_text(s)]
+        offered = request.suggestions or ()
+        self._grants = [scope for scope in offered if is_known(scope)]
+        self._has_others = len(self._grants) < len(offered)
         self._step = "choose"
         self._grant: Scope = "once"
 
@@ -56,7 +66,8 @@ class CallDialog(Dialog):
     def prompt(self) -> str:
         match self._step:
             case "keep":
-                return "kept for: Enter this session, p this project, u everywhere?"
+                everywhere = ", u everywhere" if kept_everywhere(self._grant) else ""
+                return f"kept for: Enter this session, p this project{everywhere}?"
             case "change":
                 return f"{self._line.name or 'all arguments'}:"
             case "changed":
@@ -154,6 +165,8 @@ class CallDialog(Dialog):
         if not 1 <= number <= len(self._grants):
             return Again((f"a number from 1 to {len(self._grants)}; Esc goes back",))
         self._grant = self._grants[number - 1]
+        if not grant_text(self._grant):
+            return self._chosen()
         self._step = "edit"
         return Again(("edit it or press Enter; Esc goes back",), grant_text(self._grant))
 
@@ -161,14 +174,17 @@ class CallDialog(Dialog):
         if not line.strip():
             return Again(("empty grants nothing; Esc goes back",), grant_text(self._grant))
         self._grant = regrant(self._grant, line)
+        return self._chosen()
+
+    def _chosen(self) -> Step:
         if self._can_keep:
             self._step = "keep"
             return Again((f"every {grant_shown(self._grant)}",))
         return self._keep("")
 
     def _keep(self, word: str) -> Step:
-        if word not in KEPT:
-            return Again(("Enter, p or u; Esc goes back",))
+        if word not in KEPT or (word == "u" and not kept_everywhere(self._grant)):
+            return Again(("one of those; Esc goes back",))
         persist, where = KEPT[word]
         told = f"allowed, and every {grant_shown(self._grant)}{where}"
         return self._done(Allow(scope=self._grant, persist=persist), told)
@@ -184,6 +200,8 @@ class CallDialog(Dialog):
             choices.append(f"p yes, and every {grant_shown(self._grants[0])}{more}")
         choices += ["e edit"] if self._can_edit else []
         choices += ["n no", "t no, and tell it…", "s no, and stop"]
+        if self._has_others:
+            choices.append(f"({NOT_DESCRIBED})")
         if card.is_folded(self._request, style):
             choices.append("v view all")
         width = max(20, style.width - len(card.BAR) - 1)

@@ -11,6 +11,7 @@ from wcore_host.chat.transcript import Transcript
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError
 from wcore_host.events import JsonObject
+from wcore_host.grants import covered
 from wcore_host.modes import MODES, is_raise
 
 ANSWER_S: Final = 5.0  # introspection is answered at once, also during a turn
@@ -99,9 +100,8 @@ async def _introspect(name: str, rest: str, engine: Engine, out: Transcript) -> 
     match name:
         case "/grants":
             for grant in await engine.list_grants():
-                covers = f" {grant.covers!r}" if grant.covers else ""
                 kept = f"{grant.persist}, used {grant.uses} times"
-                out.note(f"{grant.grant_id}  {grant.tool} {grant.kind}{covers} ({kept})")
+                out.note(f"{grant.grant_id}  {covered(grant)} ({kept})")
             out.note("/revoke ID takes one back")
         case "/revoke":
             taken = rest and await engine.revoke_grant(rest)

@@ -11,7 +11,7 @@ from typing import Final
 
 from wcore_host.chat.question_dialog import options_of
 from wcore_host.events import Scope
-from wcore_host.grants import grant_label, grant_text, regrant
+from wcore_host.grants import NOT_DESCRIBED, grant_label, grant_shown, grant_text, is_known, regrant
 from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.cards import Card
 from wcore_host.visible import visible_line
@@ -39,6 +39,7 @@ class Act(StrEnum):
     OPTION = "option"
     WRITE = "write"
     DONE = "done"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Picking:
         match choice.act:
             case Act.YES:
                 return Allow(args=self.card.changed)
-            case Act.CHANGE | Act.UNDO:
+            case Act.CHANGE | Act.UNDO | Act.UNKNOWN:
                 return None  # whoever asked opens an editor, or shows the call as it was
             case Act.NO:
                 return Deny("")
@@ -171,17 +172,24 @@ def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
             *_noes(),
         ]
     narrow = [
-        Choice(Act.LASTING, f"Yes, and every {grant_label(scope)}", scope, grant_text(scope))
+        Choice(Act.LASTING, f"Yes, and every {_named(scope)}", scope, grant_text(scope))
         for scope in card.request.suggestions or ()
-        if grant_text(scope) and visible_line(grant_text(scope)) == grant_text(scope)
+        if is_known(scope)
     ]
+    unknown = len(card.request.suggestions or ()) - len(narrow)
     return [
         *yes,
         *narrow,
+        *([Choice(Act.UNKNOWN, f"({NOT_DESCRIBED})")] if unknown else []),
         Choice(Act.LASTING, f"Yes, and every {name} call from now on", "always"),
         *([Choice(Act.CHANGE, "Change it first")] if edits and card.request.digest else []),
         *_noes(),
     ]
+
+
+def _named(scope: Scope) -> str:
+    """Return what a choice says of a scope; what can be edited stands beside it."""
+    return grant_label(scope) if grant_text(scope) else grant_shown(scope)
 
 
 def _noes() -> list[Choice]:

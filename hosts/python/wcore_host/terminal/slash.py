@@ -10,6 +10,7 @@ import anyio
 from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError, EngineExitedError
 from wcore_host.events import Grant, JsonObject
+from wcore_host.grants import covered
 from wcore_host.modes import MODES, is_raise
 from wcore_host.terminal import outside
 from wcore_host.terminal.listing import ConfirmScreen, ListScreen
@@ -131,9 +132,8 @@ async def _grants(pane: "Pane", _rest: str) -> None:
 
 
 def _grant(grant: Grant) -> str:
-    covers = f" {grant.covers!r}" if grant.covers else ""
     agent = f" · only {grant.agent}" if grant.agent and grant.agent != "main" else ""
-    return f"{grant.tool} {grant.kind}{covers} · {grant.persist} · used {grant.uses} times{agent}"
+    return f"{covered(grant)} · {grant.persist} · used {grant.uses} times{agent}"
 
 
 async def _sessions(pane: "Pane", _rest: str = "") -> None:

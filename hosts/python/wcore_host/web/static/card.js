@@ -3,7 +3,7 @@ import { reason } from "./calls.js";
 import { changing, differences, isExact } from "./change.js";
 import { make, put, replace } from "./dom.js";
 import { shown } from "./preview.js";
-import { editable, KEPT } from "./scopes.js";
+import { described, editable, KEPT } from "./scopes.js";
 import { visible, visibleLine } from "./visible.js";
 
 /** @typedef {import("./types.js").ToolRequest} ToolRequest */
@@ -79,9 +79,18 @@ function remember(request, name, answer) {
   /** @type {{radio: HTMLInputElement, scope: () => Scope}[]} */
   const choices = [];
   for (const scope of request.suggestions ?? []) {
-    const found = editable(scope);
-    if (found === null) continue;
     const radio = make("input", { type: "radio", name: group, id: `${group}-${choices.length}` });
+    const label = described(scope);
+    if (label !== null) {
+      choices.push({ radio, scope: () => scope });
+      put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, label)));
+      continue;
+    }
+    const found = editable(scope);
+    if (found === null) {
+      put(root, make("p", {}, "Another lasting yes is offered, of a form that this page cannot describe."));
+      continue;
+    }
     const text = make("input", { type: "text", value: found.text, spellcheck: "false", autocomplete: "off", "aria-label": `${found.label}: exactly what is stored`, input: () => (radio.checked = true), focus: () => (radio.checked = true) });
     choices.push({ radio, scope: () => found.with(text.value) });
     put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, found.label), text));

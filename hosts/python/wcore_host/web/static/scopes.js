@@ -1,11 +1,27 @@
 // How long a yes lasts, as the wire spells it and as a person reads and edits it.
 
+import { visibleLine } from "./visible.js";
+
 /** @typedef {import("./types.js").Scope} Scope */
 
 const KINDS = /** @type {{[kind: string]: {key: string, label: string}}} */ ({
   always_prefix: { key: "prefix", label: "Commands that begin with" },
   always_path: { key: "root", label: "Reading below the folder" },
 });
+
+/**
+ * What a suggested scope that cannot be edited means; `null` if it is none of these.
+ * @param {Scope} scope
+ * @returns {string | null}
+ */
+export function described(scope) {
+  if (typeof scope === "string" || Object.keys(scope).length !== 1) return null;
+  const { always_exact: exact, always_prefixes: set } = /** @type {{[name: string]: any}} */ (scope);
+  if (typeof exact?.command === "string") return "This exact command";
+  const prefixes = set?.prefixes;
+  const named = Array.isArray(prefixes) && prefixes.length > 0 && prefixes.every((each) => typeof each === "string" && each !== "");
+  return named ? `Commands that begin with ${prefixes.map((/** @type {string} */ each) => `“${visibleLine(each, 200)}”`).join(" or ")}` : null;
+}
 
 /**
  * What of a suggested scope can be shown and edited; `null` if it is none of these.

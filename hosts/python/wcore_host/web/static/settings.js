@@ -15,7 +15,10 @@ import { ask, records } from "./wire.js";
 
 const KEPT = /** @type {{[persist: string]: string}} */ ({ session: "this session", project: "this project", user: "everywhere" });
 const AGENTS_MAX = 64; // offered by name; others can be typed
-const KINDS = /** @type {{[kind: string]: string}} */ ({ name: "every call", prefix: "commands that begin with", path: "reading below" });
+const KINDS = /** @type {{[kind: string]: string}} */ ({ name: "every call", prefix: "commands that begin with", path: "reading below", exact: "the exact command" });
+
+/** @param {Json} grant @returns {string} */
+const covers = (grant) => grant.prefix ?? grant.root ?? grant.command ?? "";
 
 export class SettingsView {
   /** @param {HTMLElement} root @param {() => HostState} host */
@@ -89,12 +92,12 @@ export class SettingsView {
     const { grants } = await ask({ type: "list_grants" });
     const rows = grants.map((/** @type {Json} */ grant) => [
       visibleLine(grant.tool, 60),
-      make("span", {}, `${KINDS[grant.kind] ?? visibleLine(grant.kind, 20)} `, grant.prefix || grant.root ? make("code", {}, visible(grant.prefix ?? grant.root)) : null),
+      make("span", {}, `${KINDS[grant.kind] ?? "of a form that this page cannot describe"} `, covers(grant) ? make("code", {}, visible(covers(grant))) : null),
       KEPT[grant.persist] ?? visibleLine(grant.persist, 20),
       grant.agent ? visibleLine(grant.agent, 60) : "main",
       visibleLine(grant.uses ?? 0, 20),
       when(grant.created_at),
-      make("button", { type: "button", class: "no small", "aria-label": `Take back: ${visibleLine(grant.tool, 60)} ${visibleLine(grant.prefix ?? grant.root ?? "", 80)}`, click: () => void this._revoke(grant.grant_id) }, "Take back"),
+      make("button", { type: "button", class: "no small", "aria-label": `Take back: ${visibleLine(grant.tool, 60)} ${visibleLine(covers(grant), 80)}`, click: () => void this._revoke(grant.grant_id) }, "Take back"),
     ]);
     return [table("Lasting yeses", ["Tool", "Covers", "Kept", "Agent", "Used", "Given", "Change"], rows, "There are none: every yes was for one call.")];
   }
