@@ -249,16 +249,16 @@ async def test_a_question_takes_numbers_and_several_of_them(place: Place) -> Non
 async def test_a_prefix_grant_is_shown_edited_and_given(place: Place, key: str, kept: str) -> None:
     async with chatting(place) as terminal:
         await begin(terminal, "run echo a b")
-        await terminal.see("p yes, and every command that starts with 'echo a'")
+        await terminal.see("p yes, and every call of this exact command (or 1 other)")
         await terminal.see("allow Bash?")
         terminal.press("p" + ENTER)
         await terminal.see("which, 1 to 2?")
-        terminal.press("1" + ENTER)
+        terminal.press("2" + ENTER)
         await terminal.see("starts with echo a")
         terminal.press("\x17" + ENTER)  # Ctrl-W: what is left is `echo `
         await terminal.see("kept for: Enter this session, p this project, u everywhere?")
         terminal.press("yes" + ENTER)
-        await terminal.see("Enter, p or u")
+        await terminal.see("one of those")
         terminal.press(key + ENTER)
         await terminal.see("✓ Bash echo a b")
         await terminal.see(READY)
@@ -266,7 +266,7 @@ async def test_a_prefix_grant_is_shown_edited_and_given(place: Place, key: str, 
         await terminal.see("· Bash echo c  [grant]")
         await terminal.see(READY)
         terminal.press("/grants" + ENTER)
-        await terminal.see(f"Bash prefix 'echo' ({kept}")
+        await terminal.see(f"Bash: commands that begin with 'echo' ({kept}")
 
 
 async def test_raising_the_mode_takes_a_second_yes(place: Place) -> None:

@@ -213,9 +213,9 @@ async def test_a_grant_shows_its_text_is_edited_and_kept_for_the_project(
 ) -> None:
     async with looking(place, monkeypatch) as screen:
         await screen.say("run echo a b")
-        await screen.see("every command that starts with 'echo")
+        await screen.see("every call of this exact command")
         await screen.listens()
-        await screen.press("down", "enter")
+        await screen.press("down", "down", "enter")
         await screen.see("kept < until this session ends >")
         await screen.press("down")
         await screen.see("kept < for this project >")
@@ -224,7 +224,7 @@ async def test_a_grant_shows_its_text_is_edited_and_kept_for_the_project(
         await screen.press("enter")
         await screen.see("✓ Bash")
         await screen.say("/grants")
-        await screen.see("Bash prefix 'echo' · project")
+        await screen.see("Bash: commands that begin with 'echo' · project")
 
 
 async def test_a_protected_file_begins_on_no(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
