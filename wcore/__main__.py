@@ -1,6 +1,17 @@
 """The door. `wcore` and `python -m wcore` are the same program."""
 
-from wcore.cli import main
+from typing import NoReturn
+
+from wcore.hardening import close_to_others
+
+
+def main() -> NoReturn:
+    """Close this process to others before anything else is loaded, then run the command line."""
+    close_to_others()
+    from wcore import cli  # noqa: PLC0415 - takes much longer to load than other programs need
+
+    cli.main()
+
 
 if __name__ == "__main__":
     main()

@@ -106,6 +106,7 @@ case ${line%% *} in
     fail) note "${line#fail * }" && fail $EXIT_ENGINE "the engine did not start" ;;
     *) fail $EXIT_ENGINE "the engine did not start" ;;
 esac
+rm -rf -- "$wire" # both sides have it open; a program that runs later finds no name of it
 say "$(printf '%s' "$prompt" | jq -Rsc '{type: "message", msg_id: "ask-1", content: .}')"
 
 started='' finished='' problem='' denied=0

@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final, NoReturn
 
-from wcore.cli import options
+from wcore.cli import keys, options
 from wcore.errors import Code, ConfigError, UsageError, WcoreError
 
 EXIT_CONFIG: Final = 1
@@ -53,6 +53,7 @@ def _serve(argv: list[str]) -> int:
     out_fd = 1
     try:
         chosen = options.read(argv, os.environ)
+        provided = keys.taken(chosen.keys_fd, os.environ)
         from wcore import stdio  # noqa: PLC0415 - `--version` needs none of this
 
         in_fd, out_fd = stdio.claim()
@@ -62,7 +63,7 @@ def _serve(argv: list[str]) -> int:
         gc.freeze()
         gc.enable()
 
-        return starting.run(chosen, in_fd, out_fd)
+        return starting.run(chosen, provided, in_fd, out_fd)
     except ConfigError as error:
         hint = " (see wcore --help)" if isinstance(error, UsageError) else ""
         _tell(out_fd, error.code, f"Engine failed to start: {error}{hint}")

@@ -1,27 +1,9 @@
-"""What the environment means to us: folders, PATH, and the keys that no child may see."""
+"""What the environment means to us: folders and PATH."""
 
 import os
 from collections.abc import Mapping, MutableMapping
-from typing import Final
 
 from wcore.policy.protected import Places, is_within
-
-KEY_SUFFIXES: Final = ("_API_KEY", "_AUTH_TOKEN", "_API_TOKEN")
-KEY_NAMES: Final = frozenset(  # names of providers that end otherwise
-    {
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "HF_TOKEN",
-    }
-)
-
-
-def take_keys(environ: MutableMapping[str, str]) -> dict[str, str]:
-    """Remove the provider keys from `environ` and return them; children inherit none."""
-    names = [name for name in environ if name in KEY_NAMES or name.endswith(KEY_SUFFIXES)]
-    return {name: environ.pop(name) for name in names}
 
 
 def refuse_plugins(environ: MutableMapping[str, str]) -> None:
@@ -54,17 +36,3 @@ def _folder(environ: Mapping[str, str], name: str, default: str) -> str:
     """
     given = environ.get(name, "")
     return given if os.path.isabs(given) else default
-
-
-def harden() -> None:
-    """Keep other processes of this user from reading our memory and environment (Linux).
-
-    Best effort: where the kernel has no such switch, nothing happens.
-    """
-    import ctypes  # noqa: PLC0415 - costs milliseconds that `ready` need not wait for
-
-    pr_set_dumpable = 4  # linux/prctl.h
-    try:
-        ctypes.CDLL(None).prctl(pr_set_dumpable, 0, 0, 0, 0)
-    except (OSError, AttributeError):
-        return

@@ -60,6 +60,7 @@ class Options(Struct, frozen=True):
     model: str | None
     base_url: str | None
     stall_timeout_s: float | None
+    keys_fd: int | None
     mode: Mode
     max_mode: Mode
     session_id: str | None
@@ -102,6 +103,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         model=given.model,
         base_url=given.base_url,
         stall_timeout_s=given.stall_timeout,
+        keys_fd=given.keys_fd,
         mode=mode,
         max_mode=max_mode,
         session_id=given.session_id,
@@ -149,6 +151,8 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add("--base-url", metavar="URL", help="another server, with or without /v1 at the end")
     stall = "give a silent model up after S seconds (120)"
     add("--stall-timeout", type=_seconds, metavar="S", help=stall)
+    keys = "read provider keys from descriptor N, a JSON object of names and keys"
+    add("--keys-fd", type=_descriptor, metavar="N", help=keys)
     add("--max-tokens", type=_count, metavar="N", help="limit of one model reply")
     add("--max-turns", type=_count, metavar="N", help="model replies a message may take")
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
@@ -211,6 +215,12 @@ def _mode(text: str) -> Mode:
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
+    return int(text)
+
+
+def _descriptor(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 2 < int(text[:12]) < 2**31:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a descriptor above 2")
     return int(text)
 
 

@@ -34,8 +34,8 @@ class CrashedError(WcoreError):
     """A bug of ours ended the engine after it had started."""
 
 
-def run(options: Options, in_fd: int, out_fd: int) -> int:
-    """Serve on the claimed descriptors; return the exit code.
+def run(options: Options, keys: Mapping[str, str], in_fd: int, out_fd: int) -> int:
+    """Serve on the claimed descriptors; return the exit code. `keys`: of providers, by name.
 
     Raises:
         ConfigError: the model cannot be had.
@@ -43,7 +43,6 @@ def run(options: Options, in_fd: int, out_fd: int) -> int:
     """
     log.setup(verbose=options.verbose)
     location = _store_location(options)
-    keys = environment.take_keys(os.environ)
     inherited = dict(os.environ)
     environment.refuse_plugins(os.environ)
     around = Surroundings(
@@ -124,11 +123,4 @@ async def _serve(
 
 
 def _engine(session: Session, in_fd: int, wire: Wire, place: Place) -> Engine:
-    warm = functools.partial(_warm, session.model)
-    return Engine(session, LineReader(in_fd), wire, place, warm=warm)
-
-
-def _warm(model: Model) -> None:
-    """Do after `ready`, in a thread, what neither `ready` nor the first turn should wait for."""
-    environment.harden()
-    model.warm()
+    return Engine(session, LineReader(in_fd), wire, place, warm=session.model.warm)

@@ -4,16 +4,17 @@ import os
 import signal
 import subprocess
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import ByteReceiveStream, Process
 
 from wcore_host import decode
 from wcore_host.errors import EngineStartError
+from wcore_host.wire import Ends, HostEnd
 
-READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
 STDERR_LINES_KEPT: Final = 50
 STDERR_LINE_CHARS_KEPT: Final = 4000  # a traceback as one JSON line
 EOF_GRACE_S: Final = 3.0  # an idle engine ends within milliseconds, a turn may need a moment
@@ -24,45 +25,50 @@ DRAIN_GRACE_S: Final = 1.0  # a grandchild may hold stderr open for ever
 Raw = tuple[bytes, str]  # a line and "", or the beginning of an overlong one and the problem
 
 
+@dataclass(frozen=True)
+class Start:
+    """How an engine is started. `keys`, of providers and by name, go through a descriptor."""
+
+    command: tuple[str, ...]
+    cwd: str | None = None
+    env: Mapping[str, str] | None = field(default=None, repr=False)  # the whole of it; None: ours
+    keys: Mapping[str, str] | None = field(default=None, repr=False)
+
+
 class Child:
     """A running engine. Its own session: a Ctrl-C in the host's terminal is the host's to give."""
 
-    def __init__(self, process: Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    def __init__(self, process: Process, stdin: HostEnd, stdout: HostEnd) -> None:
         assert process.stderr is not None
         self._process = process
-        self._stdin: ByteSendStream = process.stdin
-        self._stdout: ByteReceiveStream = process.stdout
+        self._stdin = stdin
+        self._stdout = stdout
         self._stderr: ByteReceiveStream = process.stderr
         self._log: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self.log_drained = anyio.Event()
 
     @classmethod
-    async def spawn(
-        cls,
-        command: Sequence[str],
-        cwd: str | None,
-        env: Mapping[str, str] | None,
-    ) -> "Child":
-        """Start `command`.
+    async def spawn(cls, start: Start) -> "Child":
+        """Start an engine.
 
         Raises:
             EngineStartError: there is no such program or folder, or it may not be run.
         """
-        try:
-            process = await anyio.open_process(
-                list(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=env,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise EngineStartError(_problem(error, command[0], cwd)) from error
-        return cls(process)
+        with Ends(start.keys) as ends:
+            try:
+                process = await anyio.open_process(
+                    [*start.command, *ends.flags],
+                    stdin=ends.stdin.fileno(),
+                    stdout=ends.stdout.fileno(),
+                    stderr=subprocess.PIPE,
+                    cwd=start.cwd,
+                    env=start.env,
+                    start_new_session=True,
+                    pass_fds=ends.passed,
+                )
+            except OSError as error:
+                raise EngineStartError(_problem(error, start.command[0], start.cwd)) from error
+            return cls(process, *ends.kept())
 
     @property
     def pid(self) -> int:
@@ -79,14 +85,14 @@ class Child:
 
     async def close_input(self) -> None:
         """Let the engine see the end of its input."""
-        await self._stdin.aclose()
+        self._stdin.finish()
 
     async def lines(self) -> AsyncIterator[Raw]:
         """Yield stdout line by line until it ends; blank lines are skipped."""
         buffer = bytearray()
         skipping = False
         searched = 0
-        async for data in self._stdout:
+        while data := await self._stdout.receive():
             buffer += data
             while (end := buffer.find(b"\n", searched)) >= 0:
                 line, skipped = bytes(buffer[:end]).strip(), skipping
@@ -137,7 +143,9 @@ class Child:
         await self.wait(KILL_GRACE_S)
 
     async def release(self) -> None:
-        """Close our ends of the pipes."""
+        """Close our ends of everything."""
+        self._stdin.close()
+        self._stdout.close()
         await self._process.aclose()
 
     def _signal(self, number: signal.Signals) -> None:

@@ -5,7 +5,7 @@ drains the log. `can_use_tool` callbacks run beside them, one task for each wait
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 
 from wcore_host import decode, events
-from wcore_host.child import Child
+from wcore_host.child import Child, Start
 from wcore_host.commands import Commands
 from wcore_host.errors import (
     CommandFailedError,
@@ -45,15 +45,8 @@ class Engine(Commands):
 
     ready: events.Ready
 
-    def __init__(
-        self,
-        command: tuple[str, ...],
-        cwd: str | None,
-        env: Mapping[str, str] | None,
-        callback: CanUseTool | None,
-        ready_timeout_s: float,
-    ) -> None:
-        self._spawn = (command, cwd, env)
+    def __init__(self, start: Start, callback: CanUseTool | None, ready_timeout_s: float) -> None:
+        self._start = start
         self._callback = callback
         self._ready_timeout_s = ready_timeout_s
         self._inbox = Inbox()
@@ -68,7 +61,7 @@ class Engine(Commands):
     # --- life ---------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        self._child = await Child.spawn(*self._spawn)
+        self._child = await Child.spawn(self._start)
         self._outbox = Outbox(self._child.write)
         self._tasks: TaskGroup = anyio.create_task_group()
         await self._tasks.__aenter__()

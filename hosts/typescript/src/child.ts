@@ -3,8 +3,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EngineStartError } from "./errors.js";
+import * as keys from "./keys.js";
 import { type Line, Lines } from "./lines.js";
 
 const STDERR_LINES_KEPT = 50;
@@ -31,14 +33,24 @@ export class Child {
   /** Start `command`; throws `EngineStartError` if there is no such program or folder. */
   static async spawn(command: readonly string[], cwd?: string, env?: NodeJS.ProcessEnv) {
     const [program = "", ...args] = command;
-    const options = { cwd, env, detached: true, stdio: "pipe" as const };
-    const process = spawn(program, args, options);
+    const given = keys.split(command, env ?? process.env);
+    // Node's pipes are sockets, which no other program can open through /proc.
+    const stdio: "pipe"[] = ["pipe", "pipe", "pipe"];
+    if (given.keys !== undefined) {
+      args.push(`--keys-fd=${keys.KEYS_FD}`);
+      stdio.push("pipe");
+    }
+    const options = { cwd, env: given.env, detached: true, stdio };
+    const child = spawn(program, args, options) as ChildProcessWithoutNullStreams;
+    const handed = child.stdio[keys.KEYS_FD] as Writable | undefined;
+    handed?.on("error", () => undefined); // that it was never read shows in the engine's exit
+    handed?.end(given.keys);
     try {
-      await once(process, "spawn");
+      await once(child, "spawn");
     } catch (error) {
       throw new EngineStartError(problem(error, program, cwd));
     }
-    return new Child(process);
+    return new Child(child);
   }
 
   get pid(): number {

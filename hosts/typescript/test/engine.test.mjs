@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CommandFailedError, TurnRefusedError } from "../dist/index.js";
-import { all, call, real } from "./talking.mjs";
+import { all, call, fake, real } from "./talking.mjs";
 
 const WRITE = call("Write", "w", { file_path: "new.txt", content: "one" });
 
@@ -172,4 +173,34 @@ test("20,000 deltas arrive whole and in order", async () => {
   for await (const event of engine.turn("go")) if (event.type === "text_delta") text += event.text;
   await engine.close();
   assert.equal(text, words);
+});
+
+test("keys reach the engine by a descriptor, and not by its environment", async () => {
+  const key = "sk-live-0123456789abcdef";
+  const command = "printf '%s%s\\n' sk-live- 0123456789abcdef; env | grep -c _API_KEY";
+  const env = { ...process.env, HOME: mkdtempSync(join(tmpdir(), "wcore-host-")) };
+  env.OPENAI_API_KEY = key;
+  const replies = [[call("Bash", "b", { command })], [{ text: "done" }]];
+  const { engine } = await real(replies, { env, permissionMode: "force" });
+  const { output } = (await all(engine.turn("go"))).find((e) => e.type === "tool_result");
+  let shown = "";
+  try {
+    shown = readFileSync(`/proc/${engine.pid}/environ`, "utf8");
+  } catch {
+    // only root is shown it
+  }
+  await engine.close();
+  assert.ok(!output.includes(key), "the engine was given it, and strips it");
+  assert.equal(output.split("\n")[1], "0");
+  assert.ok(!shown.includes("OPENAI_API_KEY"));
+});
+
+test("what connects us is no pipe, which other programs could open through /proc", async () => {
+  const engine = await fake(`
+    const { fstatSync } = await import("node:fs");
+    await ready({ current_model: [0, 1, 2].map((fd) => fstatSync(fd).isSocket()).join(" ") });
+  `);
+  const kinds = engine.capabilities.current_model;
+  await engine.close();
+  assert.equal(kinds, "true true true");
 });

@@ -21,16 +21,3 @@ def test_only_path_folders_inside_the_workspace_are_noted(tmp_path: object) -> N
     workspace = str(tmp_path)
     environ = {"HOME": "/home/ann", "PATH": f"/usr/bin:{workspace}/bin::relative"}
     assert environment.places(workspace, environ).on_path == (f"{workspace}/bin",)
-
-
-def test_keys_of_providers_are_taken_out_and_nothing_else() -> None:
-    environ = {
-        "OPENAI_API_KEY": "a",
-        "ANTHROPIC_AUTH_TOKEN": "b",
-        "AWS_SECRET_ACCESS_KEY": "c",
-        "PATH": "/bin",
-        "API_KEY_FILE": "kept",
-    }
-    taken = environment.take_keys(environ)
-    assert sorted(taken) == ["ANTHROPIC_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY"]
-    assert environ == {"PATH": "/bin", "API_KEY_FILE": "kept"}

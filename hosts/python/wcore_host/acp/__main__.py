@@ -3,9 +3,11 @@
 import json
 import select
 import sys
+from dataclasses import replace
 from typing import Final
 
 from wcore_host.acp import options
+from wcore_host.spawning import close_host
 
 EXIT_USAGE: Final = 2
 MISSING: Final = "wcore-acp: the ACP SDK is not installed: pip install 'wcore[acp]'"
@@ -17,8 +19,9 @@ INTERNAL_ERROR: Final = -32603
 
 def main() -> int:
     """Serve one editor over stdin and stdout until it closes stdin."""
+    env = close_host()
     try:
-        chosen = options.read(sys.argv[1:])
+        chosen = replace(options.read(sys.argv[1:]), env=env)
     except options.UsageError as error:
         return _refuse(f"wcore-acp: {error}")
     if sys.stdin.isatty():

@@ -1,8 +1,8 @@
 """The command line of `wcore-acp`. What it does not know belongs to the engine."""
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from wcore_host import flags as engines
@@ -40,6 +40,7 @@ class Options:
     flags: tuple[str, ...]
     place: tuple[str, ...]  # flags that say which store, for `sessions list`
     has_mode: bool  # the person chose a mode: ours is not sent
+    env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
 
 
 def read(argv: Sequence[str]) -> Options:

@@ -99,7 +99,8 @@ class Session:
         self._failure = None
         try:
             with anyio.CancelScope() as self._scope:
-                async with connect(command, cwd=self._cwd, attended=True) as engine:
+                env = self._chosen.env
+                async with connect(command, cwd=self._cwd, env=env, attended=True) as engine:
                     await self._greet(engine)
                     task_status.started()
                     try:

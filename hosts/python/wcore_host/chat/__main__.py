@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Final
 
@@ -22,7 +23,7 @@ from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.modes import MODES
-from wcore_host.spawning import connect
+from wcore_host.spawning import close_host, connect
 from wcore_host.visible import visible, visible_line
 
 TICK_S: Final = 0.2  # often enough for a countdown in seconds
@@ -39,7 +40,8 @@ INTERRUPTED: Final = (
 
 def main() -> int:
     """Chat until the person leaves; the exit code says how it ended."""
-    chosen = options.read(sys.argv[1:])
+    env = close_host()
+    chosen = replace(options.read(sys.argv[1:]), env=env)
     if not chosen.plain and _can_be_drawn_on() and _has_full_screen():
         from wcore_host.terminal.app import run  # noqa: PLC0415 - a tenth of a second
 
@@ -77,7 +79,7 @@ async def _chat(chosen: Options, screen: Screen, reader: Keyboard | LineReader) 
     keyboard = isinstance(reader, Keyboard)
     send, receive = anyio.create_memory_object_stream[Item](0)
     with send, receive:
-        async with connect(chosen.command, attended=True) as engine:
+        async with connect(chosen.command, env=chosen.env, attended=True) as engine:
             chat = Chat(engine, screen, keyboard=keyboard, drop_typed=reader.drop_typed)
             async with anyio.create_task_group() as tasks:
                 await tasks.start(_hear_signals, send)  # before the terminal is taken

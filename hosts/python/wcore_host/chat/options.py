@@ -1,8 +1,8 @@
 """The command line of `wcore-chat`: what is ours, and what is the engine's."""
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wcore_host import flags as engines
@@ -31,6 +31,7 @@ class Options:
     prompt: str
     has_mode: bool  # the person chose a mode: ours is not sent
     plain: bool = False  # the line host, also where the full screen could be had
+    env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -89,7 +89,8 @@ class Talk:
         self._changed()
         with self._scope:
             try:
-                async with connect(self.options.command, attended=True) as engine:
+                chosen = self.options
+                async with connect(chosen.command, env=chosen.env, attended=True) as engine:
                     await self._begin(engine)
                     await self._listen(engine)
             except EngineStartError as error:

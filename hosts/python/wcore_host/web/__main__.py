@@ -8,6 +8,7 @@ import sys
 import webbrowser
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from wcore_host.errors import EngineStartError
+from wcore_host.spawning import close_host
 from wcore_host.visible import visible
 from wcore_host.web import options
 from wcore_host.web.doors import CODE_LIFE_S, Doors
@@ -38,7 +40,8 @@ ENTER_BYTES: Final = 4096  # whatever was typed before Enter
 
 def main() -> int:
     """Serve until Ctrl-C; the exit code says how it ended."""
-    chosen = options.read(sys.argv[1:])
+    env = close_host()
+    chosen = replace(options.read(sys.argv[1:]), env=env)
     try:
         import starlette  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
         import uvicorn  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]

@@ -80,7 +80,7 @@ class Conversation:
     async def _serve(self, command: tuple[str, ...], has_mode: bool, started: anyio.Event) -> None:  # noqa: FBT001
         told = "The engine has ended."
         with anyio.CancelScope() as self._life:
-            async with connect(command, attended=True) as engine:
+            async with connect(command, env=self._options.env, attended=True) as engine:
                 try:
                     self._began(engine)
                     await self._greet(engine, has_mode=has_mode)

@@ -1,8 +1,8 @@
 """The command line of `wcore-web`: what is ours, and what is the engine's."""
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,7 @@ class Options:
     port: int
     opens: bool
     has_mode: bool  # the person chose a mode: ours is not sent
+    env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
 
     @property
     def command(self) -> tuple[str, ...]:
