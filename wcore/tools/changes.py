@@ -1,7 +1,6 @@
 """What Write, Edit, MultiEdit and Delete share: a change is shown whole, then done whole."""
 
 from collections.abc import Callable
-from typing import Final
 
 from anyio import to_thread
 from msgspec import Struct
@@ -23,8 +22,6 @@ from wcore.vocabulary import (
     ToolOutput,
     Touch,
 )
-
-FILE_BYTES_MAX: Final = 16 * 1024 * 1024  # beyond this a file is not text that a model edits
 
 
 class Change(Struct, frozen=True):
@@ -56,19 +53,22 @@ class Intent(Struct, frozen=True):
 async def prepared(place: Place, intent: Intent) -> Prepared:
     """See the file, make the new content, and show the difference.
 
+    Nothing is changed yet, so a thread that hangs in a slow disk is left behind when cancelled.
+
     Raises:
         ToolError: it cannot be done. For a file that is outside or protected this is told by
             `run` instead: what it holds must not leak before a person has said yes.
     """
-    return await to_thread.run_sync(_prepared, place, intent)
+    return await to_thread.run_sync(_prepared, place, intent, abandon_on_cancel=True)
 
 
 def _prepared(place: Place, intent: Intent) -> Prepared:
     expected = ""
     try:
-        before = files.snapshot(intent.path, FILE_BYTES_MAX, links=intent.links)
+        before = files.snapshot(intent.path, links=intent.links)
         expected = before.digest
         after = intent.make(before)
+        files.hear_stop()
         card, diff = _difference(shown(place, intent.path), before, after)
         plan: Change | Impossible = Change(intent.path, expected, after, diff)
     except ToolError as error:

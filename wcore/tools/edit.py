@@ -7,7 +7,7 @@ from pydantic import Field
 
 from wcore.tools import Live, Place, changes
 from wcore.tools.arguments import parse, schema_of
-from wcore.tools.paths import resolve, targets
+from wcore.tools.paths import resolved, targets
 from wcore.tools.replacing import Replacement, replaced
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
@@ -48,7 +48,7 @@ class Edit(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Find the text and show the difference."""
         given = parse(NAME, EditArguments, args)
-        path = resolve(self.place, given.file_path)
+        path = await resolved(self.place, given.file_path)
         intent = changes.Intent(NAME, "Edit", args, path, lambda before: replaced(before, (given,)))
         return await changes.prepared(self.place, intent)
 

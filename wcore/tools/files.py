@@ -8,10 +8,11 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from anyio import from_thread
 from msgspec import Struct
 
 from wcore.errors import ToolError
-from wcore.tools.digests import ABSENT
+from wcore.tools.digests import ABSENT, content_digest
 from wcore.tools.paths import (
     folder_of,
     kind_at,
@@ -21,12 +22,17 @@ from wcore.tools.paths import (
     require_plain,
 )
 
-CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat
+FILE_BYTES_MAX: Final = 16 * 1024 * 1024  # beyond this a file is not text that a model edits
+CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat, and a stop is heard soon
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Snapshot(Struct, frozen=True):
-    """A file as it was seen. `data` is `None` if it is absent, a link, or over the limit."""
+    """A file as it was seen. `data` is `None` if it is absent, a link, or over the limit.
+
+    `digest` is of the content up to `FILE_BYTES_MAX`; a larger file is told by what the system
+    knows of it, because nobody waits for a terabyte before being asked.
+    """
 
     digest: str
     data: bytes | None = None
@@ -48,10 +54,14 @@ def os_errors(path: str) -> Generator[None]:
         raise ToolError(f"{named(path)}: {error.strerror or error}") from error
 
 
-def snapshot(path: str, bytes_max: int, *, links: bool = False) -> Snapshot:
-    """See the file at the real `path`; content above `bytes_max` is hashed but not kept.
+def hear_stop() -> None:
+    """Raise the cancellation of whoever waits for this worker thread; elsewhere do nothing."""
+    with suppress(RuntimeError):  # no worker thread: nobody can cancel
+        from_thread.check_cancelled()
 
-    With `links` a link is seen as itself.
+
+def snapshot(path: str, *, links: bool = False) -> Snapshot:
+    """See the file at the real `path`. With `links` a link is seen as itself.
 
     Raises:
         ToolError: it cannot be read, or is no plain file.
@@ -60,16 +70,14 @@ def snapshot(path: str, bytes_max: int, *, links: bool = False) -> Snapshot:
         try:
             folder = folder_of(path)
             with folder as (handle, name):
-                return _snapshot_at(handle, name, path, bytes_max, links=links)
+                return _snapshot_at(handle, name, path, links=links)
         except ToolError:
             if not os.path.lexists(os.path.dirname(path)):
                 return Snapshot(ABSENT)  # the folder is missing too; writing will make it
             raise
 
 
-def _snapshot_at(
-    handle: int, name: str, path: str, bytes_max: int, *, links: bool = False
-) -> Snapshot:
+def _snapshot_at(handle: int, name: str, path: str, *, links: bool = False) -> Snapshot:
     kind = kind_at(handle, name)
     if kind is None:
         return Snapshot(ABSENT)
@@ -79,24 +87,30 @@ def _snapshot_at(
         return Snapshot(f"link:{digest}", link=target)
     file = open_file_at(handle, name, path)
     try:
-        return _read(file, bytes_max)
+        return _read(file)
     finally:
         os.close(file)
 
 
-def _read(file: int, bytes_max: int) -> Snapshot:
-    digest = hashlib.sha256()
+def _read(file: int) -> Snapshot:
+    if os.fstat(file).st_size > FILE_BYTES_MAX:
+        return _unread(file)
     kept: list[bytes] = []
     size_bytes = 0
     while chunk := os.read(file, CHUNK_BYTES):
-        digest.update(chunk)
+        hear_stop()
+        kept.append(chunk)
         size_bytes += len(chunk)
-        if size_bytes <= bytes_max:
-            kept.append(chunk)
-        else:
-            kept.clear()
-    data = b"".join(kept) if size_bytes <= bytes_max else None
-    return Snapshot(digest.hexdigest(), data, size_bytes)
+        if size_bytes > FILE_BYTES_MAX:  # it grows, or never said how large it is
+            return _unread(file)
+    data = b"".join(kept)
+    return Snapshot(content_digest(data), data, size_bytes)
+
+
+def _unread(file: int) -> Snapshot:
+    seen = os.fstat(file)
+    facts = (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_dev, seen.st_ino)
+    return Snapshot(f"large:{'.'.join(map(str, facts))}", None, seen.st_size)
 
 
 def replace(path: str, data: bytes, expected: str) -> None:
@@ -128,7 +142,7 @@ def remove(path: str, expected: str) -> None:
 
 
 def _require_unchanged(handle: int, name: str, path: str, expected: str) -> None:
-    if _snapshot_at(handle, name, path, 0, links=True).digest != expected:
+    if _snapshot_at(handle, name, path, links=True).digest != expected:
         raise ToolError(f"{named(path)} has changed since it was shown; nothing was done")
 
 

@@ -14,7 +14,7 @@ from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.bounded import clipped
 from wcore.tools.files import os_errors
 from wcore.tools.globs import matcher, split_root
-from wcore.tools.paths import described, resolve, shown
+from wcore.tools.paths import described, resolved, shown
 from wcore.tools.searching import Search, searching
 from wcore.tools.walking import Root, is_file, left_out, plain_name, require_folder, walk
 from wcore.vocabulary import (
@@ -67,11 +67,11 @@ class Glob(Struct, frozen=True):
         given = parse(NAME, GlobArguments, args)
         start, pattern = split_root(given.pattern)
         matcher(pattern)
-        anchor = await to_thread.run_sync(resolve, self.place, given.path)
+        anchor = await resolved(self.place, given.path)
         root = anchor
         if start:
             below = start if start.startswith(("/", "~")) else f"{anchor}/{start}"
-            root = await to_thread.run_sync(resolve, self.place, below)
+            root = await resolved(self.place, below)
         where = "" if root == self.place.workspace else f" in {shown(self.place, root)}"
         description = described(f"Search for {pattern}{where}")
         return searching(self.place, NAME, args, description, Search(root, given, pattern))

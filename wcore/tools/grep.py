@@ -22,7 +22,7 @@ from wcore.tools.environment import cleaned, find_ripgrep
 from wcore.tools.files import os_errors
 from wcore.tools.globs import matcher
 from wcore.tools.hits import Hit, Hits, Query, Records, laid_out
-from wcore.tools.paths import described, resolve, shown
+from wcore.tools.paths import described, resolved, shown
 from wcore.tools.ripgrep import Ripgrep
 from wcore.tools.searching import Search, searching
 from wcore.tools.walking import Root, is_file, left_out, plain_name, require_folder, walk
@@ -95,7 +95,7 @@ class Grep(Struct, frozen=True):
         if "\0" in given.pattern:
             raise ToolError("`pattern` contains a NUL character")
         matcher(given.glob)
-        root = await to_thread.run_sync(resolve, self.place, given.path)
+        root = await resolved(self.place, given.path)
         description = described(f"Grep '{given.pattern}' in {shown(self.place, root)}")
         return searching(self.place, NAME, args, description, Search(root, given))
 

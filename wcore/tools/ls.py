@@ -13,7 +13,7 @@ from wcore.tools import Live, Place
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.bounded import clipped
 from wcore.tools.files import os_errors
-from wcore.tools.paths import described, open_folder, resolve, shown
+from wcore.tools.paths import described, open_folder, resolved, shown
 from wcore.tools.searching import Search, searching
 from wcore.tools.walking import Root, left_out, plain_name, require_folder, walk
 from wcore.vocabulary import (
@@ -64,7 +64,7 @@ class Ls(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads."""
         given = parse(NAME, LsArguments, args)
-        path = await to_thread.run_sync(resolve, self.place, given.path)
+        path = await resolved(self.place, given.path)
         return searching(
             self.place, NAME, args, described(f"List {shown(self.place, path)}"), Search(path)
         )

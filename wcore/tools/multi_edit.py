@@ -8,7 +8,7 @@ from pydantic import Field
 
 from wcore.tools import Live, Place, changes
 from wcore.tools.arguments import Arguments, parse, schema_of
-from wcore.tools.paths import resolve, targets
+from wcore.tools.paths import resolved, targets
 from wcore.tools.replacing import Replacement, replaced
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
@@ -55,7 +55,7 @@ class MultiEdit(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Apply the edits in memory and show the difference."""
         given = parse(NAME, MultiEditArguments, args)
-        path = resolve(self.place, given.file_path)
+        path = await resolved(self.place, given.file_path)
         intent = changes.Intent(
             NAME, "Edit", args, path, lambda before: replaced(before, given.edits)
         )

@@ -16,7 +16,7 @@ from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
 from wcore.tools.files import os_errors
 from wcore.tools.lines import Window, window
-from wcore.tools.paths import described, named, open_file, resolve, shown, targets
+from wcore.tools.paths import described, named, open_file, resolved, shown, targets
 from wcore.tools.texts import encoding_of, looks_binary
 from wcore.vocabulary import (
     Access,
@@ -85,7 +85,7 @@ class Read(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads. Whether anything is there is told after the gate."""
         given = parse(NAME, ReadArguments, args)
-        path = await to_thread.run_sync(resolve, self.place, given.file_path)
+        path = await resolved(self.place, given.file_path)
         touches = (Touch(path, Access.READ),)
         return Prepared(
             tool=NAME,

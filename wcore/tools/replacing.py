@@ -7,8 +7,7 @@ from pydantic import Field
 
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments
-from wcore.tools.changes import FILE_BYTES_MAX
-from wcore.tools.files import Snapshot
+from wcore.tools.files import FILE_BYTES_MAX, Snapshot, hear_stop
 from wcore.tools.texts import all_crlf, crlf, decode
 
 RESULT_CHARS_MAX: Final = 2 * FILE_BYTES_MAX  # `replace_all` can multiply a file by thousands
@@ -34,6 +33,7 @@ def replaced(before: Snapshot, edits: Sequence[Replacement]) -> bytes:
         raise ToolError(f"the file is larger than {FILE_BYTES_MAX} bytes and cannot be edited")
     text, encoding = decode(before.data)
     for number, edit in enumerate(edits, 1):
+        hear_stop()
         text = _edited(text, edit, f"edit {number}: " if len(edits) > 1 else "")
     data = encoding.encode(text)
     if data == before.data:

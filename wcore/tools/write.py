@@ -8,7 +8,7 @@ from pydantic import Field
 from wcore.errors import ToolError
 from wcore.tools import Live, Place, changes
 from wcore.tools.arguments import Arguments, parse, schema_of
-from wcore.tools.paths import resolve, targets
+from wcore.tools.paths import resolved, targets
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
 NAME = "Write"
@@ -49,7 +49,7 @@ class Write(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Show the difference to what is there now."""
         given = parse(NAME, WriteArguments, args)
-        path = resolve(self.place, given.file_path)
+        path = await resolved(self.place, given.file_path)
         if given.file_path.endswith("/"):
             raise ToolError("`file_path` ends in `/`: it names a folder, not a file")
         content = given.content.encode()
