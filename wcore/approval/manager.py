@@ -8,6 +8,7 @@ away. Expiry is judged by the clock when an answer arrives, not only when the re
 import logging
 import math
 import secrets
+import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -28,6 +29,15 @@ REASON_TIMEOUT: Final = "approval timed out (no host response)"
 REASON_BUG: Final = "internal error"
 
 log = logging.getLogger("wcore.approval")
+
+
+def seconds_with_sleep() -> float:
+    """Return seconds that only grow, also while the machine sleeps (where the system counts so).
+
+    An answer after a night with the lid closed is as late as any other.
+    """
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class Approved(Struct, frozen=True):
@@ -101,7 +111,7 @@ class ApprovalManager:
         grants: GrantBook,
         *,
         ttl_s: float = DEFAULT_APPROVAL_TTL,
-        clock: Callable[[], float] = anyio.current_time,
+        clock: Callable[[], float] = seconds_with_sleep,
         expired: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.mode = Mode.DEFAULT

@@ -1,5 +1,6 @@
 """Parked calls: answered once, never after the deadline, whatever comes first."""
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -19,6 +20,7 @@ from wcore.approval.manager import (
     Denied,
     Pending,
     move_of,
+    seconds_with_sleep,
 )
 from wcore.approval.table import Ledger, Move, State, UnknownCallError
 from wcore.policy import shell
@@ -46,11 +48,11 @@ def in_virtual_time(main: Callable[[], Awaitable[Value]]) -> Value:
 
 
 def real() -> ApprovalManager:
-    """A manager as the engine makes it: the loop's own clock, the default times."""
+    """A manager with the default times, on the clock of the loop, which may be virtual."""
     ledger = Ledger()
     for number in range(9):
         ledger.propose(f"c{number}")
-    return ApprovalManager(ledger, GrantBook())
+    return ApprovalManager(ledger, GrantBook(), clock=anyio.current_time)
 
 
 def ask(manager: ApprovalManager, call_id: str = "c1") -> Pending:
@@ -378,7 +380,7 @@ def test_the_answer_decides_by_the_clock_where_no_reaper_runs(after_s: float, co
 def test_the_reaper_wakes_for_a_deadline_nearer_than_its_interval() -> None:
     async def main() -> list[float]:
         ledger = Ledger()
-        manager = ApprovalManager(ledger, GrantBook(), ttl_s=7)
+        manager = ApprovalManager(ledger, GrantBook(), ttl_s=7, clock=anyio.current_time)
         ended: list[float] = []
         start = anyio.current_time()
 
@@ -502,3 +504,24 @@ async def test_the_reaper_runs_on_asyncio_too() -> None:
 
 def test_the_reason_for_silence_is_the_protocols_own_sentence() -> None:
     assert room.REASON_TIMEOUT == "approval timed out (no host response)"
+
+
+async def test_time_that_the_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLOCK_MONOTONIC stands still in a closed laptop, CLOCK_BOOTTIME does not."""
+    clocks = {time.CLOCK_BOOTTIME: 1000.0, time.CLOCK_MONOTONIC: 1000.0}
+    monkeypatch.setattr(time, "clock_gettime", clocks.__getitem__)
+    monkeypatch.setattr(time, "monotonic", lambda: clocks[time.CLOCK_MONOTONIC])
+    ledger = Ledger()
+    ledger.propose("c1")
+    manager = ApprovalManager(ledger, GrantBook())
+    entry = manager.request_approval("c1", Category.EXEC, "Bash")
+    clocks[time.CLOCK_BOOTTIME] += 2 * 3600.0  # two hours of sleep
+    clocks[time.CLOCK_MONOTONIC] += 1.0
+    assert manager.expires_in_s(entry) == 0
+    assert not manager.resolve_host("c1", Approved())
+    assert await heard(entry) == TIMED_OUT
+
+
+def test_without_a_clock_of_sleep_there_is_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(time, "CLOCK_BOOTTIME")
+    assert time.monotonic() <= seconds_with_sleep() <= time.monotonic()
