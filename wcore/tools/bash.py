@@ -12,7 +12,6 @@ from pydantic import Field
 from wcore.errors import ToolError
 from wcore.tools import Live, Place
 from wcore.tools.arguments import Arguments, parse, schema_of
-from wcore.tools.bounded import clipped
 from wcore.tools.digests import call_digest
 from wcore.tools.environment import cleaned, find_bash
 from wcore.tools.paths import described, named
@@ -34,7 +33,6 @@ from wcore.vocabulary import (
 NAME = "Bash"
 TIMEOUT_S_DEFAULT: Final = 120
 TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
-COMMAND_BYTES_MAX: Final = 128 * 1024 - 1  # the longest single argument Linux passes on
 DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
 
@@ -89,12 +87,12 @@ class Bash(Struct, frozen=True):
         command = given.command
         if not command.strip() or "\0" in command:
             raise ToolError("`command` is blank or contains a NUL character")
-        if len(command.encode()) > COMMAND_BYTES_MAX:
-            raise ToolError(f"`command` is longer than {COMMAND_BYTES_MAX} bytes; write a script")
+        text = visible(command)
+        if len(text.encode()) > PREVIEW_BYTES_MAX:  # nobody approves what was not shown
+            limit = f"{PREVIEW_BYTES_MAX} bytes as a card shows it"
+            raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        note = "[command cut here: it is longer than can be shown]"
-        text, cut = clipped(visible(command), PREVIEW_BYTES_MAX, note)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -102,7 +100,7 @@ class Bash(Struct, frozen=True):
             description=described(f"Execute: {command}"),
             digest=call_digest(NAME, args, self.place.workspace),
             command=command,
-            preview=Preview("command", text, truncated=cut),
+            preview=Preview("command", text),
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),

@@ -14,7 +14,15 @@ from wcore.tools import Live, Place
 from wcore.tools.bash import Bash
 from wcore.tools.processes import CallTree
 from wcore.tools.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
-from wcore.vocabulary import OUTPUT_BYTES_MAX, Json, Status, ToolOutput
+from wcore.visible import visible
+from wcore.vocabulary import (
+    OUTPUT_BYTES_MAX,
+    PREVIEW_BYTES_MAX,
+    Json,
+    Preview,
+    Status,
+    ToolOutput,
+)
 
 TIME_S = 30
 
@@ -292,3 +300,18 @@ async def test_no_descriptor_is_left_open(room: Room) -> None:
     for _ in range(3):
         await _bash(room, "sleep 1000 & echo x")
     assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.parametrize("char", ["x", "é", "\u202e", "\n", "\x01", "🙂"])
+@pytest.mark.parametrize("over", [-1, 0, 1])
+async def test_what_a_card_cannot_show_whole_is_no_call(room: Room, char: str, over: int) -> None:
+    """A command is as long as it looks: what is invisible is shown as a marker."""
+    fitting = PREVIEW_BYTES_MAX // len(visible(char).encode())
+    command = "echo " + char * (fitting - 5 + over)
+    tool = room.tools["Bash"]
+    if len(visible(command).encode()) <= PREVIEW_BYTES_MAX:
+        preview = (await tool.prepare({"command": command})).preview
+        assert preview == Preview("command", visible(command))
+        return
+    with pytest.raises(ToolError, match=f"{PREVIEW_BYTES_MAX} bytes .*; write a script"):
+        await tool.prepare({"command": command})
