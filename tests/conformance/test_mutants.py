@@ -37,6 +37,8 @@ CAUGHT_BY = {
     "silent-about-unknown-ids": ("approval-unknown-id", 'expected {"type": "info"'),
     "any-mode-is-force": ("mode-unknown", "config_changed comes instead of"),
     "exits-on-idle-stop": ("stop-idle", "ended"),
+    "ends-without-a-word": ("turn-denied-again-and-again", "comes instead of info"),
+    "runs-however-many": ("turn-too-many-calls", 'instead of {"type": "tool_result"'),
     "result-twice": ("approval-once", "after its tool_result"),
     "result-after-cancel": ("approval-deny-with-reason", "after its tool_cancelled"),
     "result-first": ("approval-once", "tool_result comes instead of"),

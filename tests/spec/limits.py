@@ -12,8 +12,8 @@ from wcore.policy import grants
 from wcore.policy.shell import analysis, suggesting
 from wcore.policy.shell import grants as prefixes
 from wcore.protocol import codec, lines, scopes
-from wcore.tools import ask, shell_output
-from wcore.turn import effect
+from wcore.tools import ask, files, shell_output
+from wcore.turn import batch, denials, effect
 
 ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("a line, both ways, newline included", lines, "LINE_BYTES_MAX"),
@@ -28,6 +28,13 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("text of a scope", scopes, "SCOPE_TEXT_CHARS_MAX"),
     ("options of a question", ask, "OPTIONS_MAX"),
     ("suggestions on a card", suggesting, "SUGGESTIONS_MAX"),
+    ("calls of one reply; the rest is not run", batch, "CALLS_MAX"),
+    ("denials of the same call in a turn; then it ends", denials, "DENIALS_MAX"),
+    (
+        "content of a file that a digest is of; larger: its size, times and inode",
+        files,
+        "FILE_BYTES_MAX",
+    ),
     ("waiting calls", manager, "PENDING_MAX"),
     ("time to answer (`--approval-ttl`)", manager, "DEFAULT_APPROVAL_TTL"),
     ("between sweeps for expired calls (`--reap-interval`)", manager, "DEFAULT_REAP_INTERVAL"),

@@ -33,6 +33,7 @@ from wcore.session import Session
 from wcore.store import Kind, Record
 from wcore.turn.batch import run_batch
 from wcore.turn.children import AT_ONCE_MAX
+from wcore.turn.denials import Denials
 from wcore.turn.opening import open_turn
 from wcore.turn.reply import Reply, pieces_of
 from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
@@ -79,6 +80,7 @@ class Turn:
         self.ending: Ending | None = None
         self.problem: Exception | None = None
         self.tally = tally or Tally()
+        self.denials = Denials()
         self.children: set[Turn] = set()
         self.places = anyio.Semaphore(AT_ONCE_MAX)
         self._scopes: set[anyio.CancelScope] = set()
@@ -194,6 +196,9 @@ class Turn:
             if self.problem is not None:
                 raise self.problem
             if self.ending is not None:
+                return "stop"
+            if gave_up := self.denials.gave_up:
+                await self.session.info(gave_up, self.msg_id)
                 return "stop"
         return "max_turns"
 

@@ -5,6 +5,7 @@ The rules, in the order they apply:
 - everything else is prepared and announced at once, in the model's order;
 - an exec or mcp call that needs no question waits, unannounced, for the earlier edit, exec and
   mcp calls, and is then prepared and decided anew;
+- calls beyond `CALLS_MAX` are announced and end in an error, without being looked at;
 - results go back in the model's order, one a call, whatever happened.
 """
 
@@ -24,6 +25,9 @@ from wcore.vocabulary import Category, ModelCall, ToolMessage
 if TYPE_CHECKING:
     from wcore.turn import Turn
 
+CALLS_MAX: Final = 1024  # of one reply; as many as may wait, and more than anybody reads
+TOO_MANY: Final = f"not run: a reply may ask for {CALLS_MAX} calls, ask for the others again"
+
 NOTHING: Final[Mapping[str, OpenCall]] = MappingProxyType({})
 
 
@@ -36,16 +40,26 @@ async def run_batch(
     """
     flights: list[Flight] = []
     for call_id, call in calls:
-        flights.append(Flight(turn, call_id, call, tuple(flights), left.get(call_id)))
+        flights.append(Flight(turn, call_id, call, flights, left.get(call_id)))
     if len(flights) > 1:  # then their order hangs on where their paths lead
         of = {flight.call_id: sorted(flight.targets) for flight in flights}
         turn.session.journal.note(Kind.FOUND, what="targets", of=of)
     async with anyio.create_task_group() as tasks:
-        for flight in flights:
+        for flight in flights[:CALLS_MAX]:
             step = Step.HELD if _writers_before(flight) else await _gate(flight)
             if step is not Step.ENDED:
                 tasks.start_soon(_fly, flight, step)
+        for flight in flights[CALLS_MAX:]:
+            await _leave_out(flight)
     return [flight.result for flight in flights]
+
+
+async def _leave_out(flight: Flight) -> None:
+    """Announce a call that is too many, and end it; nothing of it was looked at."""
+    try:
+        await (flight.fail(TOO_MANY) if flight.turn.ending is None else flight.stop())
+    except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
+        await flight.break_off()
 
 
 async def _fly(flight: Flight, step: Step) -> None:

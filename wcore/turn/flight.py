@@ -5,7 +5,8 @@ Nothing is decided here (see `gate.py`) and nothing is done here (see `effect.py
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
@@ -21,6 +22,7 @@ from wcore.policy.facts import Studied
 from wcore.protocol import events, scopes
 from wcore.store import Kind, ToolApprovalDecisionEvent
 from wcore.tools import Tool
+from wcore.turn import denials
 from wcore.visible import visible_line
 from wcore.vocabulary import (
     DESCRIPTION_CHARS_MAX,
@@ -65,7 +67,7 @@ class Refusal(Struct, frozen=True):
 
 
 class Flight:
-    """One call of one reply. `earlier` are the calls before it, in the model's order.
+    """One call of one reply. `batch` are all its calls, in the model's order; so far the earlier.
 
     `left` is what an earlier engine left of it. With `inner` it is not the
     model's: a running tool makes it, and says which tool it is for.
@@ -76,7 +78,7 @@ class Flight:
         turn: "Turn",
         call_id: str,
         call: ModelCall,
-        earlier: tuple["Flight", ...] = (),
+        batch: Sequence["Flight"] = (),
         left: OpenCall | None = None,
         inner: Tool | None = None,
     ) -> None:
@@ -84,7 +86,7 @@ class Flight:
         self.session = turn.session
         self.call_id = call_id
         self.call = call
-        self.earlier = earlier
+        self._batch, self.index = batch, len(batch)  # one list for all: a reply may have many
         self.ended = anyio.Event()
         self.tool: Tool | None = inner or self.session.tools.get(call.name)
         self.is_inner = inner is not None
@@ -102,6 +104,11 @@ class Flight:
 
     def _targets(self, tool: Tool) -> frozenset[str]:
         return self.session.hands.targets(self.call_id, tool, self.call.args or {})
+
+    @property
+    def earlier(self) -> Iterator["Flight"]:
+        """The calls of the reply before this one."""
+        return islice(self._batch, self.index)
 
     @property
     def result(self) -> ToolMessage:
@@ -254,7 +261,8 @@ class Flight:
         if refusal.move is not None:
             self.session.ledger.move(self.call_id, refusal.move)
         reason = self.session.secrets.strip(refusal.reason)
-        self._output = ToolOutput.failed(refusal.told or f"Tool denied: {reason}")
+        again = denials.again(self) if refusal.decision is not None else ""
+        self._output = ToolOutput.failed(refusal.told or f"Tool denied: {reason}{again}")
         ended = records.ended(self.call_id, self.call.name, self._output, reason=reason)
         event = events.ToolCancelled(msg_id=self.turn.msg_id, call_id=self.call_id, reason=reason)
         try:
