@@ -173,6 +173,11 @@ class AlwaysIsTheCategory(Grants):
         return scope == "always" and granted["category"] == tool["category"]
 
 
+class GrantsLiftRulesThatAsk(Grants):
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        return scope == "always" and granted["name"] == tool["name"]
+
+
 class OnceIsForEver(Grants):
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return scope == "once" and granted["name"] == tool["name"]

@@ -62,6 +62,7 @@ CAUGHT_BY = {
     "set-is-any-of-it": ("approval-prefixes", "tool_running comes instead of tool_request"),
     "grant-lets-all-go": ("approval-grant-lets-go", "which was not approved"),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
+    "grants-lift-rules-that-ask": ("policy-rule-that-asks", "tool_running comes instead of"),
     "once-is-for-ever": ("approval-once", "tool_running comes instead of tool_request"),
     "mode-settles-what-waits": ("mode-change-while-a-call-waits", "which was not approved"),
     "forgets-expiry": ("approval-expires", "nothing comes"),

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import BINDING, Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.meeting import BINDING, decide_below
+from wcore.policy.meeting import decide_below
 from wcore.policy.plans import Case
 from wcore.policy.policies import Policies
 from wcore.policy.policyparse import parse

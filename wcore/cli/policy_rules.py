@@ -18,6 +18,7 @@ DESCRIPTION: Final = "Show every rule in the order in which the engine looks at 
 EPILOG: Final = "exit codes:\n  0 they are in order   1 a file is broken: file, line, reason\n"
 
 ABSOLUTE: Final = "nothing lifts it"
+STANDS: Final = "no grant lifts it"
 STRICTER: Final = "counts only where it is stricter: the folder is not trusted"
 
 
@@ -67,7 +68,8 @@ def _in_order(policies: Policies) -> Iterator[_Shown]:
     for level, file in _files(policies):
         loose = level is Level.PROJECT and not policies.trusted
         for rule in file.rules:
-            yield _shown(rule, level, STRICTER if loose else None)
+            stands = STANDS if rule.stands and rule.do is not Verdict.ALLOW else None
+            yield _shown(rule, level, STRICTER if loose else stands)
     default = policies.default
     if default is not None:
         verdict, source = default

@@ -120,11 +120,18 @@ def _unreadable(case: Case, standing: Standing) -> Decision | None:
 
 
 def _person(case: Case, standing: Standing) -> Decision | None:
-    """Row 4: only a person can answer: a question, or a command with somebody else's rights."""
+    """Row 4b: only a person can answer: a question, or a command with somebody else's rights."""
     del standing  # in every mode
     if case.facts.tool == QUESTION_TOOL:
         return _answer(Verdict.ASK, Row.QUESTION, "only a person can answer this")
     return _danger(case, Verdict.ASK)
+
+
+def _standing_ask(case: Case, standing: Standing) -> Decision | None:
+    """Row 4c: a rule asks that has a spec, is `always` or managed: nothing lifts it."""
+    levels = (Level.MANAGED,) if standing.mode is Mode.FORCE else tuple(Level)
+    match = standing.policies.standing_ask(case, levels)
+    return None if match is None else _by_rule(Row.RULE, match, "asks by a rule that nothing lifts")
 
 
 def _protected(case: Case, standing: Standing) -> Decision | None:
@@ -213,13 +220,19 @@ def _default(case: Case, standing: Standing) -> Decision | None:
     return Decision(Verdict.ASK, Why(Row.DEFAULT, detail, span=coverage.span, code=coverage.reason))
 
 
-ROWS: Final[tuple[Answer, ...]] = (
+#: What binds sub-agents as well: what is denied to an agent, or asks whatever was granted.
+BINDING: Final[tuple[Answer, ...]] = (
     _not_offered,
     _absolute,
     _never_right,
     _denied,
     _unreadable,
     _person,
+    _standing_ask,
+)
+
+ROWS: Final[tuple[Answer, ...]] = (
+    *BINDING,
     _protected,
     _outside,
     _granted,
@@ -245,7 +258,7 @@ def _danger(case: Case, verdict: Verdict) -> Decision | None:
 
 def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
     """Whether a yes to the tool's name lifts a deny; never one with a spec or an admin's."""
-    if not rule.bare or rule.level is Level.MANAGED:
+    if rule.stands:
         return False
     tool, pin = case.facts.tool, case.facts.pin
     return tool in standing.tiers.user_overrides or standing.grants.by_name(tool, pin) is not None

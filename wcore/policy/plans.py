@@ -5,7 +5,7 @@ a rule that always fits too; path rules are found by the folders above the path.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from wcore.policy import shell
 from wcore.policy.facts import Facts
 from wcore.policy.rules import SHELL_TOOL, Rule, Target
-from wcore.policy.started import Reading, Span, read
+from wcore.policy.started import Reading, Span, mentions, read
 from wcore.vocabulary import Category, Verdict
 
 
@@ -54,14 +54,26 @@ class _Run(Struct):
 
 
 class Plan:
-    """An ordered list of rules, as one tool of one agent sees it."""
+    """An ordered list of rules, as one tool of one agent sees it.
 
-    def __init__(self, rules: Sequence[Rule], tool: str, category: Category, agent: str) -> None:
+    Targets that `counts` refuses never fit; allow rules on both sides of one are not neighbours.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        tool: str,
+        category: Category,
+        agent: str,
+        counts: Callable[[Rule, Target], bool] | None = None,
+    ) -> None:
         self._always: _Entry | None = None
         self._by_place: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
-        self._shell: list[_Entry | _Run] = []
+        self._shell: list[_Entry | _Run | None] = []
         for entry in _relevant(rules, tool, category, agent):
-            if entry.target.is_bare:
+            if counts is not None and not counts(entry.rule, entry.target):
+                self._shell.append(None)
+            elif entry.target.is_bare:
                 self._always = entry
                 break  # nothing behind it can be the first to fit
             if entry.target.paths is not None:
@@ -70,11 +82,15 @@ class Plan:
             elif tool == SHELL_TOOL:
                 self._add_shell(entry)
 
-    def first(self, case: Case) -> Match | None:
-        """Return the first rule that fits the call."""
+    def first(self, case: Case, *, guesses: bool = True) -> Match | None:
+        """Return the first rule that fits the call.
+
+        A text in doubt fits every rule that asks about commands; without `guesses` only those
+        whose program it names.
+        """
         found = self._first_path(case.facts) if self._by_place else None
         if found is None and case.reading is not None:
-            found = self._first_command(case, case.reading)
+            found = self._first_command(case, case.reading, guesses=guesses)
         if found is None and self._always is not None:
             found = Match(self._always.rule)
         return found
@@ -105,11 +121,13 @@ class Plan:
         run.rules.append(entry.rule)
         run.grants.append(entry.target.grant)
 
-    def _first_command(self, case: Case, reading: Reading) -> Match | None:
+    def _first_command(self, case: Case, reading: Reading, *, guesses: bool) -> Match | None:
+        text = case.facts.analysis.text if case.facts.analysis else ""
         for entry in self._shell:
-            found = (
-                _allowed(entry, case.facts) if isinstance(entry, _Run) else _stopped(entry, reading)
-            )
+            if isinstance(entry, _Run):
+                found = _allowed(entry, case.facts)
+            else:
+                found = entry and _stopped(entry, reading, None if guesses else text)
             if found is not None:
                 return found
         return None
@@ -160,7 +178,8 @@ def _allowed(run: _Run, facts: Facts) -> Match | None:
     return Match(run.rules[0])
 
 
-def _stopped(entry: _Entry, reading: Reading) -> Match | None:
+def _stopped(entry: _Entry, reading: Reading, text: str | None) -> Match | None:
+    """Return whether the rule fits what may be started; `text` must name it, where in doubt."""
     stop = entry.target.stop
     if stop is None:
         return None
@@ -168,5 +187,7 @@ def _stopped(entry: _Entry, reading: Reading) -> Match | None:
         if stop.fits(started):
             return Match(entry.rule, started.span)
     if reading.doubt is not None and entry.rule.do is Verdict.ASK:
+        if text is not None and not any(mentions(text, name) for name in stop.programs):
+            return None
         return Match(entry.rule, reading.span, reading.doubt)  # it cannot be ruled out
     return None

@@ -5,7 +5,7 @@ a project says counts where it is stricter; once the folder is trusted it counts
 user's own rules too, but never against the managed file.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.plans import Case, Match, Plan
 from wcore.policy.policyfile import Limits, PolicyFile
-from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec
+from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec, Target
 from wcore.policy.started import mentions
 from wcore.vocabulary import Access, Category, Verdict
 
@@ -23,6 +23,13 @@ PLANS_MAX: Final = 1024  # tools times agents times files; past that they are ma
 STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 
 _Pick = Callable[[PolicyFile], Sequence[Rule]]
+_Counts = Callable[[Rule, Target], bool]
+
+#: Which tools for files do what a shell text does to a path.
+_FILE_TOOLS: Final = {
+    Access.READ: (Category.INFO, ("Read", "LS", "Glob", "Grep")),
+    Access.WRITE: (Category.EDIT, ("Write", "Edit", "MultiEdit", "Delete")),
+}
 
 
 class Unreadable(Struct, frozen=True):
@@ -41,6 +48,11 @@ class Policies:
         self.files: Final[Mapping[Level, PolicyFile]] = {file.level: file for file in files}
         self.trusted: Final = trusted
         self._plans: dict[tuple[str, str, Category, str, str], Plan] = {}
+        self._stand: Final = [
+            level
+            for level, file in self.files.items()
+            if any(rule.do is Verdict.ASK and rule.stands for rule in file.rules)
+        ]
 
     @property
     def limits(self) -> Limits:
@@ -92,6 +104,24 @@ class Policies:
             return (project, base)
         return (base, project) if ahead == 0 else (base,)
 
+    def standing_ask(self, case: Case, levels: Iterable[Level] = Level) -> Match | None:
+        """Return a rule of one of the files of `levels` that asks and that nothing lifts.
+
+        An earlier allow of the same file goes before it; no other file does. What a shell text
+        reads and writes is judged as if the tools for files did it.
+        """
+        for level in (level for level in levels if level in self._stand):
+            plan = self._plan(level, "standing", _rules_of, case, _stands)
+            found = plan.first(case, guesses=False)
+            if found is not None and found.rule.do is Verdict.ASK:
+                return found
+            for called in _as_calls_for_files(case):
+                plan = self._plan(level, "standing paths", _rules_of, called, _stands_on_paths)
+                found = plan.first(called)
+                if found is not None and found.rule.do is Verdict.ASK:
+                    return found
+        return None
+
     def hides(self, path: str) -> bool:
         """Whether listings and searches must leave out the real path `path`: it may not be read."""
         if not self.files:
@@ -123,16 +153,28 @@ class Policies:
                         if target.stop and target.tools.fits(SHELL_TOOL, Category.EXEC):
                             yield rule, target.stop
 
-    def _plan(self, level: Level, kind: str, pick: _Pick, case: Case) -> Plan:
+    def _plan(
+        self, level: Level, kind: str, pick: _Pick, case: Case, counts: _Counts | None = None
+    ) -> Plan:
         facts = case.facts
         key = (level.value, kind, facts.category, facts.tool, case.agent)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= PLANS_MAX:
                 self._plans.clear()
-            plan = Plan(pick(self.files[level]), facts.tool, facts.category, case.agent)
+            rules = pick(self.files[level])
+            plan = Plan(rules, facts.tool, facts.category, case.agent, counts)
             self._plans[key] = plan
         return plan
+
+
+def _as_calls_for_files(case: Case) -> Iterator[Case]:
+    """Yield the calls of tools for files that would do what a shell text does to its paths."""
+    if case.facts.tool == SHELL_TOOL:
+        for path in case.facts.paths:
+            category, tools = _FILE_TOOLS[path.access]
+            for tool in tools:
+                yield Case(Facts(tool, category, (path,)), case.agent)
 
 
 def _deny_of(file: PolicyFile) -> Sequence[Rule]:
@@ -141,6 +183,15 @@ def _deny_of(file: PolicyFile) -> Sequence[Rule]:
 
 def _rules_of(file: PolicyFile) -> Sequence[Rule]:
     return file.rules
+
+
+def _stands(rule: Rule, target: Target) -> bool:
+    del target
+    return rule.do is Verdict.ALLOW or (rule.do is Verdict.ASK and rule.stands)
+
+
+def _stands_on_paths(rule: Rule, target: Target) -> bool:
+    return _stands(rule, target) and (rule.do is Verdict.ALLOW or target.paths is not None)
 
 
 NO_POLICIES: Final = Policies()

@@ -141,12 +141,22 @@ class _Checked(Struct):
 
     def _ordered(self, index: int, table: dict[str, Any]) -> Rule:
         where = ("rule", index)
-        self._only("rule", where, table, ("match", "do", "agent"))
+        self._only("rule", where, table, ("match", "do", "agent", "always"))
         text = self._text((*where, "match"), table.get("match"))
         do = self._verdict((*where, "do"), table.get("do"))
         agent = self._agent(where, table)
         rule = self._rule((*where, "match"), text, do, agent)
-        return replace(rule, source=self._source(where))
+        always = self._always((*where, "always"), table.get("always", False), do)
+        return replace(rule, source=self._source(where), always=always)
+
+    def _always(self, where: tuple[str | int, ...], value: object, do: Verdict) -> bool:
+        if not isinstance(value, bool):
+            raise self._wrong(where, "`always` is true or false")
+        if value and do is Verdict.ALLOW:
+            raise self._wrong(
+                where, "`always` is for rules that ask or deny: it stops lifting them"
+            )
+        return value
 
     def _test(self, index: int, table: dict[str, Any]) -> RuleTest:
         where = ("test", index)

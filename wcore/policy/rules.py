@@ -85,6 +85,12 @@ class Rule(Struct, frozen=True):
     targets: tuple[Target, ...]
     agent: str | None = None
     bare: bool = True  # whether it was written without `(spec)`
+    always: bool = False  # written so: for a rule that asks or denies
+
+    @property
+    def stands(self) -> bool:
+        """Whether no grant, override or tier lifts it, where it asks or denies."""
+        return self.always or not self.bare or self.level is Level.MANAGED
 
     def is_for(self, agent: str) -> bool:
         return self.agent is None or patterns.name_glob(self.agent).match(agent) is not None

@@ -110,7 +110,7 @@ def oracle(case: Case) -> Verdict:
     rules = counting(case)
     if any(verdict is DENY and not (lifts and yes_to_name) for verdict, lifts in rules):
         return DENY
-    if case.tool == "AskUserQuestion":
+    if case.tool == "AskUserQuestion" or case.written.managed == "ask":
         return ASK
     if yes_to_name:
         return ALLOW

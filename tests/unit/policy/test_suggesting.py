@@ -28,7 +28,8 @@ from wcore.vocabulary import (
 
 PLACES = Places("/ws", "/home/me", own=("/home/me/.config/wcore",))
 NO_RULES = ""
-ASK_RULE = '[[rule]]\nmatch = "Bash(git show)"\ndo = "ask"\n'
+ASK_RULE = '[[rule]]\nmatch = "Bash(git push)"\ndo = "ask"\n'
+ASK_TOOL = '[[rule]]\nmatch = "Bash"\ndo = "ask"\n'
 DENY_RULE = 'deny = ["Bash(curl)"]\n'
 
 
@@ -65,7 +66,7 @@ def read(path: str) -> Prepared:
 
 def test_a_command_and_a_file_outside_have_suggestions() -> None:
     assert offered(bash("git log -3")) == [AlwaysExact("git log -3"), AlwaysPrefix("git log")]
-    assert offered(bash("git show origin"), ASK_RULE)
+    assert offered(bash("git push origin"), ASK_TOOL)
     assert offered(read("/data/a")) == [AlwaysPath("/data")]
 
 
@@ -103,6 +104,8 @@ def test_a_text_that_nobody_reads_to_its_end_has_no_suggestion_of_its_own() -> N
         (read("/data/.ssh/id_rsa"), NO_RULES),
         (bash("sudo ls"), NO_RULES),  # only a person can answer
         (bash("shutdown -h now"), NO_RULES),
+        (bash("git push origin"), ASK_RULE),  # a rule with a spec asks whatever was granted
+        (bash("git push origin"), ASK_TOOL + "always = true"),
         (read("/home/a"), NO_RULES),  # the folder holds the home folder
     ],
 )
