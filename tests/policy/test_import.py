@@ -109,7 +109,10 @@ def test_claude_code(imported: Any, workspace: Path) -> None:
 
 
 def test_codex(imported: Any, workspace: Path) -> None:
-    assert imported("codex", CODEX)["report"] == []
+    told = imported("codex", CODEX)
+    assert [(note["kind"], note["rule"]) for note in told["report"]] == [
+        ("looser", "decision = allow")  # a computed argument
+    ]
     for command, expected in {
         "git log -3 && git status": "allow",
         "git push origin": "ask",
@@ -214,14 +217,14 @@ def test_an_existing_file_stays_unless_told(workspace: Path) -> None:
     (workspace / "theirs").write_text(CODEX)
     output = workspace / "policy.toml"
     to_file = ("policy", "import", "codex", "theirs", "--output", str(output))
-    assert wcore(*to_file, cwd=workspace).returncode == 0
+    assert wcore(*to_file, cwd=workspace).returncode == 10
     parse(output.read_text(), "p", Level.USER, Scene(Places("/ws", "/h"), {}))
     output.write_text("mine")
     done = wcore(*to_file, cwd=workspace)
     assert done.returncode == 1
     assert "--overwrite" in done.stderr
     assert output.read_text() == "mine"
-    assert wcore(*to_file, "--overwrite", cwd=workspace).returncode == 0
+    assert wcore(*to_file, "--overwrite", cwd=workspace).returncode == 10
     assert "prefix" not in output.read_text()
     assert sorted(path.name for path in workspace.iterdir()) == ["policy.toml", "theirs"]
 

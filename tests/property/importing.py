@@ -77,6 +77,64 @@ def gitignore_below(base: str, home: str) -> Fits:
     return lambda pattern, path: gitignore_fits(pattern, path, base, home)
 
 
+# What `Read` and `Edit` stop is stopped in every tool that does the same, commands included; a stop
+# of reading stops writing too. Paths of other tools are never looked at, and a pattern of MCP tools
+# allows nothing unless it names the server.
+CLAUDE_EDITS = ("Edit", "Write", "MultiEdit")
+
+
+Ruled = tuple[str, str | None]  # tool, spec
+
+
+def claude_judge(
+    rules: Mapping[str, Sequence[Ruled]], fits_path: Fits
+) -> Callable[[str, str, str], Verdict | None]:
+    """Return what the lists say of a call: a tool, the command or path, and what a command does.
+
+    A command comes with `reads PATH` or `writes PATH`, or nothing. `None`: no list names it.
+    """
+
+    def judge(call: str, what: str, does: str) -> Verdict | None:
+        for name, verdict in (("deny", DENY), ("ask", ASK)):
+            if any(claude_stops(rule, (call, what), does, fits_path) for rule in rules[name]):
+                return verdict
+        anywhere = re.compile(r"mcp__[^_]*\*")
+        allows = [rule for rule in rules["allow"] if not anywhere.match(rule[0])]
+        about = any(claude_is_about(rule, (call, what), fits_path) for rule in allows)
+        return ALLOW if about else None
+
+    return judge
+
+
+def claude_is_about(rule: Ruled, call: tuple[str, str], fits_path: Fits) -> bool:
+    (tool, spec), (name, what) = rule, call
+    if name == "Bash":
+        return tool == "Bash" and (spec is None or claude_command_fits(spec, what))
+    if name.startswith("mcp__"):
+        return spec is None and mcp_fits(tool, name)
+    whose = "Read" if name == "Read" else "Edit"
+    return rule == (name, None) or (tool == whose and (spec is None or fits_path(spec, what)))
+
+
+def claude_stops(rule: Ruled, call: tuple[str, str], does: str, fits_path: Fits) -> bool:
+    name, what = call
+    verb, _, path = does.partition(" ") if name == "Bash" else ("writes", "", what)
+    if claude_is_about(rule, call, fits_path):
+        return True
+    if name.startswith("mcp__") or rule[1] is None or not verb:
+        return False
+    tools = ("Read", "Edit") if verb == "writes" and name != "Read" else ("Read",)
+    return rule[0] in tools and fits_path(rule[1], path)
+
+
+def mcp_fits(pattern: str, name: str) -> bool:
+    """Whether `mcp__server`, with `*` and perhaps `__tool`, fits the name of a tool."""
+    if not pattern.startswith("mcp__"):
+        return False
+    whole = pattern if "__" in pattern[5:] or pattern.endswith("*") else f"{pattern}__*"
+    return re.fullmatch(".*".join(map(re.escape, whole.split("*"))), name) is not None
+
+
 # --- Codex ------------------------------------------------------------------------------------
 
 

@@ -11,13 +11,13 @@ from property import importing as theirs
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
-from wcore.policy.grants import GrantBook
+from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.importing import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
 from wcore.policy.policies import Policies
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
 from wcore.policy.rules import Level, Scene
-from wcore.vocabulary import Access, Category, Mode, Verdict
+from wcore.vocabulary import Access, Always, Category, Mode, Verdict
 
 SCENE: Final = Scene(Places("/ws", "/home/me"), {})
 TRIES: Final = settings(max_examples=100)
@@ -34,24 +34,35 @@ def policy_of(draft: Draft) -> Policies:
     return Policies([parse(as_toml(draft, "there"), "/p.toml", Level.USER, SCENE)])
 
 
-def decided(facts: Facts, policies: Policies) -> Verdict:
-    standing = Standing(Mode.DEFAULT, GrantBook(), frozenset({facts.tool}), policies)
+def decided(facts: Facts, policies: Policies, agent: str = "main") -> Verdict:
+    standing = Standing(Mode.DEFAULT, GrantBook(), frozenset({facts.tool}), policies, agent=agent)
     return decide(facts, standing).verdict
 
 
-def run(text: str, policies: Policies) -> Verdict:
-    return decided(Facts("Bash", Category.EXEC, (), shell.analyse(text)), policies)
+def whatever_is_granted(facts: Facts, policies: Policies, mode: Mode) -> Verdict:
+    """Decide where the person lets the tool run unasked."""
+    grants = GrantBook([Grant("g", facts.tool, Always(), "2026-01-01T00:00:00Z", "c")])
+    return decide(facts, Standing(mode, grants, frozenset({facts.tool}), policies)).verdict
 
 
-def touch(tool: str, path: str, policies: Policies) -> Verdict:
+def run(text: str, policies: Policies, agent: str = "main") -> Verdict:
+    return decided(Facts("Bash", Category.EXEC, (), shell.analyse(text)), policies, agent)
+
+
+def on_file(tool: str, path: str) -> Facts:
     category = Category.INFO if tool == "Read" else Category.EDIT
     access = Access.READ if tool == "Read" else Access.WRITE
     fact = PathFact(path, access, inside=path.startswith("/ws/"))
-    return decided(Facts(tool, category, (fact,)), policies)
+    return Facts(tool, category, (fact,))
+
+
+def touch(tool: str, path: str, policies: Policies, agent: str = "main") -> Verdict:
+    return decided(on_file(tool, path), policies, agent)
 
 
 def is_looser(draft: Draft) -> bool:
-    return any(note.kind is Kind.LOOSER for note in draft.notes)
+    """Whether the report says that something is lost, but for what every allow of Codex loses."""
+    return any(n.kind is Kind.LOOSER and n.said != "decision = allow" for n in draft.notes)
 
 
 def at_least(ours: Verdict, source: Verdict, draft: Draft) -> None:
@@ -64,7 +75,7 @@ def at_least(ours: Verdict, source: Verdict, draft: Draft) -> None:
 # --- Claude Code ------------------------------------------------------------------------------
 
 
-def lists(patterns: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, list[str]]]:
+def lists(patterns: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, list[Any]]]:
     some = st.lists(patterns, max_size=3)
     return st.fixed_dictionaries({"allow": some, "ask": some, "deny": some})
 
@@ -104,6 +115,68 @@ def test_paths_of_claude_code(rules: dict[str, list[str]], path: str, tool: str)
         judge = theirs.by_strictest_list(rules, theirs.gitignore_below(base, "/home/me"))
         for ours in ("Read",) if tool == "Read" else ("Edit", "Write", "MultiEdit"):
             at_least(touch(ours, path, policies), judge(path), draft)
+
+
+CLAUDE_PATHS: Final = st.sampled_from(["./src/**", ".env", "//ws/a/*", "src/*.md", "**", "a"])
+CLAUDE_RULES: Final = st.one_of(
+    st.tuples(st.just("Bash"), st.none() | st.sampled_from(["cat:*", "sed *", "cat * x", "git *"])),
+    st.tuples(
+        st.sampled_from(["Read", "Edit", "Write", "MultiEdit", "Glob"]), st.none() | CLAUDE_PATHS
+    ),
+    st.tuples(
+        st.sampled_from(["mcp__a", "mcp__a__*", "mcp__*", "mcp__a__get*", "mcp__*__get", "mcp__b"]),
+        st.none(),
+    ),
+)
+CLAUDE_FILES: Final = st.sampled_from(["src/x.md", "src/d/x", ".env", "a/b", "b/.env", "c"])
+CLAUDE_CALLS: Final = st.one_of(
+    st.tuples(st.sampled_from(["Read", *theirs.CLAUDE_EDITS]), CLAUDE_FILES),
+    st.tuples(st.sampled_from(["cat", "sed"]), CLAUDE_FILES),
+    st.tuples(st.sampled_from(["mcp__a__get", "mcp__a__put", "mcp__b__get"]), st.just("")),
+)
+
+
+def facts_of_call(tool: str, name: str) -> list[Facts]:
+    """Return the call; of a command also the calls of tools for files that do the same to it."""
+    if tool.startswith("mcp__"):
+        return [Facts(tool, Category.MCP)]
+    if tool not in ("cat", "sed"):
+        return [on_file(tool, f"/ws/{name}")]
+    text = f"cat {name}" if tool == "cat" else f"sed -i s/a/b/ {name}"
+    command = Facts("Bash", Category.EXEC, (), shell.analyse(text))
+    return [
+        command,
+        *(on_file(t, f"/ws/{name}") for t in (["Read"] if tool == "cat" else ["Edit"])),
+    ]
+
+
+@TRIES
+@given(lists(CLAUDE_RULES), CLAUDE_CALLS)
+def test_settings_of_claude_code(rules: dict[str, Any], call: tuple[str, str]) -> None:
+    tool, name = call
+    written = {
+        key: [t if spec is None else f"{t}({spec})" for t, spec in found]
+        for key, found in rules.items()
+    }
+    draft = OBJECTS["claude"]({"permissions": written}, SCENE)
+    policies = policy_of(draft)
+    judge = theirs.claude_judge(rules, theirs.gitignore_below("/ws", "/home/me"))
+    if tool in ("cat", "sed"):
+        text = f"cat {name}" if tool == "cat" else f"sed -i s/a/b/ {name}"
+        does = f"{'reads' if tool == 'cat' else 'writes'} /ws/{name}"
+        source = judge("Bash", text, does)
+    else:
+        source = judge(tool, f"/ws/{name}", "")
+    calls = facts_of_call(tool, name)
+    if source is None:
+        assert decided(calls[0], policies) is not Verdict.ALLOW
+    elif source is Verdict.ALLOW:
+        return
+    elif not is_looser(draft):
+        modes = (Mode.DEFAULT, Mode.AUTO_EDIT, *([Mode.FORCE] if source is Verdict.DENY else []))
+        for mode in modes:
+            ours = [whatever_is_granted(each, policies, mode) for each in calls]
+            assert theirs.STRICT[theirs.strictest(ours)] >= theirs.STRICT[source]
 
 
 # --- Codex ------------------------------------------------------------------------------------
@@ -212,6 +285,73 @@ def test_paths_of_opencode(entries: dict[str, str], path: str, key: str) -> None
     judge = theirs.opencode_judge(spelled)
     for tool in ("Read",) if key == "read" else ("Edit", "Write", "MultiEdit"):
         at_least(touch(tool, path, policies), judge(seen), draft)
+
+
+AGENTS: Final = st.sampled_from(["build", "plan", "review"])
+SAID: Final = st.dictionaries(
+    st.sampled_from(["bash", "edit", "*"]),
+    VERDICTS | st.dictionaries(st.sampled_from(["*", "git *", "src/*"]), VERDICTS, max_size=2),
+    max_size=3,
+)
+
+
+def spelled_out(key: str, said: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the entries about one key, in order, with a `*` key and a lone verdict written out."""
+    found: list[tuple[str, str]] = []
+    for name, value in said.items():
+        if name in (key, "*"):
+            found += [("*", value)] if isinstance(value, str) else list(value.items())
+    return found
+
+
+@TRIES
+@given(
+    SAID, st.dictionaries(AGENTS, SAID, max_size=3), st.none() | AGENTS, st.none() | AGENTS,
+    st.sampled_from([("bash", "git log"), ("bash", "rm x"), ("edit", "src/a"), ("edit", "b")]),
+)  # fmt: skip
+def test_agents_of_opencode(
+    said: dict[str, Any],
+    agents: dict[str, dict[str, Any]],
+    default: str | None,
+    other: str | None,
+    call: tuple[str, str],
+) -> None:
+    config: dict[str, Any] = {"permission": said}
+    config["agent"] = {name: {"permission": told} for name, told in agents.items()}
+    if default is not None:
+        config["default_agent"] = default
+    draft = OBJECTS["opencode"](config, SCENE)
+    policies = policy_of(draft)
+    there = other or default or "build"
+    key, what = call
+    plans = {"edit": "deny", "bash": "ask"} if there == "plan" else {}
+    if there == "plan" and "plan" not in agents and default != "plan":
+        plans = {}  # nothing says that there is such an agent
+    entries = [("*", plans[key])] if key in plans else []
+    entries += [*spelled_out(key, said), *spelled_out(key, agents.get(there, {}))]
+    source = theirs.opencode_judge(entries)(what)
+    if not entries:
+        return  # what is allowed there without a rule
+    names = [there, "main"] if there == (default or "build") else [there]
+    for agent in names:
+        if key == "bash":
+            at_least(run(what, policies, agent), source, draft)
+        else:
+            for tool in ("Edit", "Write", "MultiEdit"):
+                at_least(touch(tool, f"/ws/{what}", policies, agent), source, draft)
+
+
+def test_reading_is_denied_only_where_opencode_denies_it() -> None:
+    policies = policy_of(OBJECTS["opencode"]({"permission": {"bash": {"git *": "allow"}}}, SCENE))
+    for path, expected in {
+        "/ws/a.md": Verdict.ASK,
+        "/ws/src/environment.ts": Verdict.ASK,
+        "/ws/.env": Verdict.DENY,
+        "/ws/a/.env.local": Verdict.DENY,
+        "/ws/a/.env.local/b": Verdict.DENY,
+        "/home/me/x/.env.local": Verdict.DENY,
+    }.items():
+        assert touch("Read", path, policies) is expected, path
 
 
 # --- all --------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Claude Code: `permissions` of a settings file. The strictest list that fits wins there.
 
 `Bash(git log:*)` and `Bash(git log *)` are beginnings, other commands are meant letter by letter;
-paths are gitignore patterns, those of `Edit` count for all tools that write files.
+paths are gitignore patterns. Those of `Edit` count for all tools that write files, a stop of
+`Read` for writing too, and both for what commands do; paths of other tools are never looked at.
 """
 
 import re
@@ -20,6 +21,8 @@ _READS: Final = ("Read", "LS", "Glob", "Grep")
 _WRITES: Final = ("Write", "Edit", "MultiEdit")
 _SPAWNS: Final = ("Agent", "Task")
 _RULE: Final = re.compile(r"([^()\s]+)(?:\((.*)\))?", re.DOTALL)
+_NEVER_LOOKED_AT: Final = ("Write", "MultiEdit", "NotebookEdit", "LS", "Glob", "Grep")
+_ONE_SERVER: Final = re.compile(r"mcp__(?:(?!__)[^*])+(?:__|\Z)")  # named in full
 _PARAMETER: Final = re.compile(r"[A-Za-z_]+:(?!\*$)")  # `Tool(name:value)`
 _MODES: Final = {
     "default": "",
@@ -31,6 +34,8 @@ _MODES: Final = {
 }
 _KNOWN: Final = (*_LISTS, "defaultMode", "disableBypassPermissionsMode", "additionalDirectories")
 _RESTRICTING: Final = {
+    "allowedMcpServers": "here every server is started that the user names",
+    "allowManagedPermissionRulesOnly": "which files count is not said by a policy here",
     "sandbox": "commands are not run in a sandbox here",
     "deniedMcpServers": "deny the tools of such servers as `mcp__NAME__*`",
 }
@@ -94,9 +99,12 @@ def _add(draft: Draft, do: Verdict, said: str) -> None:
         spec = None
     if do is Verdict.ALLOW:
         _allow(draft, tool, spec, said)
-    else:
-        for name, limit, why in _stops(tool, spec):
-            draft.stop(do, name, limit, said, why=why)
+        return
+    stops = list(_stops(tool, spec))
+    for name, limit, why in stops:
+        draft.stop(do, name, limit, said, why=why)
+    if tool in ("Read", "Edit") and all(limit is None for _, limit, _ in stops):
+        draft.looser(said, f"commands that do the same are not stopped; `{SHELL_TOOL}` stops all")
 
 
 # --- allow: never more than was said --------------------------------------------------------------
@@ -104,7 +112,11 @@ def _add(draft: Draft, do: Verdict, said: str) -> None:
 
 def _allow(draft: Draft, tool: str, spec: str | None, said: str) -> None:
     names = _tools_allowed(tool, spec)
-    if not names:
+    if spec is not None and tool in _NEVER_LOOKED_AT:
+        draft.left_out(said, "paths of this tool are never looked at there: only Read and Edit")
+    elif tool.startswith("mcp__") and not names:
+        draft.left_out(said, "such a pattern allows nothing there: it must name the server")
+    elif not names:
         draft.left_out(said, "there is nothing here that it could be said of; it asks")
     elif spec is None:
         for name in names:
@@ -146,8 +158,8 @@ def _allow_command(draft: Draft, spec: str, said: str) -> None:
 
 
 def _tools_allowed(tool: str, spec: str | None) -> tuple[str, ...]:
-    if tool.startswith("mcp__") and spec is None:
-        return (_mcp(tool),)
+    if tool.startswith("mcp__"):
+        return (_mcp(tool),) if spec is None and _ONE_SERVER.match(tool) else ()
     if tool == SHELL_TOOL:
         return (SHELL_TOOL,)
     if tool == "Read":
@@ -155,7 +167,7 @@ def _tools_allowed(tool: str, spec: str | None) -> tuple[str, ...]:
     if tool == "Edit":
         return _WRITES if spec is not None else ("Edit", "MultiEdit")
     if tool in ("Write", "MultiEdit"):
-        return (tool,)
+        return (tool,) if spec is None else ()
     if tool in ("LS", "Glob", "Grep"):
         return (tool,) if spec is None else ()
     return ("Spawn",) if tool in _SPAWNS and spec is None else ()
@@ -170,14 +182,17 @@ def _stops(tool: str, spec: str | None) -> Iterator[tuple[str, str | None, str]]
         yield _stopped_command(spec)
         return
     names = _tools_stopped(tool)
+    if tool == "Read" and spec is not None:
+        names = (*_READS, *_WRITES, "Delete")
     about_paths = spec is not None and tool in ("Read", "Write", "Edit", "MultiEdit")
     globs = around_gitignore(spec or "") if about_paths and not _is_parameter(spec) else None
     if globs is None:
         why = "" if spec is None else "every call of it"
         yield from ((name, None, why) for name in names)
         return
-    group = "@info" if tool == "Read" else "@edit"
-    yield from ((group, glob, "") for glob in globs)
+    why = "" if tool in ("Read", "Edit") else "there only Read and Edit have paths"
+    groups = ("@info", "@edit") if tool == "Read" else ("@edit",)
+    yield from ((group, glob, why) for group in groups for glob in globs)
 
 
 def _is_parameter(spec: str | None) -> bool:

@@ -21,6 +21,9 @@ _DECISIONS: Final = {
     "prompt": Verdict.ASK,
     "forbidden": Verdict.DENY,
 }
+_WORDS_MAY_BE_COMPUTED: Final = (
+    "arguments may hold variables and wildcards here; there such a text is judged as a whole"
+)
 _KNOWN: Final = ("pattern", "decision", "justification", "match", "not_match")
 
 
@@ -98,6 +101,7 @@ def _add(draft: Draft, call: ast.Call, given: dict[str, Any]) -> None:
             draft.left_out(said, "such words cannot be allowed here; it asks")
         else:
             draft.allow(f"{SHELL_TOOL}({text})", said)
+            draft.looser("decision = allow", _WORDS_MAY_BE_COMPUTED)
 
 
 def _pattern(call: ast.Call, value: object) -> list[list[str]]:

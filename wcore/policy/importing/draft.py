@@ -162,6 +162,8 @@ def as_toml(draft: Draft, origin: str) -> str:
         lines += ["", "[[rule]]", f"match = {_text(rule.match)}", f'do = "{rule.do}"']
         if rule.agent is not None:
             lines.append(f"agent = {_text(rule.agent)}")
+        if rule.do is not Verdict.ALLOW:
+            lines.append("always = true")
     return "\n".join(lines) + "\n"
 
 

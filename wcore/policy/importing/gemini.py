@@ -119,7 +119,11 @@ class _Rule:
             else:
                 yield f"{SHELL_TOOL}({text})"
         for name in () if prefixes else self._names():
-            if name in ("*", *_TOOLS) or name.startswith("mcp__"):
+            if re.match(r"mcp__[^_]*\*.*__[^*]", name):
+                draft.left_out(
+                    self._said, "a tool by its name on any server cannot be allowed here"
+                )
+            elif name in ("*", *_TOOLS) or name.startswith("mcp__"):
                 yield from _TOOLS.get(name, (name,))
             else:
                 draft.left_out(self._said, f"there is no tool {name} here")
@@ -135,7 +139,7 @@ class _Rule:
             literal = _literal_beginning(str(expression))
             yield self._stopped(literal, why or "every command that begins like the expression")
         elif not prefixes:
-            for name in self._names():
+            for name in self._names(every=True):
                 yield from ((tool, None, why) for tool in _TOOLS.get(name, (name,)))
 
     def _stopped(self, beginning: str, why: str) -> tuple[str, str | None, str]:
@@ -146,8 +150,11 @@ class _Rule:
             return SHELL_TOOL, None, why or "every command: its beginning cannot be said here"
         return SHELL_TOOL, text, why or ("" if whole else f"every command like `{text}`")
 
-    def _names(self) -> Iterable[str]:
-        """Return tools by their names there; those of MCP servers by their names here."""
+    def _names(self, *, every: bool = False) -> Iterable[str]:
+        """Return tools by their names there; those of MCP servers by their names here.
+
+        `mcp_a_b_c` is tool `b_c` of server `a`; with `every` it is `c` of `a_b` as well.
+        """
         names, server = (
             as_texts(self._table.get("toolName"), "toolName"),
             self._table.get("mcpName"),
@@ -157,7 +164,8 @@ class _Rule:
             return [f"mcp__{found}__{literal_name(name)}" for name in names or ["*"]]
         if not names:
             raise self._wrong("it names no tool")
-        return [_our_mcp(name) for name in names]
+        found = [_our_mcp(name) for name in names]
+        return [*found, *(other for name in names for other in _other_splits(name) if every)]
 
     def _wrong(self, text: str) -> ForeignError:
         return ForeignError(f"rule {self._said[:200]}: {text}")
@@ -173,6 +181,15 @@ def _our_mcp(name: str) -> str:
     if "__" in name and not name.startswith("mcp__"):
         return f"mcp__{literal_name(name)}"
     return name if name == "*" else literal_name(name)
+
+
+def _other_splits(name: str) -> Iterator[str]:
+    """Yield what else `mcp_a_b_c` may be, as server names may hold underscores."""
+    parts = name.removeprefix("mcp_").split("_") if name.startswith("mcp_") else []
+    for at in range(2, len(parts)):
+        if all(parts):
+            server, tool = "_".join(parts[:at]), "_".join(parts[at:])
+            yield f"mcp__{literal_name(server)}__{literal_name(tool)}"
 
 
 def _literal_beginning(expression: str) -> str:

@@ -60,32 +60,48 @@ def _anchored(pattern: str) -> str | None:
 
 
 def inside_wildcard(pattern: str) -> str | None:
-    """Return a glob that fits no more than a pattern whose `*` also spans folders."""
+    """Return a glob that fits no more than a pattern whose `*` also spans folders.
+
+    `None` for an absolute one: there files of the workspace are known by their relative paths.
+    """
     found = _home(_STARS.sub("*", pattern))
-    if "[" in found or "\\" in found or found.endswith("/"):
+    if found.startswith(("/", "~")) or "[" in found or "\\" in found or found.endswith("/"):
         return None
     folder, _, name = found.rpartition("/")
     exact = name.count("*") == 1 and name.startswith("*") and not _WILD.search(folder)
     if not exact:
         return found
-    above = f"{folder}/**" if folder or found.startswith("/") else "**"
+    above = f"{folder}/**" if folder else "**"
     return f"{above}/{name}"
 
 
 def around_wildcard(pattern: str) -> str | None:
-    """Return a glob that fits all that such a pattern fits; `None`: everything."""
+    """Return a glob that fits all that such a pattern fits; `None`: everything.
+
+    One that begins with a wildcard fits paths outside the workspace too, so the glob is absolute.
+    """
     found = re.sub(r"[\[\]\\]", "?", _home(_STARS.sub("*", pattern)))
     wild = _WILD.search(found)
     if wild is None:
         return found
-    folder = found[: wild.start()].rpartition("/")[0]
+    head = found[: wild.start()]
+    folder, slash, begun = head.rpartition("/")
     tail = found[max(found.rfind("*"), found.rfind("?")) + 1 :]
-    ending = f"**{tail}" if tail.startswith("/") else f"**/*{tail}"
-    return f"{folder}/{ending}" if folder or tail else None
+    above = folder + slash if head else "/"
+    if tail:
+        return f"{above}**{tail}" if tail.startswith("/") else f"{above}**/*{tail}"
+    if head:
+        return f"{above}**/*" if slash else f"{begun}*/**"  # not the folder itself
+    within = next((part for part in _WILD.split(found) if part and "/" not in part), None)
+    return within and f"/**/*{within}*/**"
 
 
 def is_whole_wildcard(pattern: str) -> bool:
     """Whether `around_wildcard` fits nothing but what the pattern fits."""
+    if _home(pattern).startswith(("/", "~")):
+        return False  # there not the workspace's own files
+    if re.fullmatch(r"\*[^*?/\[\]\\]+\*", pattern):
+        return True
     before, star, tail = pattern.partition("*")
     plain = not set("?[]\\") & set(pattern) and not pattern.endswith("/")
     in_place = before.endswith("/") or not before

@@ -1,12 +1,12 @@
 """opencode: `permission` of its configuration. The last entry that fits wins there.
 
-A `*` spans folders and words. Entries of an agent come after all others; the agent `build` is
-the one that people talk to, here `main`.
+A `*` spans folders and words. Entries of an agent come after all others; the agent that people
+talk to at first (`default_agent`, else `build`) is `main` here.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ _TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "edit": _EDITS,
     "write": _EDITS,
     "patch": _EDITS,
+    "apply_patch": _EDITS,
     "multiedit": _EDITS,
     "list": ("LS",),
     "glob": ("Glob",),
@@ -33,7 +34,9 @@ _TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "task": ("Spawn",),
     "question": ("AskUserQuestion",),
 }
-_ABOUT_PATHS: Final = frozenset({"read", "edit", "write", "patch", "multiedit", "list"})
+_ABOUT_PATHS: Final = frozenset(
+    {"read", "edit", "write", "patch", "apply_patch", "multiedit", "list"}
+)
 _FOREIGN: Final = frozenset(
     "webfetch websearch codesearch browser skill lsp todoread todowrite".split()
 )
@@ -41,7 +44,11 @@ _OUTSIDE: Final = "external_directory"
 _LOOP: Final = "doom_loop"
 _BUILT_IN: Final = {"read": {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}}
 _TALKED_TO: Final = "build"
+_PLANNER: Final = "plan"
+_PLANNERS_OWN: Final = {"edit": "deny", "bash": "ask", "task": "ask"}  # before all that is said
+_EXPLORER: Final = "explore"  # may do little more than read
 _AGENTS: Final = ("agent", "mode")
+_VERSION_2: Final = "permissions"
 
 
 class _Entry(Struct, frozen=True):
@@ -64,18 +71,66 @@ def from_opencode(value: object, scene: Scene) -> Draft:
     """
     draft = Draft(scene, is_ordered=True)
     config = as_object(value, "the file")
+    agents = _agents(config)
+    talked_to = _talked_to(draft, config, agents)
     entries = [*_entries(_BUILT_IN, None)]
+    for ours in _ours(_PLANNER, talked_to) if _PLANNER in (talked_to, *agents) else ():
+        entries += _entries(_PLANNERS_OWN, ours)
     entries += [*_of_tools(config.get("tools"), None), *_entries(config.get("permission"), None)]
-    for name in _AGENTS:
-        for agent, told in as_object(config.get(name), name).items():
-            settings = as_object(told, f"{name}.{agent}")
-            ours = MAIN_AGENT if agent == _TALKED_TO else agent
-            entries += _of_tools(settings.get("tools"), ours)
-            entries += _entries(settings.get("permission"), ours)
+    for agent, told in agents.items():
+        for ours in _ours(agent, talked_to):
+            for settings in told:
+                entries += _of_tools(settings.get("tools"), ours)
+                entries += _entries(settings.get("permission"), ours)
     for entry in reversed(entries):
         _add(draft, entry)
+    if _EXPLORER in agents:
+        draft.looser(f"agent.{_EXPLORER}", "what this agent is denied there anyway")
     draft.finish()
     return draft
+
+
+def _agents(config: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the settings of each agent, from both places where they may be.
+
+    Raises:
+        ForeignError: they, or others, are those of another version.
+    """
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    tables = [("the file", config)]
+    for name in (*_AGENTS, "agents"):
+        for agent, told in as_object(config.get(name), name).items():
+            settings = as_object(told, f"{name}.{agent}")
+            tables.append((f"{name}.{agent}", settings))
+            found.setdefault(agent, []).append(settings)
+    for where, table in tables:
+        if _VERSION_2 in table:
+            raise ForeignError(f"{where} has `{_VERSION_2}`: only `permission` is understood")
+    return found
+
+
+def _talked_to(
+    draft: Draft, config: Mapping[str, Any], agents: Mapping[str, list[Mapping[str, Any]]]
+) -> str:
+    """Return the agent that people talk to at first."""
+    said = config.get("default_agent")
+    if isinstance(said, str) and said:
+        if said not in (_TALKED_TO, _PLANNER, *agents):
+            draft.looser(f"default_agent: {said}", "what its own file says is not read")
+        return said
+    gone = {name for name, told in agents.items() if any(t.get("disable") is True for t in told)}
+    if _TALKED_TO not in gone:
+        return _TALKED_TO
+    draft.looser(f"agent.{_TALKED_TO}.disable", "which agent comes instead is a guess: set another")
+    primary = {_PLANNER} | {
+        name for name, told in agents.items() if not any(t.get("mode") == "subagent" for t in told)
+    }
+    return min(primary - gone, default=_PLANNER)
+
+
+def _ours(agent: str, talked_to: str) -> tuple[str, ...]:
+    """Return the names that an agent has here."""
+    return (MAIN_AGENT, agent) if agent == talked_to else (agent,)
 
 
 def _entries(permission: object, agent: str | None) -> Iterator[_Entry]:
