@@ -118,6 +118,7 @@ class Session:
         self.reader = reader
         self.keeper = keeper
         self.ruling = Ruling()
+        self.told_of_tools: set[str] = set()  # what people were told about tools of servers
         self.before_turn: Callable[[], Awaitable[None]] = checkpoint
         self.notices: tuple[str, ...] = ()  # for the host, right after `ready`
         self.ceiling_dropped = False  # the mode fell with it; the host is told after the turn

@@ -91,6 +91,8 @@ export interface AgentPermissions {
   agent: string;
   /** in their order */
   tools: ToolPermission[];
+  /** `true` where built-in tools that are not listed are not offered */
+  only?: true;
 }
 
 /** A tool of an agent. */
@@ -708,8 +710,13 @@ export interface SetAgentToolsCommand {
   type: "set_agent_tools";
   /** name of the agent */
   agent: string;
-  /** all of its tools; what is not listed is not offered */
-  tools: AgentTool[];
+  /** its tools, in place of those before; `null` takes all back, and rules and mode decide again */
+  tools: AgentTool[] | null;
+  /**
+   * built-in tools that are not listed are not offered; if false, rules and mode decide about
+   * them. About tools of MCP servers that are not listed rules and mode decide in any case
+   */
+  only?: boolean;
 }
 
 export interface SetAgentToolsResult {
@@ -911,10 +918,12 @@ export interface ToolPermission {
   provider_key: string;
   /** the tier in force */
   status: "always_allow" | "needs_approval" | "blocked";
-  /** `none`: no tiers are set for the agent */
+  /** `none`: rules and mode decide, `status` says nothing */
   status_source: "explicit" | "default" | "none";
   /** the user lets it run unasked */
   override: boolean;
+  /** what a call comes to now in which neither paths nor a command decide */
+  verdict: "allow" | "ask" | "deny";
 }
 
 /** A call asks. It waits for `tool_approve` or `tool_deny`. */

@@ -178,6 +178,13 @@ class GrantsLiftRulesThatAsk(Grants):
         return scope == "always" and granted["name"] == tool["name"]
 
 
+class OffersOnlyWhatIsListed(Faithful):
+    def up(self, command: Table) -> list[Table]:
+        if command["type"] == "set_agent_tools":
+            return [{**command, "only": True}]
+        return [command]
+
+
 class OnceIsForEver(Grants):
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return scope == "once" and granted["name"] == tool["name"]

@@ -63,6 +63,10 @@ CAUGHT_BY = {
     "grant-lets-all-go": ("approval-grant-lets-go", "which was not approved"),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
     "grants-lift-rules-that-ask": ("policy-rule-that-asks", "tool_running comes instead of"),
+    "offers-only-what-is-listed": (
+        "introspection-agent-tools-without-loss",
+        "tool_result",
+    ),
     "once-is-for-ever": ("approval-once", "tool_running comes instead of tool_request"),
     "mode-settles-what-waits": ("mode-change-while-a-call-waits", "which was not approved"),
     "forgets-expiry": ("approval-expires", "nothing comes"),

@@ -100,3 +100,25 @@ async def test_hints_of_a_server_change_no_verdict(talk: Talk) -> None:
         assert "may destroy" in request["preview"]["text"]
         await host.deny("c")
         await host.hear("stream_end")
+
+
+async def test_tools_of_a_server_stay_offered_where_only_other_tools_have_a_tier(
+    talk: Talk,
+) -> None:
+    async with talk([tool("echo", "e")], [], []) as host:
+        await host.ready()
+        await connect(host)
+        rows = [{"name": "Delete", "status": "blocked"}]
+        await host.say(type="set_agent_tools", agent="main", tools=rows)
+        (listed,) = (await host.hear("command_result"))["agents"]
+        found = {each["name"]: each["status_source"] for each in listed["tools"]}
+        assert found.pop("Delete") == "explicit"
+        assert found
+        assert all(name.startswith("mcp__") for name in found)
+        await host.message()
+        assert (await host.hear("tool_request", call_id="e"))["why"]["row"] == "default"
+        await host.deny("e")
+        await host.hear("stream_end")
+        await host.turn()
+        told = [e["message"] for e in host.of("info") if "follow rules and mode" in e["message"]]
+        assert len(told) == 1

@@ -98,3 +98,17 @@ def test_lint_finds_what_is_dead_shadowed_or_broad(workspace: Path, tmp_path: Pa
     assert [f"{path}:8", "dead"] in kinds
     assert [f"{path}:2", "over-broad"] in kinds
     assert [f"{path}:1", "narrow"] in kinds
+
+
+def test_a_tool_that_does_not_exist_is_named_with_the_nearest_one(
+    workspace: Path, tmp_path: Path
+) -> None:
+    names = ["Bsh", "bash", "Ba*h", "mcp__x__y", "@git", "git_log", "Wr?te"]
+    policy = "".join(f'[[rule]]\nmatch = "{name}"\ndo = "deny"\n' for name in names)
+    path = write_user_policy(tmp_path, policy)
+    told = wcore("policy", "check", cwd=workspace).stdout
+    assert f"{path}:1: `Bsh`: no tool is called Bsh; do you mean Bash?" in told
+    assert "`bash` fits no call: the tool is called Bash" in told
+    assert "no tool is called git_log" in told
+    assert not any(f"`{name}`" in told for name in ("Ba*h", "mcp__x__y", "@git", "Wr?te"))
+    assert "Bsh" in wcore("policy", "lint", cwd=workspace).stdout

@@ -119,3 +119,13 @@ def test_a_tool_of_any_name_keeps_its_name(database: Database) -> None:
     names = {"a\0b", "\ud800", "!x", "ü" * 200, "'; DROP TABLE grants; --", "%s", ":agent"}
     tiers.set_agent_tools(database, AGENT, [ToolPermission(name, BLOCKED) for name in names])
     assert tiers.preload_for_agent(database, AGENT, USER).blocked == names
+
+
+def test_rows_without_a_mark_are_no_set_and_nothing_takes_all_back(database: Database) -> None:
+    tiers.set_agent_tools(database, AGENT, [ToolPermission("Bash", BLOCKED)], only=False)
+    kept = tiers.preload_for_agent(database, AGENT, USER)
+    assert (kept.blocked, kept.assigned) == (frozenset({"Bash"}), False)
+    tiers.set_agent_tools(database, AGENT, [ToolPermission("Bash", BLOCKED)])
+    assert tiers.preload_for_agent(database, AGENT, USER).assigned
+    tiers.set_agent_tools(database, AGENT, None)
+    assert tiers.preload_for_agent(database, AGENT, USER) == AgentPermissionSnapshot()

@@ -8,7 +8,9 @@ from typing import Final
 from wcore.cli import environment
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.policies import PolicyFiles
+from wcore.policy.linting import lint
 from wcore.policy.policies import Policies
+from wcore.visible import visible_line
 
 DESCRIPTION: Final = "Read the policy files as the engine would, and say which ones are in force."
 EPILOG: Final = "exit codes:\n  0 they are in order   1 one is broken: file, line, reason\n"
@@ -52,11 +54,16 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         }
         for level, file in policies.files.items()
     ]
+    unknown = [f for file in policies.files.values() for f in lint(file) if f.kind == "unknown"]
     if given.json:
-        write_json({"ok": True, "trusted": policies.trusted, "files": found})
+        warnings = [f"{each.source}: {each.text}" for each in unknown]
+        told = {"ok": True, "trusted": policies.trusted, "files": found}
+        write_json({**told, "warnings": warnings} if warnings else told)
         return 0
     for each in found:
         counts = f"{each['deny']} deny, {each['rules']} rules, {each['tests']} tests"
         write(f"{each['level']:<8} {each['path']}: {counts}\n")
+    for each in unknown:
+        write(f"warning: {each.source}: {visible_line(each.text, 400)}\n")
     write("" if found else "there are no policy files\n")
     return 0

@@ -3,23 +3,27 @@
 from functools import partial
 
 from anyio import to_thread
+from msgspec.structs import replace
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.errors import Code, WcoreError
 from wcore.keeping import records
+from wcore.keeping.tiers import BUILT_IN, MCP
 from wcore.policies import PolicyFiles
-from wcore.policy.grants import MAIN_AGENT
+from wcore.policy.decide import decide
+from wcore.policy.facts import Facts
+from wcore.policy.grants import MAIN_AGENT, GrantBook
+from wcore.policy.linting import nearest
 from wcore.policy.policyfile import PolicyError
-from wcore.policy.tiers import Assigned, Tier
+from wcore.policy.tiers import MCP_PREFIX, Assigned, Tier
 from wcore.protocol import commands as said
 from wcore.protocol import events
 from wcore.session import Session
+from wcore.visible import visible_line
 from wcore.vocabulary import By, Category, Json
 
-MCP_PREFIX = "mcp__"
 TRUSTED = "trusted"
-BUILT_IN = "operations"  # the provider of tools that are ours
 
 Asked = said.ListPermissions | said.SetAgentTools | said.SetToolOverride | said.TrustWorkspace
 
@@ -71,37 +75,51 @@ def _result(command: Asked, **fields: object) -> events.CommandResult:
 def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
     name = agent or MAIN_AGENT
     ruling = session.ruling
-    overrides = ruling.tiers.now(name, ruling.user_id).user_overrides
-    assigned = ruling.tiers.assigned(name)
-    listed = assigned if assigned is not None else dict.fromkeys(session.tools)
+    now = ruling.tiers.now(name, ruling.user_id)
+    assigned = ruling.tiers.assigned(name) or {}
+    unlisted = [tool for tool in session.tools if tool not in assigned and now.offers(tool)]
+    grants = session.grants if name == ruling.agent else GrantBook()
+    offered = frozenset((*assigned, *unlisted))
+    standing = replace(ruling.standing(session.approvals.mode, grants, offered), tiers=now)
+    standing = replace(standing, agent=name)
     tools: list[dict[str, object]] = []
-    for tool, row in listed.items():
+    for tool, row in {**assigned, **dict.fromkeys(unlisted)}.items():
         source = "none" if row is None else "explicit" if row.tier else "default"
         tools.append(
             {
                 "name": tool,
                 "category": _category(session, tool),
-                "provider_key": "mcp" if tool.startswith(MCP_PREFIX) else BUILT_IN,
+                "provider_key": MCP if tool.startswith(MCP_PREFIX) else BUILT_IN,
                 "status": row.effective if row else Tier.NEEDS_APPROVAL,
                 "status_source": source,
-                "override": tool in overrides,
+                "override": tool in now.user_overrides,
+                "verdict": decide(Facts(tool, _category(session, tool)), standing).verdict,
             }
         )
-    return [{"agent": name, "tools": tools}]
+    return [{"agent": name, "tools": tools, "only": now.is_assigned or None}]
 
 
 async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str, object]:
-    tools = {
-        tool.name: Assigned(
-            tool.name, _category(session, tool.name), Tier(tool.status) if tool.status else None
-        )
-        for tool in command.tools
-    }
+    named = [tool.name for tool in command.tools or ()]
+    for name in named:
+        if named.count(name) > 1:
+            raise RefusedError(f"{visible_line(name, 60)!r} is named twice; nothing was changed")
+    tools = None
+    if command.tools is not None:
+        tools = {
+            tool.name: Assigned(
+                tool.name, _category(session, tool.name), Tier(tool.status) if tool.status else None
+            )
+            for tool in command.tools
+        }
     before = session.ruling.tiers.assigned(command.agent) or {}
-    await session.ruling.tiers.assign(command.agent, tools)
-    for tool, row in tools.items():
+    await session.ruling.tiers.assign(command.agent, tools, only=command.only)
+    for tool, row in (tools or {}).items():
         if row.tier is Tier.ALWAYS_ALLOW and before.get(tool) != row:
             await _tell_of_order(session, command.agent, tool, "set_agent_tools")
+    for name in named:
+        if not _may_exist(session, name):
+            await session.info(f"{_unknown(session, name)}; it is kept all the same")
     for call_id, card in list(session.cards.items()):
         if card.prepared.tool not in card.owner.offered:  # blocked while it waited
             reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
@@ -113,6 +131,8 @@ async def _set_override(session: Session, command: said.SetToolOverride) -> dict
     ruling = session.ruling
     if command.approve_always and not ruling.may_grant:
         raise RefusedError("the policy forbids grants, and an override is one")
+    if command.approve_always and not _may_exist(session, command.tool):
+        raise RefusedError(f"{_unknown(session, command.tool)}; nothing was changed")
     await ruling.tiers.override(
         command.agent, ruling.user_id, command.tool, approve=command.approve_always
     )
@@ -163,6 +183,17 @@ async def _trust(files: PolicyFiles | None, command: said.TrustWorkspace) -> dic
     listed: list[Json] = [{"path": path, "digest": digest} for path, digest in project.digests()]
     trusted = kept is not None and kept == project.digest
     return {"trusted": trusted, "files": listed, "digest": project.digest}
+
+
+def _may_exist(session: Session, tool: str) -> bool:
+    """Whether there is such a tool, or may be once a server is connected."""
+    return tool in session.tools or tool.startswith(MCP_PREFIX)
+
+
+def _unknown(session: Session, tool: str) -> str:
+    meant = nearest(tool, session.tools)
+    hint = f"; do you mean {meant}?" if meant else ""
+    return f"there is no tool {visible_line(tool, 60)!r}{hint}"
 
 
 def _category(session: Session, tool: str) -> Category:

@@ -17,6 +17,8 @@ from wcore.store import (
 )
 from wcore.vocabulary import Category, Json
 
+BUILT_IN: Final = "operations"  # the provider of tools that are ours
+MCP: Final = "mcp"  # and of those of servers
 SETS: Final = ("always_allow", "needs_approval", "blocked", "user_overrides", "defaulted")
 
 
@@ -60,7 +62,7 @@ class KeptTiers(TierSource):
             stored.defaulted,
             is_assigned=stored.assigned,
         )
-        if stored.assigned:
+        if snapshot.has_rows:
             rows = await self._store.list_permissions(agent)
             self._assigned[agent_id] = {row.tool_name: _assigned(row) for row in rows}
         else:
@@ -82,27 +84,36 @@ class KeptTiers(TierSource):
         del user_id
         return self._known.get(agent_id, AgentPermissionSnapshot())
 
-    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
-        """Replace all tools of an agent.
+    async def assign(
+        self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
+    ) -> None:
+        """Replace all rows of an agent; `None` takes them back.
 
         Raises:
             StoreError: it could not be stored; nothing changed.
         """
-        await self._change(f"assigned {agent_id}", self._assign(agent_id, tools))
+        await self._change(f"assigned {agent_id}", self._assign(agent_id, tools, only=only))
         await self.preload_for_agent(agent_id, "")
-        self._assigned[agent_id] = dict(tools)
+        if tools:
+            self._assigned[agent_id] = dict(tools)
 
-    async def _assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
-        rows = [
-            ToolPermission(
-                name,
-                PermissionStatus(each.effective.value),
-                "mcp" if each.category is Category.MCP else "builtin",
-                StatusSource.EXPLICIT if each.tier else StatusSource.DEFAULT,
-            )
-            for name, each in tools.items()
-        ]
-        await self._store.set_agent_tools(self._agent(agent_id), rows)
+    async def _assign(
+        self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool
+    ) -> None:
+        rows = (
+            None
+            if tools is None
+            else [
+                ToolPermission(
+                    name,
+                    PermissionStatus(each.effective.value),
+                    MCP if each.category is Category.MCP else BUILT_IN,
+                    StatusSource.EXPLICIT if each.tier else StatusSource.DEFAULT,
+                )
+                for name, each in tools.items()
+            ]
+        )
+        await self._store.set_agent_tools(self._agent(agent_id), rows, only=only)
 
     async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
         """Set or lift the user's yes to every call of one tool.
@@ -142,7 +153,7 @@ def as_facts(
         [each.name, each.category.value, each.tier and each.tier.value]
         for each in (assigned or {}).values()
     ]
-    return {**sets, "tools": rows if snapshot.is_assigned else None}
+    return {**sets, "tools": rows if snapshot.has_rows else None, "only": snapshot.is_assigned}
 
 
 def from_facts(
@@ -151,7 +162,8 @@ def from_facts(
     """Return what `as_facts` was made of."""
     sets = {name: frozenset(map(str, listed(facts.get(name)))) for name in SETS}
     rows = facts.get("tools")
-    snapshot = AgentPermissionSnapshot(**sets, is_assigned=rows is not None)
+    only = facts.get("only", rows is not None)  # left out by earlier versions
+    snapshot = AgentPermissionSnapshot(**sets, is_assigned=only is True)
     if rows is None:
         return snapshot, None
     tools: dict[str, Assigned] = {}

@@ -71,7 +71,7 @@ class Ruling(Struct):
             WcoreError: they cannot be had.
         """
         stored = await self.tiers.preload_for_agent(self.agent, self.user_id)
-        if self.definition is None or stored.is_assigned:
+        if self.definition is None or stored.has_rows:
             self.snapshot = stored
         else:
             self.snapshot = replace(_defined(self.definition), user_overrides=stored.user_overrides)
@@ -104,7 +104,7 @@ class Ruling(Struct):
     def offers(self, tool: str) -> bool:
         """Whether the model may be shown `tool` now."""
         now = self.tiers.now(self.agent, self.user_id)
-        return self.snapshot.offers(tool) and (now.offers(tool) or not now.is_assigned)
+        return self.snapshot.offers(tool) and now.offers(tool)
 
     def standing(self, mode: Mode, grants: GrantBook, offered: frozenset[str]) -> Standing:
         """Return what is in force for a decision now."""

@@ -1,11 +1,11 @@
 """What is probably not meant: rules that never decide, rules that say more than they seem to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
 
-from wcore.policy import shell
+from wcore.policy import patterns, shell
 from wcore.policy.policyfile import PolicyFile
 from wcore.policy.rules import FILE_TOOLS, SHELL_TOOL, Rule, split
 from wcore.vocabulary import Verdict
@@ -83,6 +83,27 @@ def _misspelled(rule: Rule) -> Iterator[Finding]:
         if meant != name:
             text = f"`{rule.text}` fits no call: the tool is called {meant}, not {name}"
             yield Finding(rule.source, "unknown", text)
+        elif name == split(rule.text)[0] and _is_none(name):
+            likely = nearest(name, _NAMES)
+            hint = f"; do you mean {likely}?" if likely else ""
+            yield Finding(rule.source, "unknown", f"`{rule.text}`: no tool is called {name}{hint}")
+
+
+def _is_none(name: str) -> bool:
+    """Whether `name` is a pattern that fits no tool of ours and none of a server."""
+    if name.startswith(("@", "mcp__")):
+        return False
+    glob = patterns.name_glob(name)
+    return not any(map(glob.match, (*_NAMES, "mcp__a__b")))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the one of `known` that was probably meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - `ready` does not wait for it
+
+    folded = {each.casefold(): each for each in known}
+    found = get_close_matches(name.casefold(), folded, n=1)
+    return folded[found[0]] if found else None
 
 
 def _too_little(rule: Rule) -> Iterator[Finding]:

@@ -20,33 +20,46 @@ class Tier(StrEnum):
     BLOCKED = "blocked"
 
 
-Fits = Callable[[str, Category], bool]
+Fits = Callable[[str, Category | None], bool]
+MCP_PREFIX: Final = "mcp__"
 
 
-def _changes_something(tool: str, category: Category) -> bool:
+def _changes_something(tool: str, category: Category | None) -> bool:
     del tool
     return category in (Category.EDIT, Category.EXEC)
 
 
 def _named(*beginnings: str) -> Fits:
-    return lambda tool, _category: tool.startswith(beginnings)
+    return lambda tool, _category: _own_name(tool).startswith(beginnings)
+
+
+def _own_name(tool: str) -> str:
+    """Return the name without the server that has the tool."""
+    if not tool.startswith(MCP_PREFIX):
+        return tool
+    return tool.removeprefix(MCP_PREFIX).partition("__")[2]
 
 
 #: What a tool gets that is assigned without a status; the first row that fits.
 DEFAULTS: Final[tuple[tuple[str, Fits, Tier], ...]] = (
-    ("`mcp__*`", _named("mcp__"), Tier.NEEDS_APPROVAL),
     (
-        "`create_*`, `update_*`, `delete_*`",
+        "`create_*`, `update_*`, `delete_*`, also behind `mcp__SERVER__`",
         _named("create_", "update_", "delete_"),
         Tier.NEEDS_APPROVAL,
     ),
+    (
+        "`list_*`, `search_*`, `get_*`, `read_*`, also behind `mcp__SERVER__`",
+        _named("list_", "search_", "get_", "read_"),
+        Tier.ALWAYS_ALLOW,
+    ),
+    ("`mcp__*`", lambda tool, _: tool.startswith(MCP_PREFIX), Tier.NEEDS_APPROVAL),
     ("category edit or exec", _changes_something, Tier.NEEDS_APPROVAL),
-    ("`list_*`, `search_*` and everything else", _named(""), Tier.ALWAYS_ALLOW),
+    ("everything else", _named(""), Tier.ALWAYS_ALLOW),
 )
 
 
-def default_tier(tool: str, category: Category) -> Tier:
-    """Return the status of a tool that was assigned without one."""
+def default_tier(tool: str, category: Category | None = None) -> Tier:
+    """Return the status of a tool that was assigned without one; by its name alone if need be."""
     return next(tier for _, fits, tier in DEFAULTS if fits(tool, category))
 
 
@@ -54,7 +67,8 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     """The tiers of one agent and the overrides of one user, as of the start of a turn.
 
     `defaulted` are the tools whose status nobody chose. When `is_assigned`, the three sets
-    together are all that the agent is offered; else it has no tiers and is offered everything.
+    together are all built-in tools that the agent is offered. What has no row else is left to
+    rules and mode.
     """
 
     always_allow: frozenset[str] = frozenset()
@@ -75,7 +89,14 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     def offers(self, tool: str) -> bool:
         """Whether the model may be shown `tool`."""
         tier = self.tier_of(tool)
-        return tier is not Tier.BLOCKED and (tier is not None or not self.is_assigned)
+        left_to_rules = not self.is_assigned or tool.startswith(MCP_PREFIX)
+        return tier is not Tier.BLOCKED and (tier is not None or left_to_rules)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether anybody said something about the tools of this agent."""
+        named = self.always_allow or self.needs_approval or self.blocked
+        return self.is_assigned or bool(named)
 
 
 NO_TIERS: Final = AgentPermissionSnapshot()
@@ -132,8 +153,13 @@ class TierSource(Protocol):
         """Return what is known at this moment, without waiting: read at each decision."""
         ...
 
-    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
-        """Replace all tools of an agent."""
+    async def assign(
+        self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
+    ) -> None:
+        """Replace all rows of an agent; `None` takes them back.
+
+        Where `only` is false, built-in tools without a row are offered as well.
+        """
         ...
 
     async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
@@ -151,6 +177,7 @@ class TiersInMemory(Struct):
     _tools: dict[str, Mapping[str, Assigned]] = field(
         default_factory=dict[str, Mapping[str, Assigned]]
     )
+    _open: set[str] = field(default_factory=set[str])  # offered more than what has a row
     _overrides: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
     async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
@@ -160,10 +187,18 @@ class TiersInMemory(Struct):
         own = frozenset(t for a, u, t in self._overrides if (a, u) == (agent_id, user_id))
         tools = self._tools.get(agent_id)
         found = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
-        return replace(found, user_overrides=own)
+        only = found.is_assigned and agent_id not in self._open
+        return replace(found, user_overrides=own, is_assigned=only)
 
-    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
-        self._tools[agent_id] = dict(tools)
+    async def assign(
+        self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
+    ) -> None:
+        self._tools.pop(agent_id, None)
+        self._open.discard(agent_id)
+        if tools is not None:
+            self._tools[agent_id] = dict(tools)
+            if not only:
+                self._open.add(agent_id)
 
     async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
         change = self._overrides.add if approve else self._overrides.discard

@@ -203,7 +203,8 @@ class AgentTool(BaseModel):
 class SetAgentTools(Introspection):
     type: Literal["set_agent_tools"] = "set_agent_tools"
     agent: Id
-    tools: list[AgentTool]
+    tools: list[AgentTool] | None
+    only: bool = True
 
 
 class SetToolOverride(Introspection):

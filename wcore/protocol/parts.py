@@ -130,11 +130,13 @@ class ToolPermission(Part):
     status: Literal["always_allow", "needs_approval", "blocked"]
     status_source: Literal["explicit", "default", "none"]
     override: bool
+    verdict: Literal["allow", "ask", "deny"]
 
 
 class AgentPermissions(Part):
     agent: str
     tools: tuple[ToolPermission, ...]
+    only: Literal[True] | None = None
 
 
 class TrustedFile(Part):

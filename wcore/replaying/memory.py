@@ -59,10 +59,13 @@ class RecordedTiers(KeptTiers):
         self._known[agent_id] = snapshot
         return snapshot
 
-    async def assign(self, agent_id: str, tools: Mapping[str, Assigned]) -> None:
+    async def assign(
+        self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
+    ) -> None:
         _check(await come(self._script, f"assigned {agent_id}"))
         await self.preload_for_agent(agent_id, "")
-        self._assigned[agent_id] = dict(tools)
+        if tools:
+            self._assigned[agent_id] = dict(tools)
 
     async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
         _check(await come(self._script, f"overridden {agent_id}"))

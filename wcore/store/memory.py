@@ -89,9 +89,11 @@ class Store:
     async def list_permissions(self, agent_id: UUID) -> tuple[ToolPermission, ...]:
         return await self.run(lambda db: tiers.list_permissions(db, agent_id))
 
-    async def set_agent_tools(self, agent_id: UUID, tools: Iterable[ToolPermission]) -> None:
-        """Replace the agent's whole set."""
-        await self.run(lambda db: tiers.set_agent_tools(db, agent_id, tools))
+    async def set_agent_tools(
+        self, agent_id: UUID, tools: Iterable[ToolPermission] | None, *, only: bool = True
+    ) -> None:
+        """Replace the agent's whole set; `None` takes it back."""
+        await self.run(lambda db: tiers.set_agent_tools(db, agent_id, tools, only=only))
 
     async def set_tool_override(
         self, user_id: UUID, agent_id: UUID, tool: str, *, approve_always: bool

@@ -76,20 +76,31 @@ def list_permissions(database: Database, agent_id: UUID) -> tuple[ToolPermission
     )
 
 
-def set_agent_tools(database: Database, agent_id: UUID, tools: Iterable[ToolPermission]) -> None:
+def set_agent_tools(
+    database: Database,
+    agent_id: UUID,
+    tools: Iterable[ToolPermission] | None,
+    *,
+    only: bool = True,
+) -> None:
     """Replace the whole set of an agent. Of a tool named twice the last one counts.
+
+    `None` takes all rows back. `only` is kept: whether the set is all that the agent is offered.
 
     Raises:
         StoreError: too many tools, or the store cannot be written; the old set stays.
     """
-    chosen = {tool.tool_name: tool for tool in tools}
+    chosen = {tool.tool_name: tool for tool in tools or ()}
     if len(chosen) > TOOLS_MAX:
         raise StoreError(
             database.name, f"keeps at most {TOOLS_MAX} tools for an agent", "give it fewer tools"
         )
     agent, moment = str(agent_id), now()
     with database.writing(Lock.TIERS):
-        database.change(_MARK_SET, agent=agent, now=moment)
+        if only and tools is not None:
+            database.change(_MARK_SET, agent=agent, now=moment)
+        else:
+            database.change("DELETE FROM agent_tool_sets WHERE agent_id = :agent", agent=agent)
         database.change("DELETE FROM agent_tool_permissions WHERE agent_id = :agent", agent=agent)
         for tool in chosen.values():
             database.change(

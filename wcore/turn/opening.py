@@ -5,9 +5,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from wcore.errors import WcoreError
+from wcore.policy.tiers import MCP_PREFIX
 from wcore.session import Session
+from wcore.visible import visible_line
 
 POLICIES: Final = "policies"
+NAME_CHARS_MAX: Final = 128  # of a tool, in an info: as long as names of tools get
+TOLD_MAX: Final = 8  # infos about single tools at once; the list is in `list_permissions`
 
 
 async def open_turn(session: Session) -> None:
@@ -26,7 +30,7 @@ async def open_turn(session: Session) -> None:
         raise
     await session.journal.reached(POLICIES, **session.ruling.news(notices))
     await session.ruling.preload()
-    for notice in notices:
+    for notice in (*notices, *_of_servers_tools(session)):
         await session.info(notice)
     limits, settings = session.ruling.policies.limits, session.settings
     ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)
@@ -41,3 +45,21 @@ async def open_turn(session: Session) -> None:
     if session.approvals.mode.rank > ceiling.rank:
         session.approvals.set_mode(ceiling)
         await session.info(f"mode updated: {ceiling}; the policy allows no more")
+
+
+def _of_servers_tools(session: Session) -> list[str]:
+    """Return what the tiers do to tools of connected servers; each thing once a session."""
+    tiers = session.ruling.snapshot
+    connected = [tool for tool in session.tools if tool.startswith(MCP_PREFIX)]
+    found = [
+        f"{visible_line(tool, NAME_CHARS_MAX)} is connected, but blocked for {session.ruling.agent}"
+        for tool in connected
+        if not tiers.offers(tool)
+    ]
+    if tiers.is_assigned and any(tiers.tier_of(tool) is None for tool in connected):
+        found.append("tools of MCP servers that have no tier of their own follow rules and mode")
+    fresh = [told for told in found if told not in session.told_of_tools]
+    session.told_of_tools.update(fresh)
+    if len(fresh) > TOLD_MAX:
+        fresh[TOLD_MAX:] = [f"and {len(fresh) - TOLD_MAX} more such tools"]
+    return fresh

@@ -2,6 +2,9 @@
 
 import pytest
 
+from wcore.policy.decide import Standing, decide
+from wcore.policy.facts import Facts
+from wcore.policy.grants import GrantBook
 from wcore.policy.tiers import (
     AgentPermissionSnapshot,
     Assigned,
@@ -12,7 +15,7 @@ from wcore.policy.tiers import (
     snapshot_of,
     wrap_tool_with_permission,
 )
-from wcore.vocabulary import Category
+from wcore.vocabulary import Category, Mode, Row, Verdict
 
 SNAPSHOT = AgentPermissionSnapshot(
     frozenset({"a"}), frozenset({"n", "o"}), frozenset({"b"}), frozenset({"o"}), is_assigned=True
@@ -23,11 +26,20 @@ SNAPSHOT = AgentPermissionSnapshot(
     ("tool", "category", "expected"),
     [
         ("mcp__list_x", Category.MCP, Tier.NEEDS_APPROVAL),
+        ("mcp__a__list_x", Category.MCP, Tier.ALWAYS_ALLOW),
+        ("mcp__a__get_b__x", Category.MCP, Tier.ALWAYS_ALLOW),
+        ("mcp__list_a__x", Category.MCP, Tier.NEEDS_APPROVAL),
+        ("mcp__a__create_x", Category.MCP, Tier.NEEDS_APPROVAL),
+        ("mcp__a__x", Category.MCP, Tier.NEEDS_APPROVAL),
+        ("list_tasks", None, Tier.ALWAYS_ALLOW),
+        ("delete_task", None, Tier.NEEDS_APPROVAL),
+        ("anything", None, Tier.ALWAYS_ALLOW),
         ("create_task", Category.INFO, Tier.NEEDS_APPROVAL),
         ("update_task", Category.INFO, Tier.NEEDS_APPROVAL),
         ("delete_task", Category.INFO, Tier.NEEDS_APPROVAL),
         ("Write", Category.EDIT, Tier.NEEDS_APPROVAL),
-        ("list_and_run", Category.EXEC, Tier.NEEDS_APPROVAL),
+        ("list_and_run", Category.EXEC, Tier.ALWAYS_ALLOW),
+        ("run_list_", Category.EXEC, Tier.NEEDS_APPROVAL),
         ("list_tasks", Category.INFO, Tier.ALWAYS_ALLOW),
         ("search_tasks", Category.INFO, Tier.ALWAYS_ALLOW),
         ("Read", Category.INFO, Tier.ALWAYS_ALLOW),
@@ -35,7 +47,7 @@ SNAPSHOT = AgentPermissionSnapshot(
     ],
 )
 def test_a_tool_without_a_status_gets_the_first_default_that_fits(
-    tool: str, category: Category, expected: Tier
+    tool: str, category: Category | None, expected: Tier
 ) -> None:
     assert default_tier(tool, category) is expected
 
@@ -75,3 +87,32 @@ async def test_what_is_in_memory_is_one_agents_and_one_users() -> None:
     assert not (await tiers.preload_for_agent("other", "u1")).is_assigned
     await tiers.override("main", "u1", "x", approve=False)
     assert not tiers.now("main", "u1").user_overrides
+
+
+def test_a_tool_of_a_server_gains_nothing_by_its_name() -> None:
+    """A default counts only where somebody assigned the tool without a status."""
+    facts = Facts("mcp__a__list_x", Category.MCP)
+    offered = frozenset({"mcp__a__list_x"})
+    for tools in (None, {}, {"Read": Assigned("Read", Category.INFO)}):
+        tiers = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
+        standing = Standing(Mode.AUTO_EDIT, GrantBook(), offered, tiers=tiers)
+        assert tiers.offers(facts.tool)
+        assert decide(facts, standing).verdict is Verdict.ASK
+    assigned = snapshot_of({facts.tool: Assigned(facts.tool, Category.MCP)})
+    standing = Standing(Mode.AUTO_EDIT, GrantBook(), offered, tiers=assigned)
+    assert decide(facts, standing).why.row is Row.TIER
+
+
+async def test_rows_are_taken_back_and_others_may_stay_as_they_were() -> None:
+    tiers = TiersInMemory()
+    rows = {"x": Assigned("x", Category.EXEC, Tier.BLOCKED)}
+    for only, offers in ((True, False), (False, True)):
+        await tiers.assign("main", rows, only=only)
+        now = tiers.now("main", "u")
+        assert (now.offers("x"), now.offers("y"), now.offers("mcp__a__y")) == (False, offers, True)
+        assert now.has_rows
+    await tiers.assign("main", None)
+    assert tiers.now("main", "u") == AgentPermissionSnapshot()
+    assert tiers.assigned("main") is None
+    await tiers.assign("main", {})
+    assert not tiers.now("main", "u").offers("y")

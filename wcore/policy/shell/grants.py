@@ -58,6 +58,8 @@ def parse_grant(text: str) -> Grant | GrantRefused:
     bare = text.strip(" \t")
     bare = bare.removesuffix(":*") if bare.endswith(":*") else bare.removesuffix("*")
     bare = bare.strip(" \t")
+    if not bare and text.strip(" \t"):
+        return GrantRefused("it names no command: every command cannot be granted by a prefix")
     try:
         alternatives = tuple(_checked(spelled) for spelled in _spelled_out(bare))
     except Refused as refused:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wcore_host.terminal.pane import Pane
 
 ANSWER_S: Final = 5.0  # introspection is answered at once, also during a turn
+_NOW: Final = {"allow": "runs unasked", "ask": "asks", "deny": "is denied"}
 AUDIT_ROWS: Final = "1000"  # what a person looks through
 UNTITLED: Final = "(without words)"  # a session whose first message was only files
 HELP: Final = {
@@ -209,7 +210,9 @@ async def _policy(pane: "Pane", command: str) -> None:
         for agent in Fields(result.raw).objects("agents"):
             for tool in agent.objects("tools"):
                 over = " · always (yours)" if tool.flag("override") else ""
-                status = f"{tool.text('status')} ({tool.text('status_source')}){over}"
+                source, now = tool.text("status_source"), _NOW.get(tool.text("verdict"), "")
+                chosen = "" if source == "none" else f"{tool.text('status')} ({source}), "
+                status = f"{chosen}{now or source}{over}"
                 rows.append(f"tool  {agent.text('agent'):8} {tool.text('name'):18} {status}")
     await pane.ask(ListScreen("Policy in force (read-only)", rows))
 

@@ -14,6 +14,7 @@ const STATES = /** @type {const} */ ([
   ["blocked", "Blocked"],
 ]);
 const SOURCES = /** @type {{[source: string]: string}} */ ({ explicit: "chosen", default: "by default", none: "mode and rules decide" });
+const NOW = /** @type {{[verdict: string]: string}} */ ({ allow: "runs unasked now", ask: "asks now", deny: "denied now" });
 const CAREFUL = new Set(["exec", "mcp", "edit"]);
 
 /**
@@ -37,29 +38,33 @@ function row(agent, tool, changed) {
   const select = make(
     "select",
     { "aria-label": `What ${name} may do`, change: () => void setStatus(agent, tool, select.value).finally(changed) },
-    chosen === "" ? make("option", { value: "", selected: true }, "Not set") : null,
+    make("option", { value: "", selected: chosen === "" }, "Not set"),
     ...STATES.map(([value, label]) => make("option", { value, selected: value === chosen }, label)),
   );
   const box = make("input", { type: "checkbox", checked: tool.override, "aria-label": `Always allow ${name}, for me`, change: () => void setOverride(agent, tool, box.checked).finally(changed) });
-  return [name, visibleLine(tool.category, 20), select, SOURCES[tool.status_source] ?? visibleLine(tool.status_source, 30), box];
+  const source = SOURCES[tool.status_source] ?? visibleLine(tool.status_source, 30);
+  const now = tool.status_source === "none" && NOW[tool.verdict] ? `${source}: ${NOW[tool.verdict]}` : source;
+  return [name, visibleLine(tool.category, 20), select, now, box];
 }
 
 /** @param {Json} agent @param {Json} tool @param {string} status */
 async function setStatus(agent, tool, status) {
-  const first = agent.tools.every((/** @type {Json} */ each) => each.status_source === "none");
   const name = visibleLine(tool.name, 80);
-  if (first) {
-    const text = "So far mode and rules decide about all its tools. With the first choice the agent gets a set of its own: the other tools then have their default state, which lets reading run unasked and asks before everything else.";
-    if (!(await confirmed(`Choose states for the tools of ${visibleLine(agent.agent, 80)}?`, text, "Yes, choose"))) return;
+  if (agent.only && status === "") {
+    const text = "This agent is offered only the tools listed here. Without a set of its own mode and rules decide about all tools again, and all are offered.";
+    if (!(await confirmed(`Take back all states of ${visibleLine(agent.agent, 80)}?`, text, "Yes, take back"))) return;
+    await ask({ type: "set_agent_tools", agent: agent.agent, tools: null }).catch(tellError);
+    return;
   }
   if (status === "always_allow" && CAREFUL.has(tool.category)) {
     if (!(await confirmed(`Always allow ${name}?`, `Every call of ${name} by this agent then runs unasked, whatever its arguments.`, "Yes, always allow"))) return;
   }
-  const tools = agent.tools.map((/** @type {Json} */ each) => {
-    if (each.name === tool.name) return { name: each.name, status };
-    return each.status_source === "explicit" ? { name: each.name, status: each.status } : { name: each.name };
-  });
-  await ask({ type: "set_agent_tools", agent: agent.agent, tools }).catch(tellError);
+  // Tools that nobody chose a state for keep to mode and rules.
+  const others = agent.tools.filter((/** @type {Json} */ each) => each.name !== tool.name && each.status_source !== "none");
+  const tools = others.map((/** @type {Json} */ each) => (each.status_source === "explicit" ? { name: each.name, status: each.status } : { name: each.name }));
+  if (status !== "") tools.push({ name: tool.name, status });
+  const none = tools.length === 0 && !agent.only;
+  await ask({ type: "set_agent_tools", agent: agent.agent, tools: none ? null : tools, only: agent.only === true }).catch(tellError);
 }
 
 /** @param {Json} agent @param {Json} tool @param {boolean} approve */
