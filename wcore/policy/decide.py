@@ -222,13 +222,7 @@ def _default(case: Case, standing: Standing) -> Decision | None:
 
 #: What binds sub-agents as well: what is denied to an agent, or asks whatever was granted.
 BINDING: Final[tuple[Answer, ...]] = (
-    _not_offered,
-    _absolute,
-    _never_right,
-    _denied,
-    _unreadable,
-    _person,
-    _standing_ask,
+    *(_not_offered, _absolute, _never_right, _denied, _unreadable, _person, _standing_ask),
 )
 
 ROWS: Final[tuple[Answer, ...]] = (
