@@ -13,6 +13,17 @@ class StoreError(WcoreError):
         self.store = store
 
 
+class StoreGoneError(StoreError):
+    """The store was deleted or replaced while it was open: nothing can be kept any more."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(
+            store,
+            "was deleted or replaced while this engine used it: what is done now is not kept",
+            "start a new session",
+        )
+
+
 class SessionError(WcoreError):
     """A session cannot be begun, resumed or written."""
 

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
 from wcore.store.errors import StoreError
 
 FILE_NAME: Final = "wcore.db"
+_ENDINGS: Final = ("", "-wal", "-shm", "-journal")
 _URL_SCHEMES: Final = ("postgresql://", "postgres://")
 
 
@@ -23,6 +24,23 @@ class Location(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Location({self.name!r})"  # the URL may hold a password
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of a store in a file: the database, and what SQLite keeps beside it."""
+        return () if self.url is not None else tuple(f"{self.path}{end}" for end in _ENDINGS)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What of the URL must be told to nobody: its passwords, as written and as meant."""
+        try:
+            parts = urlsplit(self.url or "")
+            given = [parts.password or ""]
+        except ValueError:  # not a URL; the client will say so
+            return ()
+        fields = (field.partition("=") for field in parts.query.split("&"))
+        given += [value for name, _, value in fields if "password" in name]
+        return tuple(dict.fromkeys(text for one in given for text in (one, unquote(one)) if text))
 
     @property
     def exists(self) -> bool:
@@ -40,7 +58,7 @@ def locate(given: str | None, environ: Mapping[str, str], workspace: str | None 
     """
     chosen = given or environ.get("WCORE_STORE")
     if not chosen:
-        path = os.path.join(_state_folder(environ), "wcore", FILE_NAME)
+        path = os.path.realpath(os.path.join(_state_folder(environ), "wcore", FILE_NAME))
         return Location(path, path, own_folder=True)
     if chosen.startswith(_URL_SCHEMES):
         return Location(_without_secrets(chosen), url=chosen)

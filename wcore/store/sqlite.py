@@ -5,34 +5,34 @@ Imported when the store is first used, never before: `ready` does not pay for it
 
 import os
 import sqlite3
-import stat
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final
 
 from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
-from wcore.store.errors import StoreError
+from wcore.store.errors import StoreError, StoreGoneError
 from wcore.store.location import Location
+from wcore.store.sqlite_file import DAMAGED, ELSEWHERE, Identity, make_private, prepare
 
-FILE_MODE: Final = 0o600
-FOLDER_MODE: Final = 0o700
 _RETRY_S: Final = 0.01
-_MAGIC: Final = b"SQLite format 3\0"
 
-_ELSEWHERE: Final = "or name another store with --store"
-_ACCESS: Final = f"make the file and its folder readable and writable for you, {_ELSEWHERE}"
-_DAMAGED: Final = f"move it away and start again, or restore a backup, {_ELSEWHERE}"
+_ACCESS: Final = f"make the file and its folder readable and writable for you, {ELSEWHERE}"
 _REMEDIES: Final = (  # the first whose words are in the message of SQLite
     ("readonly", _ACCESS),
     ("unable to open", _ACCESS),
-    ("not a database", _DAMAGED),
-    ("malformed", _DAMAGED),
-    ("no such", _DAMAGED),
+    ("not a database", DAMAGED),
+    ("malformed", DAMAGED),
+    ("no such", DAMAGED),
     ("locked", "another program holds it: close that one and try again"),
     ("full", "make room on the disk"),
-    ("disk I/O", f"check the disk, {_ELSEWHERE}"),
+    ("disk I/O", f"check the disk, {ELSEWHERE}"),
 )
+
+
+# Connections to files that are gone: never closed, since that is done by name. One a connection.
+_ABANDONED: Final[list[sqlite3.Connection]] = []
 
 
 class SqliteDatabase:
@@ -42,7 +42,7 @@ class SqliteDatabase:
         self.name = location.name
         self._log = f"{location.path}-wal"
         with self._explained():
-            _prepare_file(location)
+            prepare(location)
             self._connection = sqlite3.connect(
                 location.path,
                 timeout=BUSY_S_MAX,
@@ -50,14 +50,18 @@ class SqliteDatabase:
                 check_same_thread=False,  # one thread at a time is our caller's promise
                 cached_statements=256,
             )
+            # A damaged text must not stop a row from being read: its sum says what it is.
+            self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             try:
-                self._prepare()
+                self._prepare(location)
             except BaseException:
                 self._connection.close()
                 raise
 
     def query(self, sql: str, **values: Value) -> list[Row]:
         with self._explained():
+            if not self._connection.in_transaction:
+                self._require_same()
             return self._connection.execute(sql, values).fetchall()
 
     def change(self, sql: str, **values: Value) -> int:
@@ -71,6 +75,7 @@ class SqliteDatabase:
     ) -> Generator[None, None, None]:
         del lock  # there is one writer at a time in the whole file
         with self._explained():
+            self._require_same()
             self._set_durable(durable=durable)
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -82,7 +87,8 @@ class SqliteDatabase:
                 raise
 
     def sync(self) -> None:
-        with self._explained(), suppress(FileNotFoundError):  # no log: SQLite has synchronised it
+        with self._explained():
+            self._require_same()
             log = os.open(self._log, os.O_RDONLY)
             try:
                 os.fsync(log)
@@ -96,8 +102,21 @@ class SqliteDatabase:
         return not busy
 
     def close(self) -> None:
+        try:
+            self._require_same()
+        except StoreGoneError:
+            return  # SQLite would remove the companions of whatever stands there now
         with suppress(sqlite3.Error):
             self._connection.close()
+        self._identity.let_go()
+
+    def _require_same(self) -> None:
+        try:
+            self._identity.require_same()
+        except StoreGoneError:
+            if self._connection not in _ABANDONED:
+                _ABANDONED.append(self._connection)
+            raise
 
     def _set_durable(self, *, durable: bool) -> None:
         if durable is not self._is_durable:
@@ -105,12 +124,15 @@ class SqliteDatabase:
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._is_durable = durable
 
-    def _prepare(self) -> None:
+    def _prepare(self, location: Location) -> None:
         self._use_wal()
+        make_private(location)
         self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute("PRAGMA secure_delete=ON")  # tool output may hold secrets
         self._connection.execute("PRAGMA trusted_schema=OFF")
         self._is_durable = True
+        self._version(len(migrations("sqlite")))  # the first reading makes the companions
+        self._identity = Identity(location)
         self._migrate()
 
     def _use_wal(self) -> None:
@@ -148,49 +170,11 @@ class SqliteDatabase:
             yield
         except sqlite3.Error as error:
             text = str(error)
-            remedy = next((r for words, r in _REMEDIES if words in text), _DAMAGED)
+            remedy = next((r for words, r in _REMEDIES if words in text), DAMAGED)
             raise StoreError(self.name, f"cannot be used: {text}", remedy) from error
         except OSError as error:
             text = error.strerror or str(error)
             raise StoreError(self.name, f"cannot be used: {text}", _ACCESS) from error
-
-
-def _prepare_file(location: Location) -> None:
-    """Make folder and file before SQLite does, so that they are private from the first moment.
-
-    SQLite gives its two companion files the mode of this one.
-    """
-    folder = os.path.dirname(location.path)
-    os.makedirs(folder, mode=FOLDER_MODE, exist_ok=True)
-    if location.own_folder:
-        _make_private(folder)
-    _refuse_other_files(location)
-    with suppress(FileExistsError):
-        os.close(os.open(location.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-    for name in (location.path, f"{location.path}-wal", f"{location.path}-shm"):
-        with suppress(FileNotFoundError):
-            _make_private(name)
-
-
-def _refuse_other_files(location: Location) -> None:
-    """A name given by mistake must not change the file of that name, nor its mode.
-
-    Raises:
-        StoreError: there is something, and it is no database.
-    """
-    try:
-        with open(location.path, "rb") as file:
-            start = file.read(len(_MAGIC))
-    except FileNotFoundError:
-        return
-    if start not in (b"", _MAGIC):
-        raise StoreError(location.name, "cannot be used: it is not a database", _DAMAGED)
-
-
-def _make_private(path: str) -> None:
-    mode = stat.S_IMODE(os.stat(path).st_mode)
-    if mode & 0o077:
-        os.chmod(path, mode & 0o700)
 
 
 def _statements(script: str) -> Iterator[str]:
