@@ -10,6 +10,7 @@ import os
 import stat
 from typing import Final
 
+from wcore.locked_files import open_unlocked
 from wcore.visible import visible
 
 NOTES_NAME: Final = "AGENTS.md"
@@ -56,7 +57,7 @@ def _notes(path: str) -> str | None:
         OSError: there is something of that name that cannot be read.
     """
     try:
-        fd = os.open(path, _FLAGS)
+        fd = open_unlocked(path, _FLAGS)
     except FileNotFoundError:
         return None
     try:

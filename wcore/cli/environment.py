@@ -6,6 +6,11 @@ from collections.abc import Mapping, MutableMapping
 from wcore.policy.protected import Places, is_within
 
 
+def take_store(environ: MutableMapping[str, str]) -> None:
+    """Remove where the store is from what children see; a URL may hold a password."""
+    environ.pop("WCORE_STORE", None)
+
+
 def refuse_plugins(environ: MutableMapping[str, str]) -> None:
     """Keep pydantic from loading what other packages bring: it would see every command and event.
 
@@ -14,8 +19,11 @@ def refuse_plugins(environ: MutableMapping[str, str]) -> None:
     environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 
-def places(cwd: str, environ: Mapping[str, str]) -> Places:
-    """Return the folders the decision must know, with every symlink resolved."""
+def places(cwd: str, environ: Mapping[str, str], store: tuple[str, ...] = ()) -> Places:
+    """Return the folders the decision must know, with every symlink resolved.
+
+    `store`: the files of the store, wherever it is.
+    """
     workspace = os.path.realpath(cwd)
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     config = _folder(environ, "XDG_CONFIG_HOME", os.path.join(home, ".config"))
@@ -24,7 +32,7 @@ def places(cwd: str, environ: Mapping[str, str]) -> Places:
     return Places(
         workspace=workspace,
         home=home,
-        own=tuple(os.path.realpath(os.path.join(root, "wcore")) for root in (config, state)),
+        own=(*(os.path.realpath(os.path.join(root, "wcore")) for root in (config, state)), *store),
         on_path=tuple(sorted(f for f in on_path if is_within(f, workspace) and f != workspace)),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import anyio
 
-from wcore import briefing
+from wcore import briefing, locked_files
 from wcore.analyst import Analyst
 from wcore.approval import manager
 from wcore.cli import environment, log
@@ -43,6 +43,7 @@ def run(options: Options, keys: Mapping[str, str], in_fd: int, out_fd: int) -> i
     """
     log.setup(verbose=options.verbose)
     location = _store_location(options)
+    environment.take_store(os.environ)
     inherited = dict(os.environ)
     environment.refuse_plugins(os.environ)
     around = Surroundings(
@@ -79,7 +80,8 @@ async def _serve(
     fds: tuple[int, int],
 ) -> int:
     in_fd, out_fd = fds
-    places = environment.places(options.cwd, os.environ)
+    locked_files.register(*location.files)
+    places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
@@ -114,7 +116,7 @@ async def _serve(
     session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
     session.ruling = Ruling(files, policies, keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
-    enter(session, left, keys.values())
+    enter(session, left, (*keys.values(), *location.secrets))
     try:
         return await _engine(session, in_fd, wire, place).serve()
     finally:

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from wcore.locked_files import open_unlocked
+
 IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024  # the least of what the providers take
 IMAGES_MAX: Final = 20  # of one message; the least of what the providers take
 _HEAD_BYTES: Final = 16
@@ -59,7 +61,7 @@ def _read(path: str) -> Image | str:
     try:
         if not os.path.isfile(path):  # a pipe would be waited for
             return "cannot be read: no such file"
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_unlocked) as file:
             data = file.read(_HEAD_BYTES)
             types = [kind for magic, at, kind in _IMAGES if data[at:].startswith(magic)]
             if not types:

@@ -63,7 +63,7 @@ class PolicyFiles:
     @classmethod
     def of(cls, places: Places) -> "PolicyFiles":
         """The files for `places`, whose own folders are those of configuration and state."""
-        config, state = places.own
+        config, state, *_ = places.own
         return cls(places, config, state)
 
     def load(self) -> Loaded:

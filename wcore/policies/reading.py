@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from wcore.locked_files import open_unlocked
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.policyparse import FILE_BYTES_MAX
 from wcore.policy.protected import OWN_FOLDER
@@ -43,7 +44,7 @@ def read_owned(path: str) -> str | None:
         PolicyError: it cannot be read, or others than root and the user may have written it.
     """
     try:
-        fd = os.open(path, _FLAGS)
+        fd = open_unlocked(path, _FLAGS)
     except OSError as error:
         if error.errno in _MISSING:
             return None
@@ -92,7 +93,7 @@ def decode_project(workspace: str, data: bytes) -> str:
 
 def _project_policy(folder: int, path: str) -> bytes | None:
     try:
-        fd = os.open(POLICY_NAME, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        fd = open_unlocked(POLICY_NAME, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ENOENT:
             return None
@@ -122,7 +123,7 @@ def _collect(folder: int, above: str, contents: dict[str, bytes]) -> bool:
 
 def _add(folder: int, name: str, path: str, contents: dict[str, bytes]) -> bool:
     try:
-        fd = os.open(name, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        fd = open_unlocked(name, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError:
         return False  # a link, or unreadable: nothing that a person could have reviewed
     try:

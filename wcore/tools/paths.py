@@ -13,6 +13,7 @@ from typing import Final
 from anyio import to_thread
 
 from wcore.errors import ToolError
+from wcore.locked_files import open_unlocked
 from wcore.tools import Place
 from wcore.visible import visible_line
 from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args
@@ -165,7 +166,7 @@ def open_file_at(folder: int, name: str, path: str) -> int:
         raise ToolError(f"{named(path)}: no such file")
     require_plain(kind.st_mode, path)  # before opening: opening a device can have effects
     try:
-        handle = os.open(name, _FILE, dir_fd=folder)
+        handle = open_unlocked(name, _FILE, dir_fd=folder)
     except OSError as error:
         raise _refusal(folder, name, path, error) from None
     try:

@@ -9,6 +9,7 @@ from typing import Final
 from anyio import from_thread
 
 from wcore.errors import ToolError
+from wcore.locked_files import is_held
 from wcore.tools import Place
 from wcore.tools.paths import kind_of, named, open_folder
 from wcore.visible import visible_line
@@ -92,11 +93,12 @@ def walk(root: str, *, depth_max: int | None = None) -> Iterator[str]:
 
 
 def is_file(path: str) -> bool:
-    """Tell whether `path` is a plain file; a link is not."""
+    """Tell whether `path` is a plain file; a link is not, nor is a file of the store."""
     try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
+        found = os.lstat(path)
     except OSError:
         return False
+    return stat.S_ISREG(found.st_mode) and not is_held(found)
 
 
 def require_folder(path: str) -> None:
