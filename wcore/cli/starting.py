@@ -66,9 +66,11 @@ def run(options: Options, keys: Mapping[str, str], in_fd: int, out_fd: int) -> i
 
 def _store_location(options: Options) -> Location:
     try:
-        return locate(options.store, os.environ, os.path.realpath(options.cwd))
+        location = locate(options.store, os.environ, os.path.realpath(options.cwd))
     except StoreError as error:
         raise ConfigError(str(error)) from error
+    locked_files.register(*location.files)
+    return location
 
 
 async def _serve(
@@ -80,7 +82,6 @@ async def _serve(
     fds: tuple[int, int],
 ) -> int:
     in_fd, out_fd = fds
-    locked_files.register(*location.files)
     places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies

@@ -92,8 +92,7 @@ class Engine:
                 for notice in self._session.notices:
                     await self._session.info(notice)
                 tasks.start_soon(self._warm_up, tasks)
-                idle = lambda: self._idle.wait()  # noqa: E731, PLW0108 - of the turn that runs then
-                tasks.start_soon(tidy_up, self._session, idle)
+                tasks.start_soon(tidy_up, self._session, lambda: self._idle.wait())  # noqa: PLW0108
                 await self._read_commands(tasks)
                 await self._idle.wait()
                 await self._wire.flush()
@@ -104,6 +103,7 @@ class Engine:
 
     async def _read_commands(self, tasks: TaskGroup) -> None:
         """Obey until end of file; from then on nobody can be asked."""
+        self._session.keeper.serve_commands()
         while (lines := await self._reader.read()) is not None:
             for line in lines:
                 heard = understood(line)
@@ -189,9 +189,8 @@ class Engine:
     async def _resume_turn(self, command: said.ResumeTurn, tasks: TaskGroup) -> None:
         session, left, asked = self._session, self._session.interrupted, command.request_id
         if self._turn is not None:
-            result = resuming.refused(
-                asked, Code.BUSY, "a turn is running: wait for its stream_end"
-            )
+            text = "a turn is running: wait for its stream_end"
+            result = resuming.refused(asked, Code.BUSY, text)
         elif left is None:
             result = resuming.refused(asked, Code.REFUSED, "no turn was interrupted")
         elif command.action == "cancel":
@@ -281,6 +280,7 @@ class Engine:
             await self._wire.run()
         except HostGoneError:
             self._session.journal.heard(type=GONE)  # before anything else comes to its end
+            self._session.keeper.hurry(for_good=True)
             raise
 
     async def _watch_signals(
@@ -302,6 +302,7 @@ class Engine:
     async def _leave(self, exit_code: int, tasks: TaskGroup) -> None:
         """End the turn, say goodbye, and end, whether or not the host listens."""
         self._exit_code = exit_code
+        self._session.keeper.hurry(for_good=True)
         with anyio.move_on_after(SHUTDOWN_S):
             if self._turn is not None:
                 self._turn.end(By.SIGNAL)

@@ -78,6 +78,18 @@ class Keeper:
         """Make the first turn's way to the store short, in any thread; the store is not touched."""
         self._store.warm()
 
+    def hurry(self, *, for_good: bool = False) -> None:
+        """A store that hangs must not hold up the end of the turn or, `for_good`, of the engine."""
+        self._store.hurry(for_good=for_good)
+
+    def calm(self) -> None:
+        """The turn has ended."""
+        self._store.calm()
+
+    def serve_commands(self) -> None:
+        """Nor must it hold up the task that calls this, which obeys the host."""
+        self._store.serve_commands()
+
     async def close(self) -> None:
         """Give the session free, write what is queued, for a second at most, and close."""
         await self.journal.release()

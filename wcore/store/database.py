@@ -65,6 +65,10 @@ class Database(Protocol):
         """Make what was deleted unreadable in the files; false: some of it may still be there."""
         ...
 
+    def give_up(self) -> None:
+        """From another thread: end what is under way, which does not count. Use it no more."""
+        ...
+
     def close(self) -> None: ...
 
 

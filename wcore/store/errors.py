@@ -24,6 +24,14 @@ class StoreGoneError(StoreError):
         )
 
 
+class StoreSilentError(StoreError):
+    """The store does not answer; what was asked of it does not count, or cannot be known."""
+
+    def __init__(self, store: str, after_s: float | None = None) -> None:
+        since = "" if after_s is None else f" within {after_s:g} s"
+        super().__init__(store, f"does not answer{since}", "look after its disk or its server")
+
+
 class SessionError(WcoreError):
     """A session cannot be begun, resumed or written."""
 

@@ -1,18 +1,17 @@
 """What the engine holds: `Store`, the async face of the room.
 
 Opened when first used; all calls go to one worker thread at a time, in order, over one
-connection. A call that has begun is finished even if its caller is cancelled.
+connection. A call that has begun is finished even if its caller is cancelled, within the limits
+of `worker`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
 import anyio
 from anyio import to_thread
-from anyio.lowlevel import checkpoint_if_cancelled
 
 from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
@@ -31,8 +30,10 @@ from wcore.store.values import (
     ToolPermission,
     Versions,
 )
+from wcore.store.worker import Worker
 
 CLOSE_S_MAX: Final = 1.0  # an engine ended by a signal is gone within two seconds
+SILENT_CLOSE_S_MAX: Final = 0.2  # of these; most likely the audit hangs like the rest
 
 T = TypeVar("T")
 
@@ -42,8 +43,7 @@ class Store:
 
     def __init__(self, location: Location) -> None:
         self.location = location
-        self._database: Database | None = None
-        self._worker = ThreadPoolExecutor(1, "store")  # its thread starts with the first job
+        self._worker = Worker(location)
         self._audit = AuditLog(lambda: open_database(location))
 
     async def __aenter__(self) -> Self:
@@ -71,10 +71,10 @@ class Store:
 
     async def aclose(self) -> None:
         """Write what is queued, waiting `CLOSE_S_MAX`, and close. Nothing is recorded later."""
+        limit_s = SILENT_CLOSE_S_MAX if self._worker.is_silent else CLOSE_S_MAX
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(self._audit.close, CLOSE_S_MAX)
-        await self._in_worker(self._close)
-        self._worker.shutdown(wait=False)
+            await to_thread.run_sync(self._audit.close, limit_s)
+        await self._worker.close()
 
     # --- tiers and overrides ------------------------------------------------------------------
 
@@ -198,32 +198,18 @@ class Store:
 
         return await to_thread.run_sync(purge, abandon_on_cancel=True)
 
-    # --- the worker ---------------------------------------------------------------------------
-
     async def run(self, job: Callable[[Database], T]) -> T:
         """Carry out `job` in the worker; jobs run one at a time, in the order of asking."""
-        await checkpoint_if_cancelled()
-        return await self._in_worker(lambda: self._carry_out(job))
+        return await self._worker.run(job)
 
-    async def _in_worker(self, job: Callable[[], T]) -> T:
-        """Wait for a job in our own thread, cancelled or not.
+    def hurry(self, *, for_good: bool = False) -> None:
+        """Let nobody wait long from now on: the turn is to end, or the engine, `for_good`."""
+        self._worker.hurry(for_good=for_good)
 
-        Every call of a tool waits here several times: a thread of `to_thread` takes the loop five
-        rounds each time, this one takes one.
-        """
-        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
+    def calm(self) -> None:
+        """The turn has ended: wait as long as ever."""
+        self._worker.calm()
 
-        done = asyncio.get_running_loop().run_in_executor(self._worker, job)
-        with anyio.CancelScope(shield=True):
-            await done
-        return done.result()
-
-    def _carry_out(self, job: Callable[[Database], T]) -> T:
-        if self._database is None:
-            self._database = open_database(self.location)
-        return job(self._database)
-
-    def _close(self) -> None:
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+    def serve_commands(self) -> None:
+        """Let the task that calls this, which obeys the host, never wait long."""
+        self._worker.serve_commands()

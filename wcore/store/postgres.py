@@ -1,6 +1,8 @@
 """The store of a team: PostgreSQL by URL, through psycopg 3. Imported only where it is used."""
 
+import os
 import re
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -25,6 +27,7 @@ _SETTINGS: Final[dict[str, Any]] = {
 _SESSION: Final = f"""
     SET lock_timeout = '{BUSY_S_MAX:.0f}s';
     SET statement_timeout = '60s';
+    SET idle_in_transaction_session_timeout = '10s';
     SET TIME ZONE 'UTC';
     SET datestyle = 'ISO, YMD'
 """
@@ -52,12 +55,14 @@ class PostgresDatabase:
         assert location.url is not None
         self.name = location.name
         self._url = location.url
+        self._given_up = False
+        self._socket: socket.socket | None = None
         with self._explained():
             self._connection = self._connect()
             try:
                 self._migrate()
             except BaseException:
-                self._connection.close()
+                self.close()
                 raise
 
     def query(self, sql: str, **values: Value) -> list[Row]:
@@ -105,9 +110,18 @@ class PostgresDatabase:
         """Files, copies and their cleaning are the server's."""
         return False
 
+    def give_up(self) -> None:
+        self._given_up = True
+        held = self._socket
+        if held is not None:
+            with suppress(OSError):
+                held.shutdown(socket.SHUT_RDWR)  # who waits for an answer hears an end
+
     def close(self) -> None:
         with suppress(psycopg.Error):
             self._connection.close()
+        if self._socket is not None:
+            self._socket.close()
 
     @property
     def _in_transaction(self) -> bool:
@@ -117,6 +131,10 @@ class PostgresDatabase:
         connection = psycopg.connect(self._url, autocommit=True, **_SETTINGS)
         connection.adapters.register_loader("uuid", TextLoader)
         connection.adapters.register_loader("timestamptz", _TimeLoader)
+        # A descriptor of our own: the number of the other may lead elsewhere by then.
+        if self._socket is not None:
+            self._socket.close()
+        self._socket = socket.socket(fileno=os.dup(connection.fileno()))
         connection.execute(_SESSION.encode())
         return connection
 
@@ -133,7 +151,7 @@ class PostgresDatabase:
         Raises:
             psycopg.OperationalError: what is being handled had another cause, or it is still gone.
         """
-        if not self._connection.closed:
+        if self._given_up or not self._connection.closed:
             raise  # noqa: PLE0704 - called from `except` only
         self._connection = self._connect()
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
-from wcore.store.errors import StoreError, StoreGoneError
+from wcore.store.errors import StoreError, StoreGoneError, StoreSilentError
 from wcore.store.location import Location
 from wcore.store.sqlite_file import DAMAGED, ELSEWHERE, Identity, make_private, prepare
 
@@ -41,6 +41,7 @@ class SqliteDatabase:
     def __init__(self, location: Location) -> None:
         self.name = location.name
         self._log = f"{location.path}-wal"
+        self._given_up = False
         with self._explained():
             prepare(location)
             self._connection = sqlite3.connect(
@@ -80,11 +81,16 @@ class SqliteDatabase:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                self._commit()
             except BaseException:
                 with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _commit(self) -> None:
+        if self._given_up:
+            raise StoreSilentError(self.name)
+        self._connection.execute("COMMIT")
 
     def sync(self) -> None:
         with self._explained():
@@ -100,6 +106,11 @@ class SqliteDatabase:
         with self._explained():
             busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not busy
+
+    def give_up(self) -> None:
+        self._given_up = True
+        with suppress(sqlite3.Error):  # closed meanwhile
+            self._connection.interrupt()
 
     def close(self) -> None:
         try:

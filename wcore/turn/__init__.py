@@ -89,6 +89,7 @@ class Turn:
         """End the turn now: deny what waits, cancel what works. The first ending stands."""
         if self.ending is None:
             self.ending = Ending(by, reasons.OF[by])
+            self.session.keeper.hurry()
             for child in self.children:
                 child.end(by)
             self.session.approvals.resolve_all(self.ending.reason, by)
@@ -152,6 +153,8 @@ class Turn:
             )
         if self.left is None:
             await self._write_end(finish)
+        if session.parent is None:
+            session.keeper.calm()
         return events.StreamEnd(
             msg_id=self.msg_id,
             finish_reason=finish,

@@ -1,0 +1,155 @@
+"""The one thread in which an engine uses its store, and how long anybody waits for it.
+
+A disk or a server can hang. Then whoever waits is told so, the engine stays able to stop and to
+end, and what was under way does not count: it is rolled back unless it was already committing.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, Generic, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from wcore.store.database import Database, open_database
+from wcore.store.errors import StoreError, StoreSilentError
+from wcore.store.location import Location
+
+ANSWER_S_MAX: Final = 10.0  # twice the wait for a lock; a store that is silent for longer hangs
+COMMAND_S_MAX: Final = 1.0  # of a command: `stop` may wait behind it; and of a doubtful store
+HEARD_S_MAX: Final = 0.1  # a broken connection shows within milliseconds
+HURRY_S_MAX: Final = 0.75  # at stop or signal: hosts expect an end within two seconds
+
+T = TypeVar("T")
+
+
+class _Job(Generic[T]):
+    """Something to do in the thread. `given_up`: nobody waits for it any more."""
+
+    def __init__(self, work: Callable[[Database], T]) -> None:
+        self.work = work
+        self.given_up = False
+
+
+class Worker:
+    """Carries out jobs one at a time, in order, over one connection, opened by the first."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._database: Database | None = None
+        self._thread = ThreadPoolExecutor(1, "store")  # starts with the first job
+        self._waits: set[anyio.CancelScope] = set()
+        self._silent: Future[object] | None = None  # the job that was given up last
+        self._in_hurry = self._is_ending = False
+        self._is_doubted = False  # a job was given up, and none has been carried out since
+        self._commands: object = None  # the task that obeys the host
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a job that was given up still holds the thread."""
+        return self._silent is not None and not self._silent.done()
+
+    async def run(self, work: Callable[[Database], T]) -> T:
+        """Carry out `work` and wait for it, cancelled or not, within the limits above.
+
+        Raises:
+            StoreSilentError: it was given up, or the store is silent already.
+        """
+        await checkpoint_if_cancelled()
+        return await self._wait(_Job(work), self._carry_out)
+
+    def hurry(self, *, for_good: bool = False) -> None:
+        """Wait for nothing longer than `HURRY_S_MAX` from now on, until `calm`."""
+        self._in_hurry, self._is_ending = True, self._is_ending or for_good
+        self._shorten(anyio.current_time() + HURRY_S_MAX)
+
+    def calm(self) -> None:
+        """Wait as long as ever, unless the hurry is for good."""
+        self._in_hurry = self._is_ending
+
+    def serve_commands(self) -> None:
+        """Let no wait in this task, which obeys the host, take longer than `COMMAND_S_MAX`."""
+        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
+
+        self._commands = asyncio.current_task()
+
+    async def close(self) -> None:
+        """Close the connection, unless it hangs; then the end of the process does it."""
+        with suppress(StoreError):
+            await self._wait(_Job(lambda _: None), self._close)
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _wait(self, job: _Job[T], carry_out: Callable[[_Job[T]], T]) -> T:
+        """Every call of a tool waits here several times: this takes the loop one round.
+
+        A thread of `to_thread` takes five.
+        """
+        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
+
+        await self._until_heard()
+        future = self._thread.submit(carry_out, job)
+        is_brief = self._is_doubted or asyncio.current_task() is self._commands
+        limit_s = COMMAND_S_MAX if is_brief else ANSWER_S_MAX
+        limit_s = HURRY_S_MAX if self._in_hurry else limit_s
+        with anyio.CancelScope(deadline=anyio.current_time() + limit_s, shield=True) as wait:
+            self._waits.add(wait)
+            try:
+                result = await asyncio.wrap_future(future)  # which forgets it if it has not begun
+                self._is_doubted = False
+                return result
+            finally:
+                self._waits.discard(wait)
+        if future.done() and not future.cancelled():
+            return future.result()
+        if not future.cancelled():
+            self._give_up(job, future)
+        raise StoreSilentError(self._location.name, limit_s)
+
+    async def _until_heard(self) -> None:
+        """Wait a moment for a job that was given up, which mostly ends by that.
+
+        Raises:
+            StoreSilentError: it still holds the thread.
+        """
+        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
+
+        if self._in_hurry and self._is_doubted:
+            raise StoreSilentError(self._location.name)  # not a second wait for the same end
+        if self._silent is not None and not self._silent.done():
+            with anyio.move_on_after(HEARD_S_MAX, shield=True), suppress(Exception):
+                await asyncio.wrap_future(self._silent)  # running: leaving does not cancel it
+            if not self._silent.done():
+                raise StoreSilentError(self._location.name)
+
+    def _give_up(self, job: _Job[T], future: Future[T]) -> None:
+        """Let what runs end if it can; those who wait behind it need not wait either."""
+        job.given_up = self._is_doubted = True
+        self._silent = future  # pyright: ignore[reportAttributeAccessIssue] - only asked whether done
+        self._shorten(anyio.current_time())
+        database, self._database = self._database, None
+        if database is not None:
+            database.give_up()
+
+    def _shorten(self, deadline: float) -> None:
+        for wait in self._waits:
+            wait.deadline = min(wait.deadline, deadline)
+
+    # --- in the thread ------------------------------------------------------------------------
+
+    def _carry_out(self, job: _Job[T]) -> T:
+        database = self._database or open_database(self._location)
+        try:
+            if job.given_up:
+                raise StoreSilentError(self._location.name)
+            self._database = database
+            return job.work(database)
+        finally:
+            if job.given_up:  # the next job opens another connection
+                self._database = None
+                database.close()
+
+    def _close(self, _: _Job[None]) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
