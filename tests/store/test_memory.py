@@ -22,7 +22,8 @@ from wcore.store import (
     ToolPermission,
 )
 from wcore.store.audit import newest_first
-from wcore.store.database import Database
+from wcore.store.database import BUSY_S_MAX, Database, Lock, opened
+from wcore.store.errors import StoreLockedError
 from wcore.store.verifying import verify
 
 PATIENCE_S: Final = 20
@@ -179,3 +180,36 @@ async def test_a_locked_store_does_not_hold_up_the_caller_of_the_audit(tmp_path:
         async with Store(location) as store:
             found = await store.run(lambda db: list(newest_first(db, "0001-01-01T00:00:00Z")))
             assert len(found) == 1
+
+
+async def test_a_lock_of_another_program_is_waited_for_once(location: Location) -> None:
+    with anyio.fail_after(2 * PATIENCE_S):
+        async with Store(location) as store:
+            held = await store.begin_session(USER, "s1", "/w")
+            with opened(location) as other, other.writing():
+                other.change("UPDATE sessions SET last_at = last_at")
+                with pytest.raises(StoreLockedError, match="locked by another program"):
+                    await held.append(record(Kind.CLOCK))
+                with anyio.fail_after(BUSY_S_MAX - 1), pytest.raises(StoreError):
+                    await held.append(record(Kind.CLOCK))
+            with anyio.fail_after(PATIENCE_S):
+                while True:
+                    try:
+                        assert await held.append(record(Kind.CLOCK)) == 1
+                        break
+                    except StoreError:
+                        await anyio.sleep(0.05)
+
+
+async def test_a_row_of_the_audit_that_found_a_lock_is_tried_once_more(
+    location: Location, caplog: pytest.LogCaptureFixture
+) -> None:
+    with anyio.fail_after(2 * PATIENCE_S):
+        async with Store(location) as store:
+            await store.open()
+            with opened(location) as other, other.writing(Lock.AUDIT):
+                store.record_decision(decided())
+                while "audit.retried" not in caplog.text:  # noqa: ASYNC110 - told by a thread
+                    await anyio.sleep(0.05)
+            while not (await store.run(verify)).rows:  # noqa: ASYNC110 - written by a thread
+                await anyio.sleep(0.05)

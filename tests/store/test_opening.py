@@ -317,3 +317,13 @@ def _store_of_the_first_version(location: Location) -> None:
     with psycopg.connect(location.url, autocommit=True) as connection:
         for sql in (script, row, version):
             connection.execute(sql.encode())
+
+
+def test_a_server_that_lost_its_tables_is_told_in_words_for_people(team: Location) -> None:
+    with opened(team) as one, opened(team) as other:
+        with other.writing():
+            other.change("DROP TABLE grants")
+        with pytest.raises(StoreError, match="this is another database, or an empty one") as told:
+            grants.load(one, KEY)
+    assert "LINE" not in str(told.value)
+    assert "relation" not in str(told.value)

@@ -189,6 +189,7 @@ def _tell(result: Verified) -> None:
     write(f"head: {result.head}\n")
     if result.checked_head is None:
         write("A cut-off end cannot be seen without --head: keep this head elsewhere.\n")
+    write("Rows that could not be written were never here: the audit is best effort.\n")
 
 
 def _head(text: str) -> Head:

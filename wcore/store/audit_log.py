@@ -82,7 +82,7 @@ class AuditLog:
             try:
                 database = database or self._connect()
                 if batch:
-                    _write(database, batch)
+                    _write_or_retry(database, batch)
                     sync_at = min(sync_at, time.monotonic() + SYNC_S)
                 if time.monotonic() >= sync_at:
                     sync_at = math.inf
@@ -112,6 +112,15 @@ class AuditLog:
                 break
             entry = self._queue.get()  # we are the only reader: it cannot have become empty
         return batch
+
+
+def _write_or_retry(database: Database, batch: list[Entry | str]) -> None:
+    """Write, all or nothing; once more if that fails: mostly many engines want the lock at once."""
+    try:
+        _write(database, batch)
+    except StoreError:
+        log.warning("audit.retried", exc_info=True)
+        _write(database, batch)
 
 
 def _write(database: Database, batch: list[Entry | str]) -> None:

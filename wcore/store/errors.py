@@ -24,6 +24,15 @@ class StoreGoneError(StoreError):
         )
 
 
+class StoreLockedError(StoreError):
+    """Another program holds a lock for longer than anybody should."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(
+            store, "is locked by another program", "end that one, or wait for it, and try again"
+        )
+
+
 class StoreSilentError(StoreError):
     """The store does not answer; what was asked of it does not count, or cannot be known."""
 

@@ -14,7 +14,7 @@ from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
 from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
-from wcore.store.errors import StoreError
+from wcore.store.errors import StoreError, StoreLockedError
 from wcore.store.location import Location
 
 _LOCK_CLASS: Final = 0x77636F72  # "wcor": keeps our advisory locks apart from other programs'
@@ -36,6 +36,7 @@ _HAS_SCHEMA: Final = b"""
     SELECT 1 FROM pg_catalog.pg_tables
     WHERE schemaname = current_schema() AND tablename = 'store_schema'
 """
+_NOT_OURS: Final = (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName)
 _PARAMETER: Final = re.compile(r"(?<![:\w]):(\w+)")
 
 
@@ -187,8 +188,17 @@ class PostgresDatabase:
     def _explained(self) -> Generator[None, None, None]:
         try:
             yield
+        except psycopg.errors.LockNotAvailable as error:
+            raise StoreLockedError(self.name) from error
+        except _NOT_OURS as error:
+            raise StoreError(
+                self.name,
+                "lacks the tables that it had: this is another database, or an empty one",
+                "see to it that the URL leads to the right server, or restore it from a backup",
+            ) from error
         except psycopg.Error as error:
-            problem = " ".join(str(error).split())[:500]
+            # Of a refused statement the sentence, not the SQL; without one there is no server.
+            problem = " ".join((error.diag.message_primary or str(error)).split())[:500]
             raise StoreError(
                 self.name,
                 f"cannot be used: {problem}",

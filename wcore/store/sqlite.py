@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
-from wcore.store.errors import StoreError, StoreGoneError, StoreSilentError
+from wcore.store.errors import StoreError, StoreGoneError, StoreLockedError, StoreSilentError
 from wcore.store.location import Location
 from wcore.store.sqlite_file import DAMAGED, ELSEWHERE, Identity, make_private, prepare
 
@@ -25,7 +25,6 @@ _REMEDIES: Final = (  # the first whose words are in the message of SQLite
     ("not a database", DAMAGED),
     ("malformed", DAMAGED),
     ("no such", DAMAGED),
-    ("locked", "another program holds it: close that one and try again"),
     ("full", "make room on the disk"),
     ("disk I/O", f"check the disk, {ELSEWHERE}"),
 )
@@ -181,6 +180,8 @@ class SqliteDatabase:
             yield
         except sqlite3.Error as error:
             text = str(error)
+            if "locked" in text:
+                raise StoreLockedError(self.name) from error
             remedy = next((r for words, r in _REMEDIES if words in text), DAMAGED)
             raise StoreError(self.name, f"cannot be used: {text}", remedy) from error
         except OSError as error:

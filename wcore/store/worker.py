@@ -13,7 +13,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from wcore.store.database import Database, open_database
-from wcore.store.errors import StoreError, StoreSilentError
+from wcore.store.errors import StoreError, StoreLockedError, StoreSilentError
 from wcore.store.location import Location
 
 ANSWER_S_MAX: Final = 10.0  # twice the wait for a lock; a store that is silent for longer hangs
@@ -42,7 +42,7 @@ class Worker:
         self._waits: set[anyio.CancelScope] = set()
         self._silent: Future[object] | None = None  # the job that was given up last
         self._in_hurry = self._is_ending = False
-        self._is_doubted = False  # a job was given up, and none has been carried out since
+        self._is_doubted = False  # a job was in vain, and none has been carried out since
         self._commands: object = None  # the task that obeys the host
 
     @property
@@ -98,6 +98,9 @@ class Worker:
                 result = await asyncio.wrap_future(future)  # which forgets it if it has not begun
                 self._is_doubted = False
                 return result
+            except StoreLockedError:
+                self._is_doubted = True  # whoever comes next need not find out anew
+                raise
             finally:
                 self._waits.discard(wait)
         if future.done() and not future.cancelled():
