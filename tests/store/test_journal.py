@@ -1,6 +1,8 @@
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 
+import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from wcore.keeping.restoring import (
     UnreadableJournalError,
     restore,
 )
-from wcore.store import journal, sessions
+from wcore.store import Location, Store, journal, sessions
 from wcore.store.database import Database
 from wcore.store.database import opened as opened_store
 from wcore.store.errors import JournalDamagedError, StoreError
@@ -237,3 +239,18 @@ def _restored(found: Iterable[JournalRecord]) -> Restored | None:
         return restore(found)
     except UnreadableJournalError:
         return None
+
+
+@pytest.mark.anyio
+async def test_with_each_renewal_the_history_moves_into_the_database_itself(
+    tmp_path: Path,
+) -> None:
+    path, copy = tmp_path / "x.db", tmp_path / "copy.db"
+    async with Store(Location("x", str(path))) as store:
+        held = await store.begin_session(USER, "s1", "/w")
+        await held.append(record(Kind.TURN_STARTED), record(Kind.ENDED))
+        await held.renew()
+        # Another process: our locks stay.
+        await anyio.run_process(["cp", str(path), str(copy)])
+        with opened_store(Location("copy", str(copy))) as database:
+            assert len(list(journal.read_all(database, USER, "s1"))) == 2

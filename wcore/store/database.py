@@ -61,6 +61,10 @@ class Database(Protocol):
         """Put all transactions so far on the disk itself; no other engine has to wait for it."""
         ...
 
+    def checkpoint(self) -> None:
+        """Move what is in the log into the database itself, as far as nobody is in the way."""
+        ...
+
     def forget_deleted(self) -> bool:
         """Make what was deleted unreadable in the files; false: some of it may still be there."""
         ...

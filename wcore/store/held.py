@@ -147,9 +147,14 @@ class SessionJournal:
             self._owed = anyio.Event()
 
     async def renew(self) -> None:
-        """Renew the lease once; a store that fails for a moment does not lose it."""
+        """Renew the lease once; a store that fails for a moment does not lose it.
+
+        With it the history moves into the database itself: a log that is damaged, or a copy made
+        without it, loses what was said since the last renewal, not the whole session.
+        """
         try:
             await self._store.run(lambda db: sessions.renew(db, self._lease))
+            await self._store.run(lambda db: db.checkpoint())
         except StoreError:
             return
 

@@ -107,6 +107,9 @@ class PostgresDatabase:
         with self.writing():
             self._connection.execute(b"SELECT pg_logical_emit_message(true, 'wcore', '')")
 
+    def checkpoint(self) -> None:
+        """The server does that itself."""
+
     def forget_deleted(self) -> bool:
         """Files, copies and their cleaning are the server's."""
         return False
@@ -193,7 +196,7 @@ class PostgresDatabase:
         except _NOT_OURS as error:
             raise StoreError(
                 self.name,
-                "lacks the tables that it had: this is another database, or an empty one",
+                "cannot be used: its tables are gone, this is another database, or an empty one",
                 "see to it that the URL leads to the right server, or restore it from a backup",
             ) from error
         except psycopg.Error as error:

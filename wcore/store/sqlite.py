@@ -100,6 +100,11 @@ class SqliteDatabase:
             finally:
                 os.close(log)  # no lock of SQLite's is on this file, so none is lost by that
 
+    def checkpoint(self) -> None:
+        with self._explained():
+            self._require_same()
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
     def forget_deleted(self) -> bool:
         """Empty the write-ahead log; deleted pages were overwritten, see `_prepare`."""
         with self._explained():
