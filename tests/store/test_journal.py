@@ -20,7 +20,6 @@ from wcore.store import Location, Store, journal, sessions
 from wcore.store.database import Database
 from wcore.store.database import opened as opened_store
 from wcore.store.errors import JournalDamagedError, StoreError
-from wcore.store.location import Location
 from wcore.store.sessions import Lease
 from wcore.store.values import JournalPage, JournalRecord, Kind, Record, SessionState
 from wcore.vocabulary import (
