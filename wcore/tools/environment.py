@@ -17,6 +17,13 @@ _REMOVED: Final = frozenset(
     }
 )  # fmt: skip
 _REMOVED_PREFIXES: Final = ("BASH_FUNC_", "LC_")
+#: What git is told in every child: a repository that a model wrote must not run its commands.
+_GIT_CONFIG: Final = (
+    ("safe.bareRepository", "explicit"),  # a `HEAD`, `config` and `objects/` are no repository
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+)
+_GIT_COUNT_MAX: Final = 9999  # of entries by the environment; git reads them one by one
 _PATH_DEFAULT: Final = "/usr/local/bin:/usr/bin:/bin"
 _SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin")
 
@@ -29,7 +36,19 @@ def cleaned(environ: Mapping[str, str]) -> dict[str, str]:
         if name not in _REMOVED and not name.startswith(_REMOVED_PREFIXES)
     }
     folders = [folder for folder in kept.get("PATH", "").split(":") if folder.startswith("/")]
-    return {**kept, "PATH": ":".join(folders) or _PATH_DEFAULT, "LC_ALL": "C.UTF-8"}
+    fixed = {"PATH": ":".join(folders) or _PATH_DEFAULT, "LC_ALL": "C.UTF-8"}
+    return {**kept, **fixed, **_git_config(kept)}
+
+
+def _git_config(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return entries behind those that the user has in the environment: the last one counts."""
+    given = environ.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isascii() and given.isdecimal() and len(given) <= 4 else 0
+    count = min(count, _GIT_COUNT_MAX)
+    added = {"GIT_CONFIG_COUNT": str(count + len(_GIT_CONFIG))}
+    for number, (key, value) in enumerate(_GIT_CONFIG, count):
+        added |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return added
 
 
 def find_bash(environ: Mapping[str, str], workspace: str) -> str | None:

@@ -1,3 +1,5 @@
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,55 @@ def test_the_systems_bash_comes_first(tmp_path: Path) -> None:
     planted.chmod(0o755)
     found = find_bash({"PATH": str(tmp_path)}, "/elsewhere")
     assert found in ("/bin/bash", "/usr/bin/bash")
+
+
+def git(folder: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
+    return subprocess.run(
+        command, cwd=folder, env=cleaned(environ), capture_output=True, text=True, check=False
+    )
+
+
+def test_entries_for_git_stand_behind_those_of_the_user() -> None:
+    given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}
+    found = cleaned(given)
+    assert found["GIT_CONFIG_COUNT"] == "4"
+    assert (found["GIT_CONFIG_KEY_0"], found["GIT_CONFIG_VALUE_0"]) == ("a.b", "c")
+    assert found["GIT_CONFIG_KEY_1"] == "safe.bareRepository"
+    for broken in ("", "-1", "x", "٣", "99999"):
+        assert cleaned({"GIT_CONFIG_COUNT": broken})["GIT_CONFIG_COUNT"] == "3"
+
+
+def test_a_repository_that_was_written_as_files_runs_nothing(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "config").write_text(
+        "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\n"
+        'fsmonitor = "touch PWNED; false"\n'
+    )
+    for name in ("objects", "refs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "keep").touch()
+    git(tmp_path, environ, "status")
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_git_works_in_a_repository_a_worktree_a_submodule_and_a_named_bare_one(
+    tmp_path: Path,
+) -> None:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+        assert git(folder, environ, "init", "-q").returncode == 0
+        assert git(folder, environ, "commit", "-q", "--allow-empty", "-m", "x").returncode == 0
+    allow = ("-c", "protocol.file.allow=always")
+    assert git(one, environ, *allow, "submodule", "add", str(other), "sub").returncode == 0
+    assert git(one, environ, "worktree", "add", "-q", str(tmp_path / "tree")).returncode == 0
+    assert git(tmp_path, environ, "clone", "-q", "--bare", str(other), "bare").returncode == 0
+    for folder in (one, one / "sub", tmp_path / "tree"):
+        assert git(folder, environ, "status").returncode == 0
+        assert git(folder, environ, "log").returncode == 0
+    bare = tmp_path / "bare"
+    assert git(bare, environ, "log").returncode != 0  # only where it is named
+    assert git(bare, environ, f"--git-dir={bare}", "log").returncode == 0
