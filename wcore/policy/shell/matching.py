@@ -16,6 +16,7 @@ from wcore.policy.shell.runners import (
     command_words,
     hands_to_shell,
     names_relative_program,
+    names_relative_script,
 )
 
 Problem = tuple[Reason, Span]
@@ -58,7 +59,7 @@ def matches(analysis: Analysis, grants: Sequence[Grant]) -> Coverage:
 def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem | None:
     """Return why `command` must be asked although it begins with `granted`."""
     program = command_words(granted)
-    if moved and names_relative_program(program):
+    if moved and (names_relative_program(program) or names_relative_script(program)):
         return Reason.RELATIVE_AFTER_CD, command.span
     head = len(granted) - len(program)
     hazard = find_hazard(program[0], command.words[head + 1 :])

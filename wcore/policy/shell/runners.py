@@ -17,6 +17,14 @@ _LOADER: Final = re.compile(r"ld(?:-linux|-musl|64|32|-elf|-[0-9])?[\w.-]*\.so(?
 _BUSYBOX: Final = re.compile(r"(?:busybox|toybox)[\w.-]*")
 _MODULE: Final = re.compile(r"[A-Za-z_][\w.]*")
 
+#: Words that name a file: with a folder, or with one of the endings of scripts and archives.
+_SCRIPT: Final = re.compile(
+    r"/|\.(?:py|pyw|pyz|js|mjs|cjs|ts|mts|cts|tsx|jsx|sh|bash|zsh|fish|rb|pl|pm|php|lua|r|R|jl|tcl"
+    r"|awk|sed|mk|jar|war|groovy|kts?|scala|clj|exs?|erl|hs|ml|go|rs|swift|dart|ps1|bat|cmd|sql"
+    r"|gradle|cmake|nix|el|vim|wasm|exe|toml|ya?ml|json)$"
+)
+_ELSEWHERE: Final = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://|@")  # absolute, an address, a package
+
 #: Followed by so many plain words of their own, then by the command, with no option before it.
 _OWN_WORDS: Final[Mapping[str, int]] = {
     **dict.fromkeys(
@@ -224,6 +232,11 @@ def innermost(words: Words) -> int:
 def appends_words(words: Words) -> bool:
     """Whether a granted command adds words to the command within, which it reads somewhere."""
     return any(program(word) == "xargs" for word in words)
+
+
+def names_relative_script(words: Words) -> bool:
+    """Whether a granted command names a file, by a path that depends on the folder."""
+    return any(_SCRIPT.search(word) and not _ELSEWHERE.match(word) for word in words[1:])
 
 
 def hands_to_shell(words: Words) -> bool:

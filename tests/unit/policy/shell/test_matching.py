@@ -110,6 +110,10 @@ def test_coverage_tells_the_commands() -> None:
         ("cd sub && env A=1 ./run.sh", ("cd", "env A=1 ./run.sh")),
         ("cd sub && bash ci.sh", ("cd", "bash ci.sh")),
         ("cd sub && timeout 5 sh ci.sh", ("cd", "timeout 5 sh ci.sh")),
+        ("cd evil && python3 test.py", ("cd", "python3 test.py")),
+        ("cd evil; node test.js", ("cd", "node test.js")),
+        ("cd evil || timeout 9 python3 test.py x", ("cd", "timeout 9 python3 test.py")),
+        ("cd evil && pytest tests/unit", ("cd", "pytest tests/unit")),
     ],
 )
 def test_a_relative_program_after_cd_is_not_covered(text: str, grants: tuple[str, ...]) -> None:
@@ -124,6 +128,9 @@ def test_a_relative_program_after_cd_is_not_covered(text: str, grants: tuple[str
         ("./run.sh && cd sub && ls", ("cd", "ls", "./run.sh")),
         ("cd sub && nohup make ./x", ("cd", "nohup make")),
         ("cd sub && bash /opt/ci.sh", ("cd", "bash /opt/ci.sh")),
+        ("cd sub && python3 /opt/a.py", ("cd", "python3 /opt/a.py")),
+        ("cd sub && cargo test ./x.py", ("cd", "cargo test")),
+        ("cd sub && npx @scope/tool", ("cd", "npx @scope/tool")),
         ("echo cd; ./run.sh", ("echo", "./run.sh")),
     ],
 )
