@@ -18,34 +18,115 @@ _KEYS: Final = "keys or credentials"
 _SHELL: Final = "a file that shells or git run at start"
 _EDITOR: Final = "configuration with which another program runs code"
 
+_HISTORY: Final = "what was typed or kept by other programs, secrets included"
+_BUILD: Final = "what builds, hooks or other machines run unasked"
+
+#: A name with `/` inside is the end of a path or lies on the way; with `/` first it is absolute.
 _FOLDERS_ANY: Final[Mapping[str, str]] = {
     ".git": _GIT,
     **dict.fromkeys(
-        (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"), _KEYS
+        (
+            *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".oci"),
+            *(".fly", ".ngrok2", ".snowflake", ".snowsql", ".kaggle", ".aliyun", ".ibmcloud"),
+            *(".config/gcloud", ".config/gh", ".config/git", ".config/op", ".config/hub"),
+            *(".config/rclone", ".config/doctl", ".config/glab-cli", ".config/containers"),
+            *(".config/sops", ".config/stripe", ".config/ngrok", ".config/github-copilot"),
+            *(".config/linode-cli", ".config/netlify", ".config/configstore", ".config/keybase"),
+            *(".local/share/keyrings", "/etc/ssl/private", "/etc/wireguard", "/etc/sudoers.d"),
+            "/etc/networkmanager/system-connections",
+        ),
+        _KEYS,
     ),
-    **dict.fromkeys((".config/gcloud", ".config/gh", ".config/git"), _KEYS),
+    **dict.fromkeys(
+        (
+            *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium"),
+            *(".config/bravesoftware", ".config/microsoft-edge"),
+        ),
+        _HISTORY,
+    ),
+    **dict.fromkeys((".config/fish", ".config/environment.d"), _SHELL),
 }
 _NAMES_ANY: Final[Mapping[str, str]] = {
     ".env*": _KEYS,
     **dict.fromkeys(("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"), _KEYS),
     **dict.fromkeys(("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"), _KEYS),
-    **dict.fromkeys((".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials"), _KEYS),
+    **dict.fromkeys(("*.ppk", "*.p8", "*.keytab", "*.tfstate", "*.kubeconfig", "*.ovpn"), _KEYS),
+    **dict.fromkeys(
+        (".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials"), _KEYS
+    ),
     **dict.fromkeys(("credentials", "credentials.json", ".dockercfg", ".vault-token"), _KEYS),
+    **dict.fromkeys((".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", "kubeconfig"), _KEYS),
+    **dict.fromkeys(("terraform.tfstate*", ".databrickscfg", ".htpasswd", ".xauthority"), _KEYS),
+    **dict.fromkeys(("logins.json", "key4.db", "cookies.sqlite", "wallet.dat"), _KEYS),
+    **dict.fromkeys((".cargo/credentials.toml", ".cargo/credentials", ".gem/credentials"), _KEYS),
+    **dict.fromkeys((".m2/settings.xml", ".m2/settings-security.xml"), _KEYS),
+    **dict.fromkeys(
+        (".gradle/gradle.properties", ".composer/auth.json", ".dbt/profiles.yml"), _KEYS
+    ),
+    **dict.fromkeys((".terraform.d/credentials.tfrc.json", ".cache/huggingface/token"), _KEYS),
+    **dict.fromkeys((".claude/.credentials.json", ".codex/auth.json"), _KEYS),
+    **dict.fromkeys((".gemini/oauth_creds.json", ".local/share/opencode/auth.json"), _KEYS),
+    **dict.fromkeys(("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"), _KEYS),
+    **dict.fromkeys(("/etc/shadow-", "/etc/gshadow-", "/etc/security/opasswd"), _KEYS),
+    **dict.fromkeys((".bash_history", ".zsh_history", ".sh_history", ".histfile"), _HISTORY),
+    **dict.fromkeys((".python_history", ".psql_history", ".mysql_history"), _HISTORY),
+    **dict.fromkeys((".sqlite_history", ".node_repl_history", "fish_history"), _HISTORY),
     **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
+    **dict.fromkeys((".bash_aliases", ".bash_completion", ".zlogout", ".pam_environment"), _SHELL),
     **dict.fromkeys((".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin"), _SHELL),
     **dict.fromkeys((".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc"), _SHELL),
+    **dict.fromkeys((".xprofile", ".xinitrc", ".xsession", ".xsessionrc"), _SHELL),
     **dict.fromkeys(("config.fish", ".gitconfig", ".gitmodules"), _SHELL),
 }
-_FOLDERS_WRITE: Final[Mapping[str, str]] = dict.fromkeys(
-    (
-        *(".vscode", ".idea", ".zed", ".fleet", ".cursor", ".windsurf", ".nvim"),
-        *(".claude", ".gemini", ".codex", ".opencode", ".continue", ".roo", ".husky"),
+_FOLDERS_WRITE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            *(".vscode", ".idea", ".zed", ".fleet", ".cursor", ".windsurf", ".nvim", ".vim"),
+            *(".claude", ".gemini", ".codex", ".opencode", ".continue", ".roo", ".husky", ".kiro"),
+            *(".amazonq", ".augment", ".cline", ".kilocode", ".trae", ".junie", ".qwen", ".crush"),
+            *(".emacs.d", ".devcontainer", ".jupyter", ".ipython", ".config/autostart"),
+            *(".config/systemd", ".config/nvim", ".config/emacs", ".config/tmux", ".config/i3"),
+            *(".config/sway", ".config/hypr", ".config/mise", ".config/direnv", ".config/zed"),
+            *(".config/pip", ".local/share/systemd", ".local/share/applications"),
+            *(".local/share/bash-completion", ".local/share/nvim"),
+        ),
+        _EDITOR,
     ),
-    _EDITOR,
-)
-_NAMES_WRITE: Final[Mapping[str, str]] = dict.fromkeys(
-    (".mcp.json", ".vimrc", ".exrc", ".nvimrc", ".lvimrc", ".aider*", "*.code-workspace"), _EDITOR
-)
+    **dict.fromkeys(
+        (
+            *(".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows"),
+            *(".circleci", ".buildkite", ".woodpecker", ".githooks", ".lefthook", ".mvn", ".hg"),
+            *(".yarn/releases", ".yarn/plugins", ".mise"),
+        ),
+        _BUILD,
+    ),
+}
+_NAMES_WRITE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            *(".mcp.json", ".vimrc", ".exrc", ".nvimrc", ".lvimrc", ".nvim.lua", ".aider*"),
+            *("*.code-workspace", "*.sublime-project", ".dir-locals.el", ".emacs", ".gdbinit"),
+            *(".lldbinit", ".tmux.conf", ".screenrc", ".devcontainer.json", ".pythonrc"),
+            *(".pythonrc.py", ".irbrc", ".pryrc", ".rprofile", ".psqlrc", ".sqliterc", ".curlrc"),
+            *(".wgetrc", ".ripgreprc", ".mailcap", ".forward", ".procmailrc", ".rhosts"),
+            *(".shosts", ".k5login", ".xbindkeysrc", "sitecustomize.py", "usercustomize.py"),
+            *("*.pth", ".opencode.json", "opencode.json", ".crush.json", "crush.json"),
+        ),
+        _EDITOR,
+    ),
+    **dict.fromkeys(
+        (
+            *(".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.y*", ".lefthook.y*"),
+            *(".overcommit.yml", ".lintstagedrc*", ".huskyrc*", ".cargo/config.toml"),
+            *(".cargo/config", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs", "bunfig.toml"),
+            *(".bazelrc", ".buckconfig", ".mise.toml", "mise.toml", ".mise.local.toml"),
+            *("mise.local.toml", ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile"),
+            *("azure-pipelines.yml", "bitbucket-pipelines.yml", ".hgrc", ".terraformrc"),
+            *(".condarc", ".gemrc", "pip.conf", ".asdfrc"),
+        ),
+        _BUILD,
+    ),
+}
 
 
 class Places(Struct, frozen=True):
@@ -110,12 +191,24 @@ def as_rows() -> list[tuple[str, list[str], str]]:
     return rows
 
 
+def guarded(access: Access) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the folders and the names that are protected for `access`, each with the reason."""
+    if access is Access.READ:
+        return _FOLDERS_ANY, _NAMES_ANY
+    return {**_FOLDERS_WRITE, **_FOLDERS_ANY}, {**_NAMES_WRITE, **_NAMES_ANY}
+
+
 class _Table:
     """Folders and name patterns (`x`, `x*` or `*x`), sorted for speed: listings ask a lot."""
 
     def __init__(self, folders: Mapping[str, str], names: Mapping[str, str]) -> None:
         self._folders = {name: why for name, why in folders.items() if "/" not in name}
-        self._paths = {f"/{name}/": why for name, why in folders.items() if "/" in name}
+        both = {**names, **folders}
+        self._roots = {f"{name}/": why for name, why in both.items() if name.startswith("/")}
+        longer = {name: why for name, why in both.items() if "/" in name[1:]}
+        self._paths = {f"/{name}/": why for name, why in longer.items() if name[0] != "/"}
+        self._heads = frozenset(path.split("/")[1] for path in self._paths)
+        names = {name: why for name, why in names.items() if "/" not in name}
         self._names = {name: why for name, why in names.items() if "*" not in name}
         self._begins = {name[:-1]: why for name, why in names.items() if name.endswith("*")}
         self._ends = {name[1:]: why for name, why in names.items() if name.startswith("*")}
@@ -126,9 +219,14 @@ class _Table:
         parts = folded.split("/")
         if not self._folders.keys().isdisjoint(parts):
             return next(self._folders[part] for part in parts if part in self._folders)
-        for path, why in self._paths.items():
-            if path in f"{folded}/":
-                return why
+        if folded.startswith("/etc/"):
+            for root, why in self._roots.items():
+                if f"{folded}/".startswith(root):
+                    return why
+        if not self._heads.isdisjoint(parts):
+            for path, why in self._paths.items():
+                if path in f"{folded}/":
+                    return why
         name = parts[-1]
         if name.startswith(self._beginnings):
             return next(why for begin, why in self._begins.items() if name.startswith(begin))

@@ -109,7 +109,6 @@ def test_a_folder_that_is_holds_or_lies_in_a_credential_folder_is_refused(root: 
         "/home/ann/.local/state/wcore",
         "/home/ann/.local/state/wcore/sessions",
         "/home/ann/.local/state",
-        "/home/ann/.local",
         "/var/lib/engine",
         "/var",
         "/home/ann/code/.wcore",

@@ -21,6 +21,24 @@ PLACES = Places(
 BOTH = (Access.READ, Access.WRITE)
 
 
+RUN_BY_OTHERS = (
+    *(".config/autostart/x.desktop", ".config/systemd/user/x.service", ".githooks/pre-commit"),
+    *(".pre-commit-config.yaml", ".cargo/config.toml", ".yarnrc.yml", ".devcontainer/x.json"),
+    *(".github/workflows/ci.yml", ".nvim.lua", ".dir-locals.el", "x.sublime-project", ".mise.toml"),
+    *(".gdbinit", ".mvn/extensions.xml", ".hg/hgrc", ".kiro/x", ".amazonq/x", ".gitlab-ci.yml"),
+    *("Jenkinsfile", "lefthook.yml", ".lintstagedrc.json", ".emacs.d/init.el", ".tmux.conf"),
+    *("sitecustomize.py", "x/evil.pth", ".pythonrc.py", ".config/nvim/init.lua", ".vim/x.vim"),
+)
+CREDENTIALS = (
+    *(".bash_aliases", ".zlogout", ".xprofile", ".pam_environment", ".config/fish/conf.d/x.fish"),
+    *(".cargo/credentials.toml", ".m2/settings.xml", ".my.cnf", ".s3cfg", "code/kubeconfig"),
+    *("code/x.ppk", "code/terraform.tfstate", "code/terraform.tfstate.backup", ".config/op/x"),
+    *(".config/hub", ".config/rclone/rclone.conf", ".config/doctl/config.yaml", ".bash_history"),
+    *(".zsh_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/x", ".htpasswd"),
+    *(".config/google-chrome/Default/Cookies", ".codex/auth.json", ".gradle/gradle.properties"),
+)
+
+
 def protected(path: str, access: Access) -> bool:
     return protection(path, access, PLACES) is not None
 
@@ -73,6 +91,8 @@ def protected(path: str, access: Access) -> bool:
         "/home/ann/code/.wcore/policy.toml",
         "/home/ann/.config/wcore/policy.toml",
         "/home/ann/.local/state/wcore/sessions.db",
+        *(f"/home/ann/{name}" for name in CREDENTIALS),
+        *("/etc/shadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d/x", "/etc/ssl/private/x"),
     ],
 )
 def test_what_holds_keys_or_runs_code_later_is_protected(path: str, access: Access) -> None:
@@ -90,6 +110,7 @@ def test_what_holds_keys_or_runs_code_later_is_protected(path: str, access: Acce
         "/home/ann/code/.mcp.json",
         "/home/ann/.vimrc",
         "/home/ann/code/.exrc",
+        *(f"/home/ann/{name}" for name in RUN_BY_OTHERS),
         "/home/ann/code/app.code-workspace",
         "/home/ann/code/node_modules/.bin/eslint",
         "/home/ann/code/node_modules/.bin",
@@ -108,7 +129,12 @@ def test_what_makes_other_programs_run_code_is_protected_from_writing_only(path:
         "/home/ann/code/main.py",
         "/home/ann/code/.gitignore",
         "/home/ann/code/.gitattributes",
-        "/home/ann/code/.github/workflows/ci.yml",
+        "/home/ann/code/.github/ISSUE_TEMPLATE/bug.yml",
+        "/home/ann/code/.github/workflowsx/ci.yml",
+        "/home/ann/code/x/etc/shadow",
+        "/etc/shadows",
+        "/home/ann/code/src/config.toml",
+        "/home/ann/code/cargo/config.toml",
         "/home/ann/code/git/config",
         "/home/ann/code/x.git/config",
         "/home/ann/code/.gitx/config",
