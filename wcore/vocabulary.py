@@ -179,6 +179,21 @@ class Touch(Struct, frozen=True):
     access: Access
 
 
+class PathFact(Struct, frozen=True):
+    """One path of a call: absolute and real. `protected` says why it is, `own` means wcore's files.
+
+    Of a shell text it may be `unknown`: then `path` is the word as it is written, and it may lead
+    anywhere. `inside` is also true of a word that need not be a path.
+    """
+
+    path: str
+    access: Access
+    inside: bool
+    protected: str | None = None
+    own: bool = False
+    unknown: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What will happen, for the card. `kind` is `diff`, `command` or `text`."""
@@ -201,7 +216,8 @@ class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
-    change; `plan` is the tool's own note to itself and means nothing to anybody else.
+    change; `plan` is the tool's own note to itself and means nothing to anybody else. `named` are
+    the paths that the shell text of `command` names; `None` where nobody has looked for them.
     """
 
     tool: str
@@ -214,6 +230,7 @@ class Prepared(Struct, frozen=True):
     preview: Preview | None = None
     plan: object = None
     pin: Pin | None = None
+    named: tuple[PathFact, ...] | None = None
 
 
 class Status(StrEnum):

@@ -7,11 +7,13 @@ import os
 from typing import Final
 
 from wcore.errors import ToolError, UsageError
+from wcore.policies.named_paths import finder
 from wcore.policy import shell
 from wcore.policy.facts import Facts, gather
 from wcore.policy.protected import Places
 from wcore.tools import Place
 from wcore.tools.catalog import builtin_tools
+from wcore.tools.environment import cleaned
 from wcore.tools.paths import resolve
 from wcore.vocabulary import Access, Args, Category, Prepared, Touch
 
@@ -62,7 +64,8 @@ def _prepared(tool: str, args: Args, places: Places) -> Prepared:
         _resolved(place, _text(tool, args, "file_path"))
         paths = known.targets(args)
     touches = tuple(Touch(path, access) for path in sorted(paths))
-    return Prepared(tool, category, args, tool, "", touches, command)
+    named = None if command is None else finder(places)(command, cleaned(os.environ))
+    return Prepared(tool, category, args, tool, "", touches, command, named=named)
 
 
 def _category(tool: str) -> Category:

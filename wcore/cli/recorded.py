@@ -6,11 +6,22 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.cli.hypothetical import category_of
+from wcore.keeping.records import named
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
 from wcore.policy.simulating import Recorded
 from wcore.store import AuditSource, JournalRecord, Kind
-from wcore.vocabulary import MODE_ALIASES, Access, Json, Mode, Prepared, Row, Touch, Verdict
+from wcore.vocabulary import (
+    MODE_ALIASES,
+    Access,
+    Json,
+    Mode,
+    PathFact,
+    Prepared,
+    Row,
+    Touch,
+    Verdict,
+)
 
 _LASTING: Final = frozenset({AuditSource.GRANT.value, AuditSource.OVERRIDE.value})
 _UNASKED: Final = frozenset({AuditSource.NO_PROMPTS.value, AuditSource.HOST_GONE.value})
@@ -93,10 +104,18 @@ class _Reader(Struct):
             "",
             tuple(_touches(body.get("touches"))),
             command if isinstance(command, str) else None,
+            named=_named(body),
         )
         where = Row(row) if row else None
         agent = str(body.get("agent", MAIN_AGENT))
         return Recorded(call_id, prepared, self.places, self.mode, was, where, was_granted, agent)
+
+
+def _named(body: Body) -> tuple[PathFact, ...] | None:
+    try:
+        return named(body)
+    except (TypeError, ValueError):  # of no version that is known: the text itself is read
+        return None
 
 
 def _names(calls: Json) -> Iterator[tuple[str, str]]:

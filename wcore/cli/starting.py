@@ -18,7 +18,7 @@ from wcore.engine import Engine
 from wcore.errors import ConfigError, WcoreError
 from wcore.models import Model
 from wcore.models.choose import Surroundings, choose_model
-from wcore.policies import PolicyFiles
+from wcore.policies import PolicyFiles, named_paths
 from wcore.policies.ruling import Ruling
 from wcore.policy.protected import protection
 from wcore.session import Session
@@ -111,6 +111,7 @@ async def _serve(
         hidden=lambda path: (
             protection(path, Access.READ, places) is not None or session.ruling.policies.hides(path)
         ),
+        named=named_paths.finder(places),
     )
     wire = Wire(out_fd)
     analyst = Analyst()

@@ -176,7 +176,8 @@ async def _judge_edited(
     shown = {fact.path for fact in card.facts.paths}
     for fact in facts.paths:
         if fact.path not in shown and (fact.protected or not fact.inside):
-            raise AnswerRefusedError(f"{command.call_id}: {fact.path} was not on the card")
+            what = fact.path or "what the changed command may name"
+            raise AnswerRefusedError(f"{command.call_id}: {what} was not on the card")
     tool = card.request.tool.model_copy(update={"args": edited.args})
     if not session.fits(card.request.model_copy(update={"tool": tool})):
         raise AnswerRefusedError(f"{command.call_id}: the changed arguments are too large")

@@ -90,7 +90,7 @@ def _never_right(case: Case, standing: Standing) -> Decision | None:
     """Row 2: writing wcore's own rules, grants or records; a command that can never be right."""
     del standing  # in every mode
     for path in case.facts.paths:
-        if path.own and path.access is Access.WRITE:
+        if path.own and path.access is Access.WRITE and not path.unknown:
             return _answer(Verdict.DENY, Row.SAFETY, f"{path.path} holds wcore's own files")
     return _danger(case, Verdict.DENY)
 
@@ -140,16 +140,24 @@ def _protected(case: Case, standing: Standing) -> Decision | None:
         return None
     for path in case.facts.paths:
         if path.protected is not None:
-            return _answer(Verdict.ASK, Row.PROTECTED, f"{path.path} is {path.protected}")
+            detail = f"{path.path} is {path.protected}"
+            if path.unknown:
+                detail = f"`{path.path}` may name {path.protected}"
+            return _answer(Verdict.ASK, Row.PROTECTED, detail)
     return None
 
 
 def _outside(case: Case, standing: Standing) -> Decision | None:
-    """Row 6: a path outside the workspace asks, unless a folder or exact grant covers it."""
+    """Row 6: a path outside the workspace asks, unless a grant or rule for it covers it."""
     if standing.mode is Mode.FORCE or granted_exactly(case.facts, standing.grants):
         return None
     for path in case.facts.paths:
-        if not path.inside and not _granted_folder(path, case.facts, standing):
+        if path.inside or _granted_folder(path, case.facts, standing):
+            continue
+        if path.unknown:
+            what = f"`{path.path}`" if path.path else "a path of a command that cannot be read"
+            return _answer(Verdict.ASK, Row.OUTSIDE, f"{what} may lead outside the workspace")
+        if not standing.policies.opens(path, case):
             return _answer(Verdict.ASK, Row.OUTSIDE, f"{path.path} is outside the workspace")
     return None
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -15,7 +16,9 @@ from wcore.policy import shell
 from wcore.policy.facts import Facts
 from wcore.policy.rules import SHELL_TOOL, Rule, Target
 from wcore.policy.started import Reading, Span, mentions, read
-from wcore.vocabulary import Category, Verdict
+from wcore.vocabulary import Access, Category, Verdict
+
+STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 
 
 class Match(Struct, frozen=True):
@@ -53,6 +56,13 @@ class _Run(Struct):
     grants: list[shell.Grant] = field(default_factory=list[shell.Grant])
 
 
+#: Which file tools a shell stands for when it reads or writes a path.
+_STOOD_FOR: Final = {
+    Access.READ: [(tool, Category.INFO) for tool in ("Read", "LS", "Glob", "Grep")],
+    Access.WRITE: [(tool, Category.EDIT) for tool in ("Write", "Edit", "MultiEdit", "Delete")],
+}
+
+
 class Plan:
     """An ordered list of rules, as one tool of one agent sees it.
 
@@ -73,7 +83,8 @@ class Plan:
         for entry in _relevant(rules, tool, category, agent):
             if counts is not None and not counts(entry.rule, entry.target):
                 self._shell.append(None)
-            elif entry.target.is_bare:
+                continue
+            if entry.target.is_bare:
                 self._always = entry
                 break  # nothing behind it can be the first to fit
             if entry.target.paths is not None:
@@ -81,6 +92,16 @@ class Plan:
                     self._by_place[folder, _ending(tail)].append(entry)
             elif tool == SHELL_TOOL:
                 self._add_shell(entry)
+        self._files: dict[Access, list[Plan]] = {}
+        if tool == SHELL_TOOL:
+            for access, tools in _STOOD_FOR.items():
+                plans = (Plan(rules, name, kind, agent, counts) for name, kind in tools)
+                self._files[access] = [plan for plan in plans if plan.has_paths]
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether a rule of it is about paths."""
+        return bool(self._by_place)
 
     def first(self, case: Case, *, guesses: bool = True) -> Match | None:
         """Return the first rule that fits the call.
@@ -88,14 +109,32 @@ class Plan:
         A text in doubt fits every rule that asks about commands; without `guesses` only those
         whose program it names.
         """
-        found = self._first_path(case.facts) if self._by_place else None
+        found = self.first_path(case.facts) if self._by_place else None
         if found is None and case.reading is not None:
             found = self._first_command(case, case.reading, guesses=guesses)
         if found is None and self._always is not None:
             found = Match(self._always.rule)
+        stopped = self._first_stopped(case.facts)
+        if found is None or (stopped and STRICTNESS[stopped.rule.do] > STRICTNESS[found.rule.do]):
+            return stopped
         return found
 
-    def _first_path(self, facts: Facts) -> Match | None:
+    def _first_stopped(self, facts: Facts) -> Match | None:
+        """Return what the rules of the file tools say of the paths of a shell text, if not yes."""
+        found: Match | None = None
+        for path in facts.paths if any(self._files.values()) else ():
+            for plan in () if path.unknown else self._files[path.access]:
+                match = plan.first_path(Facts(facts.tool, facts.category, (path,)))
+                if match is not None and match.rule.do is Verdict.DENY:
+                    return match
+                if match is not None and match.rule.do is Verdict.ASK:
+                    found = found or match
+                if match is not None and path.access is Access.READ:
+                    break  # what Read may is read; the searches count where Read has no rule
+        return found
+
+    def first_path(self, facts: Facts) -> Match | None:
+        """Return the first rule about paths that fits one of them."""
         near: dict[int, _Entry] = {}
         for path in facts.paths:
             folded = path.path.casefold()

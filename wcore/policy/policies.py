@@ -12,15 +12,13 @@ from msgspec import Struct
 
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
-from wcore.policy.plans import Case, Match, Plan
+from wcore.policy.plans import STRICTNESS, Case, Match, Plan
 from wcore.policy.policyfile import Limits, PolicyFile
 from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec, Target
 from wcore.policy.started import mentions
 from wcore.vocabulary import Access, Category, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
-
-STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 
 _Pick = Callable[[PolicyFile], Sequence[Rule]]
 _Counts = Callable[[Rule, Target], bool]
@@ -115,11 +113,6 @@ class Policies:
             found = plan.first(case, guesses=False)
             if found is not None and found.rule.do is Verdict.ASK:
                 return found
-            for called in _as_calls_for_files(case):
-                plan = self._plan(level, "standing paths", _rules_of, called, _stands_on_paths)
-                found = plan.first(called)
-                if found is not None and found.rule.do is Verdict.ASK:
-                    return found
         return None
 
     def hides(self, path: str) -> bool:
@@ -131,6 +124,20 @@ class Policies:
         if self.absolute_deny(case) is not None:
             return True
         return any(match.rule.do is Verdict.DENY for match in self.in_force(case))
+
+    def opens(self, path: PathFact, case: Case) -> bool:
+        """Whether a rule for an absolute folder allows the path, which is outside the workspace."""
+        if not self.files:
+            return False
+        tool, category = case.facts.tool, case.facts.category
+        if tool == SHELL_TOOL:  # what a rule says of the file tools holds for the shell
+            reads = path.access is Access.READ
+            tool, category = ("Read", Category.INFO) if reads else ("Write", Category.EDIT)
+        found = self.in_force(Case(Facts(tool, category, (path,)), case.agent))
+        return bool(found) and all(
+            match.rule.do is Verdict.ALLOW and match.rule.is_about_absolute(path.path)
+            for match in found[:1]
+        )
 
     def unreadable(self, case: Case) -> Unreadable | None:
         """Return what is wrong with a shell text that deny rules for commands cannot judge."""
@@ -168,15 +175,6 @@ class Policies:
         return plan
 
 
-def _as_calls_for_files(case: Case) -> Iterator[Case]:
-    """Yield the calls of tools for files that would do what a shell text does to its paths."""
-    if case.facts.tool == SHELL_TOOL:
-        for path in case.facts.paths:
-            category, tools = _FILE_TOOLS[path.access]
-            for tool in tools:
-                yield Case(Facts(tool, category, (path,)), case.agent)
-
-
 def _deny_of(file: PolicyFile) -> Sequence[Rule]:
     return file.deny
 
@@ -188,10 +186,6 @@ def _rules_of(file: PolicyFile) -> Sequence[Rule]:
 def _stands(rule: Rule, target: Target) -> bool:
     del target
     return rule.do is Verdict.ALLOW or (rule.do is Verdict.ASK and rule.stands)
-
-
-def _stands_on_paths(rule: Rule, target: Target) -> bool:
-    return _stands(rule, target) and (rule.do is Verdict.ALLOW or target.paths is not None)
 
 
 NO_POLICIES: Final = Policies()

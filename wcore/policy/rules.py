@@ -57,6 +57,7 @@ class PathSpec(Struct, frozen=True):
 
     keys: tuple[tuple[str, str], ...]
     expressions: tuple[re.Pattern[str], ...]
+    is_absolute: bool = False  # as it was written: `/…` or `~/…`
 
     def fits(self, path: str) -> bool:
         return any(expression.match(path) for expression in self.expressions)
@@ -91,6 +92,11 @@ class Rule(Struct, frozen=True):
     def stands(self) -> bool:
         """Whether no grant, override or tier lifts it, where it asks or denies."""
         return self.always or not self.bare or self.level is Level.MANAGED
+
+    def is_about_absolute(self, path: str) -> bool:
+        """Whether `path` fits a spec that was written as an absolute one."""
+        specs = (target.paths for target in self.targets)
+        return any(spec and spec.is_absolute and spec.fits(path) for spec in specs)
 
     def is_for(self, agent: str) -> bool:
         return self.agent is None or patterns.name_glob(self.agent).match(agent) is not None
@@ -216,7 +222,8 @@ def _path_spec(spec: str, do: Verdict, scene: Scene) -> PathSpec:
     except PatternError as error:
         raise RuleError(f"{spec!r} is no path pattern: {error}") from error
     keys = tuple((patterns.literal_folder(glob), patterns.literal_tail(glob)) for glob in globs)
-    return PathSpec(tuple((f.casefold(), tail.casefold()) for f, tail in keys), expressions)
+    folded = tuple((f.casefold(), tail.casefold()) for f, tail in keys)
+    return PathSpec(folded, expressions, is_absolute=spec.startswith(("/", "~")))
 
 
 def _absolute(spec: str, places: Places) -> str:

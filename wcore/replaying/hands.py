@@ -8,7 +8,7 @@ import anyio
 from wcore.agents import AgentDefinition, Assignment
 from wcore.analyst import Analyst
 from wcore.errors import ToolError
-from wcore.keeping.records import TIED, listed
+from wcore.keeping.records import TIED, listed, named
 from wcore.models.choose import MODEL
 from wcore.policy import shell
 from wcore.replaying.inner import InnerCalls
@@ -192,6 +192,7 @@ class RecordedHands(Hands):
             command=command if isinstance(command, str) else None,
             preview=_preview(preview) if preview else None,
             pin=_pin(listed(body.get("pin"))),
+            named=named(body),
         )
 
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 from msgspec import Struct
 
 from wcore.agents import Assignment
-from wcore.vocabulary import Args, Json, Prepared, ToolOutput, ToolSpec
+from wcore.vocabulary import Args, Json, PathFact, Prepared, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
     from wcore.tools.mcp.definition import Definition
@@ -27,12 +27,14 @@ class Place(Struct, frozen=True):
 
     `hidden` tells whether a real path is protected: listings and searches leave such files
     out and say how many. `environ` is the environment for children, free of provider keys.
+    `named` tells the paths that a shell text names in an environment; it reads the disk.
     """
 
     workspace: str
     home: str
     environ: Mapping[str, str]
     hidden: Callable[[str], bool]
+    named: Callable[[str, Mapping[str, str]], tuple[PathFact, ...]] | None = None
 
 
 async def _refuse(tool: "Tool", args: Args) -> None:

@@ -93,6 +93,8 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
+        named = self.place.named
+        environ = cleaned(self.place.environ)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -104,6 +106,7 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
+            named=await to_thread.run_sync(named, command, environ) if named else None,
         )
 
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:

@@ -79,10 +79,17 @@ def test_home_and_absolute_paths() -> None:
     assert verdict(file_call("Read", "/etc/hosts"), found) == "ask"
 
 
-def test_a_path_rule_never_lifts_protection_or_the_border_of_the_workspace() -> None:
+def test_only_an_absolute_path_rule_lifts_the_border_of_the_workspace() -> None:
+    for text in ("Read(**)", "Read(src/**)", "Write(/**)"):
+        outside = outcome(file_call("Read", "/etc/hosts"), policies(rules((text, "allow"))))
+        assert (outside.verdict, outside.why.row) == (Verdict.ASK, Row.OUTSIDE)
+    for spec in ("/etc/**", "/etc/hosts"):
+        found = policies(rules((f"Read({spec})", "allow")))
+        assert outcome(file_call("Read", "/etc/hosts"), found).why.row is Row.RULE
+
+
+def test_a_path_rule_never_lifts_protection() -> None:
     found = policies(rules(("Read(/**)", "allow")))
-    outside = outcome(file_call("Read", "/etc/hosts"), found)
-    assert (outside.verdict, outside.why.row) == (Verdict.ASK, Row.OUTSIDE)
     key = Facts("Read", Category.INFO, (PathFact("/ws/.env", Access.READ, True, "keys"),))
     assert outcome(key, found).why.row is Row.PROTECTED
 

@@ -1,0 +1,139 @@
+"""Every path that real bash opens, or hands on, is among the facts of its text, or not known."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from wcore.policies.named_paths import finder
+from wcore.policy.protected import Places, is_within, protection
+from wcore.policy.shell_paths.evaluation import evaluate
+from wcore.policy.shell_paths.values import Hole
+from wcore.vocabulary import Access, PathFact
+
+from .naming_texts import Maker, furnish
+from .opening import Opened, run
+from .sandbox import why_unavailable
+
+TEXTS: Final = 400
+SEED: Final = 12
+_EXEMPT: Final = ("/dev/", "/proc/")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if reason := why_unavailable():
+        pytest.skip(f"no sandbox, nothing was proved: {reason}")
+    tree = tmp_path_factory.mktemp("template")
+    furnish(tree)
+    return tree
+
+
+def problems(text: str, template: Path, tree: Path) -> list[str]:
+    """Run `text` in a fresh tree and return what of it is not among its facts."""
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(template, tree, symlinks=True)
+    home, workspace = tree / "home", tree / "home/ws"
+    places = Places(str(workspace), str(home), (str(home / ".config/wcore"),))
+    environ = {
+        "HOME": str(home),
+        "PATH": f"{tree}/bin:/usr/bin:/bin",
+        "PUB": str(home / "other"),
+        "SECRET": "s3cr3t",
+        "LC_ALL": "C.UTF-8",
+    }
+    facts = finder(places)(text, environ)
+    reading = evaluate(text, str(workspace), str(home), environ)
+    blurred = any(mention.value.is_anything for mention in reading.mentions)
+    before = {os.path.join(root, name) for root, folders, files in os.walk(tree)
+              for name in (*folders, *files)}  # fmt: skip
+    opened = run(text, tree, workspace, environ)
+    if reading.lost:
+        return []
+    shapes = [
+        _shape(m.value.pieces) for m in reading.mentions if m.opened and not m.value.is_anything
+    ]
+    return [
+        *_about_opened(opened, facts, shapes, places, before),
+        *(() if blurred else _about_given(opened, facts, places, before)),
+    ]
+
+
+def _shape(pieces: tuple[str | Hole, ...]) -> re.Pattern[str]:
+    parts = (re.escape(piece) if isinstance(piece, str) else "[^/]*" for piece in pieces)
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def _about_opened(
+    opened: Opened,
+    facts: tuple[PathFact, ...],
+    shapes: list[re.Pattern[str]],
+    places: Places,
+    before: set[str],
+) -> Iterator[str]:
+    if any(fact.unknown for fact in facts):
+        return
+    for access, paths in ((Access.WRITE, opened.written), (Access.READ, opened.read)):
+        known = {fact.path for fact in facts if fact.access is access or access is Access.READ}
+        for path in paths:
+            ours = "/home" in path and "named" in path
+            if path.startswith(_EXEMPT) or (access is Access.READ and not ours):
+                continue
+            real = os.path.realpath(path)
+            fresh = real not in before  # its name is told by another that is protected already
+            harmless = is_within(real, places.workspace) and (
+                fresh or not protection(real, access, places)
+            )
+            beyond = any(is_within(real, f.path) for f in facts if not f.inside or f.protected)
+            if (harmless or beyond) and any(shape.fullmatch(path) for shape in shapes):
+                continue  # a pattern told which files of the workspace it may be
+            if not _names(path, known):
+                yield f"bash opened {path} to {access}"
+
+
+def _names(path: str, known: set[str]) -> bool:
+    return os.path.realpath(path) in known or os.path.normpath(path) in known
+
+
+def _about_given(
+    opened: Opened, facts: tuple[PathFact, ...], places: Places, before: set[str]
+) -> Iterator[str]:
+    known = {fact.path for fact in facts}
+    for path in opened.given:
+        real = os.path.realpath(path)
+        if real not in before:
+            continue
+        matters = protection(real, Access.READ, places) or not is_within(real, places.workspace)
+        if matters and real not in known and not any(f.unknown and f.protected for f in facts):
+            yield f"a program was given {path}"
+
+
+def test_what_bash_opens_and_hands_on_is_among_the_facts(
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maker, found = Maker(SEED), list[tuple[str, list[str]]]()
+    for _ in range(TEXTS):
+        text = maker.text()
+        if problem := problems(text, template, tmp_path / "named"):
+            found.append((text, problem))
+    assert found == []
+
+
+if __name__ == "__main__":  # python -m tests.shell.test_named_paths SEED COUNT
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        furnish(Path(folder) / "template")
+        made = Maker(int(sys.argv[1]))
+        count = 0
+        for _ in range(int(sys.argv[2])):
+            each = made.text()
+            if said := problems(each, Path(folder) / "template", Path(folder) / "named"):
+                count += 1
+                sys.stdout.write(f"{each!r}\n    {said[:3]}\n")
+        sys.stdout.write(f"{count} texts\n")

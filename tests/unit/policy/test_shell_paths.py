@@ -1,0 +1,200 @@
+"""Paths of shell texts in the decision: what is denied, what asks whatever was granted, and why."""
+
+import pytest
+
+from wcore.policy import shell
+from wcore.policy.decide import Standing, decide
+from wcore.policy.facts import Facts
+from wcore.policy.grants import Grant, GrantBook
+from wcore.policy.policies import Policies
+from wcore.policy.policyparse import parse
+from wcore.policy.protected import Places
+from wcore.policy.rules import Level, Scene
+from wcore.policy.shell_paths.naming import Candidate, Disk, Found, candidates, paths_named
+from wcore.vocabulary import Always, Category, Decision, Mode, Row, Verdict
+
+PLACES = Places("/home/ann/code", "/home/ann", own=("/home/ann/.config/wcore",))
+ENVIRON = {"HOME": "/home/ann", "TOKEN": "s3cr3t", "XDG_CONFIG_HOME": "/home/ann/.config"}
+GRANTED = GrantBook([Grant("g", "Bash", Always(), "", "")])
+
+
+def decided(
+    text: str, policy: str = "", mode: Mode = Mode.DEFAULT, disk: Disk | None = None
+) -> Decision:
+    """Decide on `text` where every Bash command was granted."""
+    files = [parse(policy, "p", Level.USER, Scene(PLACES, {}))] if policy else []
+    paths = tuple(paths_named(text, PLACES, ENVIRON, disk or {}))
+    facts = Facts("Bash", Category.EXEC, paths, shell.analyse(text))
+    return decide(facts, Standing(mode, GRANTED, frozenset({"Bash"}), Policies(files)))
+
+
+def outcome(text: str, policy: str = "") -> tuple[str, str]:
+    decision = decided(text, policy)
+    return decision.verdict.value, decision.why.row.value
+
+
+OWN = [
+    'git log -1 --output="$HOME/.config/wcore/policy.toml"',
+    'echo x > "$HOME/.config/wcore/policy.toml"',
+    'echo x > "${XDG_CONFIG_HOME}/wcore/policy.toml"',
+    'cd ~/.config && echo "# y" >> wcore/policy.toml',
+    'd=wcore; echo "# z" >> ~/.config/$d/policy.toml',
+    "sed -i s/a/b/ .wcore/policy.toml",
+    "${NOPE}rm -r .wcore",
+]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("text", OWN)
+def test_writing_our_own_files_is_denied_in_every_mode(text: str, mode: Mode) -> None:
+    assert decided(text, mode=mode).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("echo x > /tmp/OUTSIDE", Row.OUTSIDE),
+        ("cat < /etc/hostname", Row.OUTSIDE),
+        ("{ ls; ls; } > ../x", Row.OUTSIDE),
+        ("for i in 1 2; do echo $i; done >> ~/log", Row.OUTSIDE),
+        ("(cd /; echo) &> x; echo 2>| ../y", Row.OUTSIDE),
+        ("cat > ~/x <<'E'\nbody > x\nE", Row.OUTSIDE),
+        ("exec {fd}>/tmp/x", Row.OUTSIDE),
+        ("echo x >&/tmp/x", Row.OUTSIDE),
+        ("cd /outside && git status", Row.OUTSIDE),
+        ("cat ../../../../etc/hostname ../x", Row.OUTSIDE),
+        ("cp a ~/b", Row.OUTSIDE),
+        ("dd if=a of=/tmp/b", Row.OUTSIDE),
+        ("tool --out=/srv/x/y", Row.OUTSIDE),
+        ("git -C /srv/x log", Row.OUTSIDE),
+        ("cat ~bob/notes", Row.OUTSIDE),
+        ("read f; echo > $f", Row.OUTSIDE),
+        ("echo > $(tool)", Row.OUTSIDE),
+        ("cd $(tool); echo > x", Row.OUTSIDE),
+        ("$(tool) x; echo", Row.OUTSIDE),
+        ("coproc x", Row.OUTSIDE),
+        ('cat "${X}.env"', Row.PROTECTED),
+        ("cat $X.env", Row.PROTECTED),
+        ('cat ./"$X".env', Row.PROTECTED),
+        ('cat .e"$X"nv', Row.PROTECTED),
+        ("cat {.,}env", Row.PROTECTED),
+        ('cat "$HOME/.s$X"sh/id', Row.PROTECTED),
+        ('cat "${X}.git/config"', Row.PROTECTED),
+        ("cat /etc/shadow", Row.PROTECTED),
+        ("cat .wcore/policy.toml", Row.PROTECTED),
+        ('git log --output="${NOPE}.git/hooks/pre-commit"', Row.PROTECTED),
+        ("read f; cat $f.env", Row.PROTECTED),
+        ("cat .$(tool)v", Row.PROTECTED),
+        ("cd $(tool) && cat .env", Row.PROTECTED),
+        ("cp x .github/workflows/ci.yml", Row.PROTECTED),
+    ],
+)
+def test_it_asks_although_every_command_was_granted(text: str, row: Row) -> None:
+    decision = decided(text)
+    assert (decision.verdict, decision.why.row) == (Verdict.ASK, row)
+    assert decided(text, mode=Mode.FORCE).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for f in *.py; do python3 $f; done > out.txt",
+        'for f in *.md; do tool $f > "${f%.md}.html"; done',
+        "cd sub && make > log.txt",
+        "cat <<E > a.txt\nit's > /etc/x, ~/x and .env\nE",
+        "git commit -m 'see /etc/hosts and .env > x'",
+        "x=$(git rev-parse HEAD); echo $x > rev.txt",
+        "ls /usr/bin; cat /etc/hosts",
+        "python3 -c 'print(1 > 2)' 2>/dev/null >&2",
+        "awk '/foo/ {print $2 > 1}' a.txt",
+        'echo "$TOKEN" /etc/x',
+        'curl -H "Auth: $TOKEN" https://example.com/a?b=c',
+        "diff <(sort a) <(sort b) > >(tool)",
+        "/srv/tools/run x",
+        "make -C /home/ann/code all",
+        "D=build/out; mkdir -p $D; make > $D/log",
+        "[[ a > b ]] && ((3 > 2)) || true",
+        "sort a.txt -o a.txt",
+    ],
+)
+def test_everyday_texts_do_not_ask(text: str) -> None:
+    disk: dict[Candidate, Found] = {}
+    for each in candidates(text, PLACES, ENVIRON):
+        real = () if each.holes else (each.path,)
+        disk[each] = Found(real, exists=False, has_parent=False)
+    assert decided(text, disk=disk).verdict is Verdict.ALLOW
+
+
+DENY = 'deny = ["Read(secret/**)", "Write(gen/**)"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("cat secret/x", "deny"),
+        ("cat < secret/x", "deny"),
+        ("cat < gen/x", "allow"),
+        ("cat gen/x", "allow"),
+        ("echo x > secret/x", "allow"),
+        ("echo x > gen/x", "deny"),
+        ("sed -i s/a/b/ gen/x", "deny"),
+        ("sed s/a/b/ gen/x", "allow"),
+        ("cp secret/x y", "deny"),
+        ("cp x gen/y", "deny"),
+        ("mv secret/x y", "deny"),
+        ("cd secret && cat x", "deny"),
+        ("tool --in=secret/x", "deny"),
+        ("for f in secret/*; do cat $f; done", "deny"),
+        ("ls .", "allow"),
+    ],
+)
+def test_what_files_are_denied_is_denied_to_the_shell_in_the_same_direction(
+    text: str, verdict: str
+) -> None:
+    assert outcome(text, DENY)[0] == verdict
+    assert decided(text, DENY, Mode.FORCE).verdict.value == verdict
+
+
+def test_the_first_rule_that_fits_a_path_counts_as_it_does_for_the_file_tool() -> None:
+    policy = """
+[[rule]]
+match = "Read(secret/open/**)"
+do = "allow"
+[[rule]]
+match = "@info(secret/**)"
+do = "deny"
+"""
+    assert outcome("cat secret/open/x", policy)[0] == "allow"
+    assert outcome("cat secret/open/x secret/y", policy) == ("deny", "rule")
+
+
+def test_an_absolute_allow_rule_lifts_the_border_for_the_shell_as_well() -> None:
+    policy = '[[rule]]\nmatch = "Read(/srv/data/**)"\ndo = "allow"\n'
+    assert outcome("cat /srv/data/x", policy)[0] == "allow"
+    assert outcome("cat < /srv/data/x", policy)[0] == "allow"
+    assert outcome("echo > /srv/data/x", policy) == ("ask", "outside")
+    assert outcome("cat /srv/other/x", policy) == ("ask", "outside")
+
+
+def test_links_and_patterns_are_followed_to_what_the_disk_says() -> None:
+    link = Candidate("/home/ann/code/link")
+    stars = Candidate("/home/ann/code/*", (15,), (15,))
+    real = Found(("/home/ann/.config/wcore/policy.toml",))
+    assert decided("echo > link", disk={link: real}).verdict is Verdict.DENY
+    assert decided("cat link", disk={link: real}).why.row is Row.PROTECTED
+    assert decided("cat *", disk={stars: Found(("/home/ann/code/a",))}).verdict is Verdict.ALLOW
+    found = Found(("/home/ann/code/a", "/home/ann/code/id_rsa"))
+    assert decided("cat *", disk={stars: found}).why.row is Row.PROTECTED
+
+
+def test_a_value_of_the_environment_is_no_fact_unless_it_names_what_is_there() -> None:
+    disk: dict[Candidate, Found] = {}
+    for each in candidates("tool $TOKEN", PLACES, ENVIRON):
+        disk[each] = Found((each.path,), exists=False)
+    assert paths_named("tool $TOKEN", PLACES, ENVIRON, disk) == []
+
+
+def test_the_longest_texts_are_read_in_time_or_not_at_all() -> None:
+    for text in ("((" * 8000, "{" * 8000, "$(" * 8000, "a " * 32000, "while " * 10000, "`" * 16000):
+        assert len(paths_named(text, PLACES, ENVIRON)) <= 1024
+    assert any(fact.unknown for fact in paths_named("x " * 64_000, PLACES, ENVIRON))

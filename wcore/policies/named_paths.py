@@ -1,0 +1,97 @@
+"""Looks up on disk what the paths of a shell text lead to; what they mean is told by the policy."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from wcore.policy.protected import Places
+from wcore.policy.shell_paths.naming import Candidate, Found, candidates, paths_named
+from wcore.vocabulary import PathFact
+
+ENTRIES_MAX: Final = 4096  # of folders, read for the patterns of one text: some 10 ms
+FITTING_MAX: Final = 128  # paths that one pattern fits; what is beyond is compared by its name only
+
+NamedPaths = Callable[[str, Mapping[str, str]], tuple[PathFact, ...]]
+
+
+def finder(places: Places) -> NamedPaths:
+    """Return what tells the paths that a text names when it is run with an environment. Blocks."""
+
+    def find(command: str, environ: Mapping[str, str]) -> tuple[PathFact, ...]:
+        look = _Look()
+        wanted = candidates(command, places, environ)
+        disk = {each: found for each in wanted if (found := look.at(each)) is not None}
+        return tuple(paths_named(command, places, environ, disk))
+
+    return find
+
+
+class _Look:
+    """One look at the disk, with a limit on how many names are read."""
+
+    def __init__(self) -> None:
+        self._left = ENTRIES_MAX
+
+    def at(self, candidate: Candidate) -> Found | None:
+        """Return what there is; `None` where that cannot be told."""
+        try:
+            if not candidate.holes:
+                real = os.path.realpath(candidate.path)
+                parent = os.path.dirname(real)
+                return Found((real,), os.path.lexists(real), os.path.isdir(parent))
+            fitting = list(self._fitting(candidate))
+        except (OSError, ValueError):
+            return None
+        if self._left <= 0 or len(fitting) > FITTING_MAX:
+            return None
+        folder = candidate.path[: candidate.holes[0]].rpartition("/")[0]
+        real = tuple(os.path.realpath(path) for path in fitting)
+        return Found(real, exists=os.path.isdir(folder or "/"))
+
+    def _fitting(self, candidate: Candidate) -> Iterator[str]:
+        """Yield the paths that fit a pattern."""
+        parts: list[tuple[str, bool]] = []
+        at = 1
+        for part in candidate.path[1:].split("/"):
+            holes = [hole - at for hole in candidate.holes if at <= hole < at + len(part)]
+            hides = "" if at not in candidate.patterns else r"(?!\.)"
+            parts.append((hides + _expression(part, holes) if holes else part, bool(holes)))
+            at += len(part) + 1
+        yield from self._below("/", parts)
+
+    def _below(self, folder: str, parts: list[tuple[str, bool]]) -> Iterator[str]:
+        if not parts:
+            yield folder
+            return
+        (part, is_pattern), *rest = parts
+        if not is_pattern:
+            path = os.path.join(folder, part) if part else folder
+            if os.path.lexists(path):
+                yield from self._below(path, rest)
+            return
+        for name in self._names(folder):
+            if re.fullmatch(part, name, re.DOTALL):
+                yield from self._below(os.path.join(folder, name), rest)
+
+    def _names(self, folder: str) -> list[str]:
+        found: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    self._left -= 1
+                    if self._left <= 0:
+                        break
+                    found.append(entry.name)
+        except OSError:  # no folder, or not ours to read
+            return []
+        return found
+
+
+def _expression(part: str, holes: list[int]) -> str:
+    """Return the expression of one component; a `*` that is no hole is a character."""
+    found, at = "", 0
+    for hole in holes:
+        found += re.escape(part[at:hole]) + ".*?"
+        at = hole + 1
+    return found + re.escape(part[at:])

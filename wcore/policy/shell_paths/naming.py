@@ -1,0 +1,220 @@
+"""From a shell text to the facts of the paths that it names. Pure: the disk comes as values.
+
+First `candidates` tells what should be looked up; whoever may touch the disk does that; then
+`paths_named` makes facts of both. What was not looked up is taken to exist.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wcore.policy import protected
+from wcore.policy.protected import Places, is_within
+from wcore.policy.shell_paths.evaluation import evaluate
+from wcore.policy.shell_paths.mention import Mention, Reading
+from wcore.policy.shell_paths.programs import Role
+from wcore.policy.shell_paths.resemblance import resembles
+from wcore.policy.shell_paths.values import Hole, Value
+from wcore.vocabulary import Access, PathFact
+
+LOOKUPS_MAX: Final = 512  # paths of one text that are looked up; each takes some 20 microseconds
+PATH_CHARS_MAX: Final = 4096  # what the kernel takes
+READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
+
+_DEVICES: Final = frozenset(
+    f"/dev/{name}" for name in ("null", "zero", "stdin", "stdout", "stderr", "urandom")
+)
+_SYSTEM: Final = tuple("/usr /opt /nix /bin /sbin /lib /lib32 /lib64 /etc".split())
+_ROUGH: Final = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
+_WITHOUT_QUOTES: Final = str.maketrans("", "", "'\"\\")
+
+
+class Found(Struct, frozen=True):
+    """What is on disk. `real`: where a path leads, or the paths that fit a pattern.
+
+    Of a pattern it is the folder it begins with that `exists`.
+    """
+
+    real: tuple[str, ...]
+    exists: bool = True
+    has_parent: bool = True
+
+
+class Candidate(Struct, frozen=True):
+    """What to look up. `holes`: where a `*` in `path` stands for any characters but `/`.
+
+    Those in `patterns` take no leading dot of a name. A path without holes is literal.
+    """
+
+    path: str
+    holes: tuple[int, ...] = ()
+    patterns: tuple[int, ...] = ()
+
+
+Disk = Mapping[Candidate, Found]
+_NOTHING: Final[Disk] = {}
+
+
+def candidates(command: str, places: Places, environ: Mapping[str, str]) -> list[Candidate]:
+    """Return what of a text's paths should be looked up, at most `LOOKUPS_MAX`."""
+    found: dict[Candidate, None] = {}
+    for mention in _read(command, places, environ).mentions:
+        candidate = _candidate(mention.value)
+        if candidate is not None and len(found) < LOOKUPS_MAX:
+            found[candidate] = None
+    return list(found)
+
+
+def paths_named(
+    command: str,
+    places: Places,
+    environ: Mapping[str, str] | None = None,
+    disk: Disk = _NOTHING,
+) -> list[PathFact]:
+    """Return the facts of all that `command` names, each once."""
+    reading = _read(command, places, environ)
+    found: dict[PathFact, None] = {}
+    for mention in reading.mentions:
+        found.update(dict.fromkeys(_facts(mention, places, disk)))
+    if reading.lost:
+        found.update(dict.fromkeys(_roughly(command, places)))
+        found[PathFact("", Access.WRITE, inside=False, unknown=True)] = None
+    return list(found)
+
+
+def _read(command: str, places: Places, environ: Mapping[str, str] | None) -> Reading:
+    if len(command) > READ_CHARS_MAX:
+        return Reading((), lost=True)
+    around = None if environ is None else tuple(sorted(environ.items()))
+    return _evaluated(command, places.workspace, places.home, around)
+
+
+@lru_cache(8)  # the same text is read before the disk is asked and after it
+def _evaluated(
+    command: str, cwd: str, home: str, environ: tuple[tuple[str, str], ...] | None
+) -> Reading:
+    return evaluate(command, cwd, home, None if environ is None else dict(environ))
+
+
+def _candidate(value: Value) -> Candidate | None:
+    if value.is_anything or not value.beginning.startswith("/"):
+        return None
+    path, holes, patterns = "", list[int](), list[int]()
+    for piece in value.pieces:
+        if isinstance(piece, Hole):
+            holes.append(len(path))
+            patterns += [len(path)] if piece is Hole.PATTERN else []
+            path += "*"
+        else:
+            path += piece
+    usable = len(path) <= PATH_CHARS_MAX and "\0" not in path
+    return Candidate(path, tuple(holes), tuple(patterns)) if usable else None
+
+
+def _facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
+    candidate = _candidate(mention.value)
+    if candidate is None:
+        yield from _unknown(mention, places)
+        return
+    found = disk.get(candidate)
+    if candidate.holes:
+        yield from _of_pattern(mention, candidate, found, places)
+        return
+    if mention.opened and candidate.path in _DEVICES:
+        return
+    plain = posixpath.normpath(candidate.path)
+    yield from _of_path(mention, plain, found or Found((plain,)), places)
+
+
+def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iterable[PathFact]:
+    """Yield the fact of a path that is known."""
+    plain = "/" + plain.lstrip("/")
+    real = found.real[0]
+    reason = _protection(real, mention.role, places) or _protection(plain, mention.role, places)
+    own = protected.is_own(real, places) or protected.is_own(plain, places)
+    inside = is_within(real, places.workspace)
+    access = Access.WRITE if mention.role is Role.WRITE else Access.READ
+    counts = mention.opened or _is_path(mention, plain, real, found)
+    if not mention.opened and reason is None:
+        if mention.role is Role.TOLD:
+            return
+        if mention.value.private and mention.role is not Role.WRITE and not found.exists:
+            return  # a secret of the environment is not to be written down as if it were a path
+    fact = PathFact(real, access, inside=inside or not counts, protected=reason, own=own)
+    yield fact
+    if access is Access.WRITE and not mention.opened:  # what is moved or removed may be read
+        yield replace(fact, access=Access.READ)
+
+
+def _is_path(mention: Mention, plain: str, real: str, found: Found) -> bool:
+    """Whether a word must be taken for a path outside."""
+    if mention.role is Role.TOLD or plain in _DEVICES:
+        return False
+    writes = mention.role is Role.WRITE and not mention.is_part
+    if not writes and any(is_within(real, folder) for folder in _SYSTEM):
+        return False
+    has_parent = found.has_parent and (writes or posixpath.dirname(real) != "/")
+    return found.exists or (has_parent and not mention.is_part)
+
+
+def _of_pattern(
+    mention: Mention, candidate: Candidate, found: Found | None, places: Places
+) -> Iterable[PathFact]:
+    """Yield the facts of what a pattern fits, and of the folder that it begins with."""
+    folder = posixpath.normpath(candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/")
+    begins = Found((folder,), exists=found is None or found.exists, has_parent=False)
+    yield from _of_path(mention, folder, begins, places)
+    if mention.opened or found is None:
+        reason = resembles(mention.value, _widest(mention.role), places)
+        if reason is not None:
+            yield _doubtful(mention, reason)
+    for real in found.real if found is not None else ():
+        yield from _of_path(mention, real, Found((real,)), places)
+
+
+def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
+    """Yield the fact of a path that may lead anywhere, where it matters."""
+    reason = resembles(mention.value, _widest(mention.role), places)
+    if reason is not None or mention.opened:
+        yield _doubtful(mention, reason)
+        return
+    begin = mention.value.beginning
+    if begin.startswith("/~"):
+        yield _doubtful(mention, None)
+    elif begin.startswith("/") and mention.role is not Role.TOLD:
+        folder = posixpath.normpath(begin.rpartition("/")[0] or "/")
+        if folder != "/" and not is_within(folder, places.workspace):
+            yield from _of_path(mention, folder, Found((folder,)), places)
+
+
+def _doubtful(mention: Mention, reason: str | None) -> PathFact:
+    access = Access.WRITE if mention.role is Role.WRITE else Access.READ
+    return PathFact(
+        mention.source, access, inside=reason is not None, protected=reason, unknown=True
+    )
+
+
+def _widest(role: Role) -> Access:
+    """Return the access that most is protected from, of those that a role allows."""
+    return Access.READ if role in (Role.READ, Role.TOLD) else Access.WRITE
+
+
+def _protection(path: str, role: Role, places: Places) -> str | None:
+    return protected.protection(path, _widest(role), places)
+
+
+def _roughly(command: str, places: Places) -> Iterable[PathFact]:
+    """Yield the protected names in a text that is not understood."""
+    bare = command.translate(_WITHOUT_QUOTES)
+    for word in dict.fromkeys((*_ROUGH.split(command), *_ROUGH.split(bare))):
+        given = places.home + word[1:] if word == "~" or word.startswith("~/") else word
+        path = posixpath.normpath(posixpath.join(places.workspace, given))
+        reason = protected.protection(path, Access.WRITE, places)
+        if reason is not None:
+            own = protected.is_own(path, places)
+            yield PathFact(path, Access.READ, inside=True, protected=reason, own=own)

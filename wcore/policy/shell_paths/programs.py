@@ -1,0 +1,113 @@
+"""What well-known programs do with the paths among their words. Tables; best effort.
+
+Known writers make a word something that is written; known readers something that is only read.
+All others may do either.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+from wcore.policy.started import RUNNERS, program
+
+READERS: Final = frozenset(
+    "cat tac nl head tail less more ls wc grep egrep fgrep rg file stat du cmp comm diff md5sum"
+    " sha1sum sha256sum sha512sum cksum b2sum od hexdump strings"
+    " which type cd pushd pwd jq cut tr rev column fold"
+    " paste join bat exa eza tree fd ag ack source . hash command".split()
+)
+WRITERS: Final = frozenset(
+    "rm rmdir unlink mv tee ln link touch mkdir mkfifo mknod truncate shred chmod chown chgrp"
+    " chattr setfacl sponge split csplit patch ed ex vi vim nvim nano emacs wipefs".split()
+)
+COPIERS: Final = frozenset("cp install rsync scp".split())
+#: Words of these are printed or compared: a text that nobody knows is no path for them.
+TELLERS: Final = frozenset(
+    "echo printf : true false test [ [[ case realpath readlink basename dirname df".split()
+)
+_LEFT_OUT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)=")
+_EDITORS: Final = frozenset("sed perl ruby gawk awk".split())  # with `-i`
+_IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
+_GIT_READS: Final = frozenset(
+    "add diff log status show blame commit ls-files grep rev-parse branch describe".split()
+)
+_OUT: Final = re.compile(
+    r"--?(?:out|output|output-file|outfile|output-document|target-directory)=|of="
+)
+_OUT_NEXT: Final = frozenset(
+    "-o -O --output --output-file --out --outfile --output-document -t --target-directory".split()
+)
+_TAKES_OUT: Final = re.compile(r"-[A-Za-z]*[oO]")
+
+
+class Role(Enum):
+    """What happens to a path among the words."""
+
+    READ = "read"
+    WRITE = "write"
+    UNKNOWN = "unknown"
+    TOLD = "told"  #: printed or compared: the program opens no path
+
+
+def roles(words: Sequence[str | None]) -> list[Role]:
+    """Return the role of each word of a command; `None` stands for one that is not known."""
+    head = program(words[0]) if words and words[0] else ""
+    found = _roles(head, words)
+    if head in RUNNERS or head == "git":
+        for at in range(1, len(words)):
+            inner = program(words[at] or "")
+            if inner in WRITERS or inner in COPIERS or inner in _EDITORS or inner == "dd":
+                deeper = _roles(inner, words[at:])
+                return [*(_all_written(found, words, inner)[:at]), *deeper]
+    return found
+
+
+def _all_written(found: list[Role], words: Sequence[str | None], inner: str) -> list[Role]:
+    """`find x -exec rm`: what the runner was given is what the writer gets."""
+    is_find = program(words[0] or "") in ("find", "xargs", "parallel") and inner in WRITERS
+    return [Role.WRITE] * len(found) if is_find else found
+
+
+def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
+    usual = _usual(head, words)
+    found = [usual] * len(words)
+    if head in COPIERS:
+        found = [Role.READ] * len(words)
+        if any(word and word.startswith(("-t", "--target-dir")) for word in words):
+            found = [Role.WRITE] * len(words)
+        elif found:
+            found[-1] = Role.WRITE
+    for at, word in enumerate(words):
+        if word is None or at == 0:
+            continue
+        if _LEFT_OUT.match(word):
+            found[at] = Role.TOLD
+        elif _OUT.match(word) or (word.startswith("-") and _is_output(head, word)):
+            found[at] = Role.WRITE
+            if word in _OUT_NEXT and at + 1 < len(words):
+                found[at + 1] = Role.WRITE
+    return found
+
+
+def _is_output(head: str, word: str) -> bool:
+    if word in _OUT_NEXT:
+        return head not in READERS
+    return _TAKES_OUT.match(word) is not None and head in ("curl", "wget", "gcc", "sort", "cc")
+
+
+def _usual(head: str, words: Sequence[str | None]) -> Role:
+    if head in WRITERS:
+        return Role.WRITE
+    if head in TELLERS:
+        return Role.TOLD
+    if head in READERS:
+        return Role.READ
+    if head in _EDITORS and any(word and _IN_PLACE.match(word) for word in words[1:]):
+        return Role.WRITE
+    if head == "find" and "-delete" in words:
+        return Role.WRITE
+    if head == "git":
+        command = next((word for word in words[1:] if word and not word.startswith("-")), "")
+        return Role.READ if command in _GIT_READS else Role.UNKNOWN
+    return Role.UNKNOWN

@@ -1,0 +1,86 @@
+"""Reads redirections and here-documents."""
+
+import re
+from typing import Final
+
+from wcore.policy.shell_paths.cursor import LostError
+from wcore.policy.shell_paths.syntax import Event, Redirection, Word
+from wcore.policy.shell_paths.word_parser import WordParser
+
+_REDIRECTION: Final = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
+_DUPLICATION: Final = re.compile(r"[0-9]+-?|-")
+
+
+class RedirectionParser(WordParser):
+    """The part of the reader that knows what stands between words."""
+
+    def __init__(self, text: str, events: list[Event], depth: int) -> None:
+        super().__init__(text, events, depth)
+        self.documents: list[tuple[str, bool, bool]] = []
+
+    def document(self, body: str) -> None:
+        """Read what is expanded in the body of a here-document."""
+        raise NotImplementedError
+
+    def blanks(self, *, lines: bool = False) -> None:
+        while True:
+            here = self.here()
+            if here in (" ", "\t") or (lines and here == "\n"):
+                self.at += 1
+            elif self.starts("\\\n"):
+                self.at += 2
+            elif here == "#":
+                end = self.text.find("\n", self.at)
+                self.at = len(self.text) if end < 0 else end
+            else:
+                return
+
+    def redirection(self, found: list[Redirection]) -> None:
+        match = _REDIRECTION.match(self.text, self.at)
+        assert match is not None
+        operator = match[0]
+        self.at = match.end()
+        while self.here() in (" ", "\t") or self.starts("\\\n"):
+            self.at += 2 if self.here() == "\\" else 1
+        begin = self.at
+        target = self.word()
+        if self.at == begin:
+            raise LostError
+        if operator in ("<<", "<<-"):
+            self._begin_document(target, strips=operator == "<<-")
+        elif operator == "<<<":
+            return  # its word is data
+        elif operator not in (">&", "<&") or not _DUPLICATION.fullmatch(target.source):
+            found.append(Redirection(operator, target))
+
+    def _begin_document(self, target: Word, *, strips: bool) -> None:
+        delimiter = target.literal
+        if delimiter is None or any(c in target.source for c in "$`\n"):
+            raise LostError
+        self.documents.append((delimiter, strips, not target.is_bare))
+
+    def read_documents(self) -> None:
+        """Read the bodies that begin on this line. Commands in them are read like any other."""
+        documents, self.documents = self.documents, []
+        for delimiter, strips, is_quoted in documents:
+            lines: list[str] = []
+            while self.at < len(self.text):
+                line = self._line(joined=not is_quoted)
+                line = line.lstrip("\t") if strips else line
+                if line == delimiter:
+                    break
+                lines.append(line)
+            if not is_quoted and lines:
+                self.document("\n".join(lines))
+
+    def _line(self, *, joined: bool) -> str:
+        found = ""
+        while True:
+            end = self.text.find("\n", self.at)
+            end = len(self.text) if end < 0 else end
+            found += self.text[self.at : end]
+            self.at = end + 1
+            backslashes = len(found) - len(found.rstrip("\\"))
+            if not joined or backslashes % 2 == 0 or self.at > len(self.text):
+                return found
+            found = found[:-1]

@@ -1,0 +1,124 @@
+"""What the reader of a shell text finds: events in the order in which bash comes to them."""
+
+from enum import Enum
+
+from msgspec import Struct
+
+
+class Text(Struct, frozen=True):
+    """Literal characters of a word. Unquoted ones may be patterns, braces or a tilde."""
+
+    text: str
+    quoted: bool
+
+
+class Parameter(Struct, frozen=True):
+    """`$NAME` or `${NAME…}`. `operator` is what follows the name; `argument` its inner words."""
+
+    name: str
+    quoted: bool
+    operator: str = ""
+    argument: "tuple[Atom, ...]" = ()
+
+
+class Computed(Struct, frozen=True):
+    """What only running tells: a substitution (any text), or a number."""
+
+    quoted: bool
+    is_number: bool = False
+    is_cwd: bool = False  # `$(pwd)`
+
+
+class Piped(Struct, frozen=True):
+    """`<(…)` or `>(…)`: the name of a pipe."""
+
+
+Atom = Text | Parameter | Computed | Piped
+
+
+class Word(Struct, frozen=True):
+    """One word. `source` is the text as written; `array` holds the words of `NAME=(…)`."""
+
+    source: str
+    atoms: tuple[Atom, ...]
+    array: "tuple[Word, ...] | None" = None
+
+    @property
+    def literal(self) -> str | None:
+        """The word without its quotes, where nothing in it is expanded."""
+        found: list[str] = []
+        for atom in self.atoms:
+            if not isinstance(atom, Text):
+                return None
+            found.append(atom.text)
+        return "".join(found)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is written without quotes and expansions."""
+        return all(isinstance(atom, Text) and not atom.quoted for atom in self.atoms)
+
+
+class Redirection(Struct, frozen=True):
+    """One redirection that opens a path. `operator` without the descriptor."""
+
+    operator: str
+    target: Word
+
+
+class Command(Struct):
+    """A simple command; without words: the redirections of a compound one.
+
+    `before` is the operator in front of it, `after` the one behind it, as far as they matter.
+    """
+
+    words: tuple[Word, ...]
+    redirections: tuple[Redirection, ...]
+    before: str = ";"
+    after: str = ""
+
+
+class Scope(Enum):
+    """What a part of a text is run in."""
+
+    SUBSHELL = "subshell"  #: folder and variables end with it
+    BRANCH = "branch"  #: it may be run or not
+    LOOP = "loop"  #: it may be run again
+
+
+class Open(Struct, frozen=True):
+    """A part begins; `before` is the operator in front of it or of its command."""
+
+    scope: Scope
+    before: str = ";"
+
+
+class Close(Struct, frozen=True):
+    """The innermost part ends."""
+
+
+class Loop(Struct, frozen=True):
+    """`for NAME in WORDS`; without words nobody knows the values."""
+
+    name: str
+    words: tuple[Word, ...] | None
+    before: str = ";"
+
+
+class Assigned(Struct, frozen=True):
+    """Arithmetic sets these variables."""
+
+    names: tuple[str, ...]
+
+
+class Function(Struct, frozen=True):
+    """A function is defined: what follows may run at any later time, again and again."""
+
+
+class Lost(Struct, frozen=True):
+    """From here on the text is not understood."""
+
+    at: int
+
+
+Event = Command | Open | Close | Loop | Assigned | Function | Lost
