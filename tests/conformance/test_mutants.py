@@ -67,6 +67,19 @@ CAUGHT_BY = {
         "introspection-agent-tools-without-loss",
         "tool_result",
     ),
+    "redirects-unasked": ("policy-a-redirection-is-a-path", "instead of"),
+    "runs-though-denied-by-a-rule": (
+        "policy-denied-files-are-denied-to-commands",
+        f"tool_running must never{OR}instead of",
+    ),
+    "writes-its-own-rules": (
+        "policy-own-files-however-they-are-spelled",
+        f"tool_running must never{OR}instead of",
+    ),
+    "redirects-when-edited": (
+        "edit-redirects-to-another-place",
+        f"tool_running must never{OR}instead of",
+    ),
     "once-is-for-ever": ("approval-once", "tool_running comes instead of tool_request"),
     "mode-settles-what-waits": ("mode-change-while-a-call-waits", "which was not approved"),
     "forgets-expiry": ("approval-expires", "nothing comes"),

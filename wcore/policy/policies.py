@@ -5,7 +5,7 @@ a project says counts where it is stricter; once the folder is trusted it counts
 user's own rules too, but never against the managed file.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct

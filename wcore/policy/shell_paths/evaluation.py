@@ -133,18 +133,28 @@ class _Evaluation:
         for word in prefix:
             self._assign(word, lasts=not words and is_alone, sure=command.before == ";")
         argv = [(word, value) for word in words for value in expansion.fields(word, state)]
+        for redirection in command.redirections:  # after words and assignments, which may set more
+            self._redirected(redirection)
         if not argv:
             return
         self._arguments(argv)
         for each in (each for word in words for each in word.array or ()):
             self._mention(each, expansion.fields(each, state), Role.UNKNOWN)
         head, values = argv[0][0], [value for word, value in argv if word is argv[0][0]]
-        if head.literal is None and (len(values) != 1 or values[0].literal is None):
+        vanishes = words[0].literal is None and expansion.may_vanish(words[0], state)
+        known = head.literal is not None or (len(values) == 1 and values[0].literal is not None)
+        if not known or (vanishes and head is words[0]):
             self._lost = True  # it may be any builtin
             state.forget_all()
             state.move_anywhere(for_good=True)
         else:
-            self._effects(argv, command.before, is_alone=is_alone, is_prefixed=bool(prefix))
+            self._effects(
+                argv,
+                command.before,
+                is_alone=is_alone,
+                is_prefixed=bool(prefix),
+                may_vanish=any(expansion.may_vanish(word, state) for word in words[1:]),
+            )
         self._handed([value.literal for _, value in argv], depth)
 
     def _arguments(self, argv: Sequence[tuple[Word, Value]]) -> None:
@@ -160,6 +170,7 @@ class _Evaluation:
         *,
         is_alone: bool,
         is_prefixed: bool,
+        may_vanish: bool,
     ) -> None:
         """Note what a builtin changes."""
         at = 0
@@ -172,7 +183,9 @@ class _Evaluation:
         if name in ("cd", "pushd", "popd"):
             if is_alone:
                 values = [value for _, value in given[at + 1 :]]
-                self._state.change_folder(name, values, is_prefixed=is_prefixed)
+                self._state.change_folder(
+                    name, values, is_prefixed=is_prefixed, may_vanish=may_vanish
+                )
         elif name in builtins.SETTERS:
             self._declared(name, argv, [word for word, _ in given[at:]])
         elif name is not None:

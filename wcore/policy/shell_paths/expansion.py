@@ -76,6 +76,13 @@ def assigned(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
     return open_
 
 
+def may_vanish(word: Word, scene: Scene) -> bool:
+    """Whether a word that is written may be none at all."""
+    if word.literal is not None or any(getattr(atom, "quoted", False) for atom in word.atoms):
+        return False
+    return any(not value.pieces or value.is_anything for value in assigned(word.atoms, scene))
+
+
 def _fields(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
     done: list[Value] = []
     open_: list[Value] = [EMPTY]

@@ -67,6 +67,8 @@ def candidates(command: str, places: Places, environ: Mapping[str, str]) -> list
         candidate = _candidate(mention.value)
         if candidate is not None and len(found) < LOOKUPS_MAX:
             found[candidate] = None
+            if candidate.holes:
+                found[Candidate(_folder(candidate))] = None
     return list(found)
 
 
@@ -116,6 +118,10 @@ def _candidate(value: Value) -> Candidate | None:
     return Candidate(path, tuple(holes), tuple(patterns)) if usable else None
 
 
+def _folder(candidate: Candidate) -> str:
+    return candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/"
+
+
 def _facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
     candidate = _candidate(mention.value)
     if candidate is None:
@@ -123,7 +129,7 @@ def _facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
         return
     found = disk.get(candidate)
     if candidate.holes:
-        yield from _of_pattern(mention, candidate, found, places)
+        yield from _of_pattern(mention, candidate, disk, places)
         return
     if mention.opened and candidate.path in _DEVICES:
         return
@@ -163,12 +169,14 @@ def _is_path(mention: Mention, plain: str, real: str, found: Found) -> bool:
 
 
 def _of_pattern(
-    mention: Mention, candidate: Candidate, found: Found | None, places: Places
+    mention: Mention, candidate: Candidate, disk: Disk, places: Places
 ) -> Iterable[PathFact]:
     """Yield the facts of what a pattern fits, and of the folder that it begins with."""
-    folder = posixpath.normpath(candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/")
-    begins = Found((folder,), exists=found is None or found.exists, has_parent=False)
-    yield from _of_path(mention, folder, begins, places)
+    found = disk.get(candidate)
+    folder = _folder(candidate)
+    begins = disk.get(Candidate(folder)) or Found((folder,))
+    exists = begins.exists and (found is None or found.exists)
+    yield from _of_path(mention, folder, Found(begins.real, exists, has_parent=False), places)
     if mention.opened or found is None:
         reason = resembles(mention.value, _widest(mention.role), places)
         if reason is not None:

@@ -71,34 +71,43 @@ class _Parser(RedirectionParser):
 
     def commands(self, end: str) -> bool:
         """Read commands up to `end`: `)`, `;;` (also `esac`: then true), or the end of the text."""
-        before = ";"
+        before, begin = ";", len(self.events)
         while True:
             self.blanks()
             here = self.here()
-            if self.starts(";;", ";&"):
-                if end != ";;":
-                    raise LostError
-                self.at += 3 if self.starts(";;&") else 2
-                return False
-            if not here or here == ")":
-                if here != ("" if end == ";;" else end) or (end == ";;"):
-                    raise LostError
-                self.at += len(here)
-                return True
+            if self.starts(";;", ";&") or not here or here == ")":
+                return self._end(here, end)
             if here == "\n":
                 self.at += 1
                 self.read_documents()
-                before = ";"
+                before, begin = ";", len(self.events)
             elif (operator := _OPERATOR.match(self.text, self.at)) and not self.starts("&>"):
                 self.at = operator.end()
                 before = operator[0]
-                if self._last is not None:
-                    self._last.after = before
-                self._last = None
+                begin = self._operator(before, begin)
             elif self._command(before, end):
                 return True
             else:
                 before = before if self._last is None else ";"
+                if self.events and isinstance(self.events[-1], Open):
+                    begin = len(self.events)
+
+    def _end(self, here: str, end: str) -> bool:
+        """Pass the end of a list of commands, which must be the one that is looked for."""
+        if (";;" if here == ";" else here) != end:
+            raise LostError
+        self.at += (3 if self.starts(";;&") else 2) if here == ";" else len(here)
+        return here != ";"
+
+    def _operator(self, operator: str, begin: int) -> int:
+        """Note an operator; return where the list of commands that it stands in begins."""
+        if operator == "&":  # the whole list is run beside the shell
+            self.events.insert(begin, Open(Scope.SUBSHELL))
+            self.events.append(Close())
+        if self._last is not None:
+            self._last.after = operator
+        self._last = None
+        return len(self.events) if operator in ("&", ";") else begin
 
     def _command(self, before: str, end: str) -> bool:
         """Read one command, or the beginning of a compound one; true at the end of a `case`."""

@@ -213,6 +213,7 @@ class State(Scene):
         arguments: Sequence[Value],
         *,
         is_prefixed: bool,
+        may_vanish: bool,
     ) -> None:
         """Follow `cd`, `pushd` and `popd`; whoever fails stays."""
         operands = [value for value in arguments if not _is_option(value)]
@@ -227,8 +228,10 @@ class State(Scene):
             after = self._old
         else:
             after = tuple(_normal(path) for path in self.absolute(operands[0]))
+        if may_vanish:  # then it is `cd` alone
+            after = (*after, *self.folders(""))
         self._failed = _few((*self._failed, *before))
-        self._old = _few((*before, *(self._old if self._branches else ())))
+        self._old = _few((*before, *self._old))
         self._folders = _few(after)
         self._seen = _few((*self._seen, *after))
 
