@@ -128,7 +128,7 @@ class _Evaluation:
             self._redirected(redirection)
         words = list(command.words)
         prefix: list[Word] = []
-        while words and _ASSIGNMENT.match(words[0].source) and _begins_bare(words[0]):
+        while words and _ASSIGNMENT.match(words[0].source) and words[0].begins_bare:
             prefix.append(words.pop(0))
         for word in prefix:
             self._assign(word, lasts=not words and is_alone, sure=command.before == ";")
@@ -202,7 +202,7 @@ class _Evaluation:
         )
         for word in words[1:]:
             match = _ASSIGNMENT.match(word.source)
-            if match and is_plain and _begins_bare(word):
+            if match and is_plain and word.begins_bare:
                 self._assign(word, lasts=True, sure=False)
             elif match:
                 state.forget(match[1])
@@ -288,11 +288,6 @@ class _Evaluation:
         shown = source[:_SOURCE_CHARS_MAX]
         for path in self._state.absolute(value):
             self._found.setdefault(Mention(path, role, shown, opened, is_part))
-
-
-def _begins_bare(word: Word) -> bool:
-    first = word.atoms[0] if word.atoms else None
-    return isinstance(first, Text) and not first.quoted and "=" in first.text
 
 
 def _behind(word: Word, count: int) -> tuple[expansion.Atom, ...]:

@@ -211,17 +211,10 @@ class _Parser(RedirectionParser):
         self._last = None
         self._behind(before)
 
-    def _brackets(self) -> None:
-        self.at += 1
-        self.blanks()
-        if self.here() != ")":
-            raise LostError
-        self.at += 1
-
     def _function(self, words: list[Word]) -> None:
         if len(words) != 1:
             raise LostError
-        self._brackets()
+        self.brackets()
         self.events.append(Function())
 
     def _named_function(self) -> None:
@@ -229,7 +222,7 @@ class _Parser(RedirectionParser):
         self.word()
         self.blanks()
         if self.here() == "(":
-            self._brackets()
+            self.brackets()
         self.events.append(Function())
 
     def _for(self) -> None:
@@ -280,25 +273,11 @@ class _Parser(RedirectionParser):
             elif re.compile(r"esac(?![^ \t\n;&|<>()])").match(self.text, self.at):
                 self.at += 4
                 break
-            self._patterns()
+            self.patterns()
             if self.commands(";;"):
                 break
         self.depth -= 1
         self._close(before)
-
-    def _patterns(self) -> None:
-        while True:
-            self.blanks()
-            before = self.at
-            self.word()
-            self.blanks()
-            here = self.here()
-            if here in (")", "|") and here:
-                self.at += 1
-                if here == ")":
-                    return
-            elif self.at == before:
-                raise LostError
 
     def _test(self, before: str) -> None:
         """Read `[[ … ]]`: nothing in it is redirected."""

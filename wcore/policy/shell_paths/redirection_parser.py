@@ -84,3 +84,26 @@ class RedirectionParser(WordParser):
             if not joined or backslashes % 2 == 0 or self.at > len(self.text):
                 return found
             found = found[:-1]
+
+    def brackets(self) -> None:
+        """Pass the `()` of a function."""
+        self.at += 1
+        self.blanks()
+        if self.here() != ")":
+            raise LostError
+        self.at += 1
+
+    def patterns(self) -> None:
+        """Pass the patterns of one part of a `case`."""
+        while True:
+            self.blanks()
+            before = self.at
+            self.word()
+            self.blanks()
+            here = self.here()
+            if here in (")", "|") and here:
+                self.at += 1
+                if here == ")":
+                    return
+            elif self.at == before:
+                raise LostError

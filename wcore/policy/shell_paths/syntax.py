@@ -54,6 +54,12 @@ class Word(Struct, frozen=True):
         return "".join(found)
 
     @property
+    def begins_bare(self) -> bool:
+        """Whether it begins with an unquoted text that holds a `=`."""
+        first = self.atoms[0] if self.atoms else None
+        return isinstance(first, Text) and not first.quoted and "=" in first.text
+
+    @property
     def is_bare(self) -> bool:
         """Whether it is written without quotes and expansions."""
         return all(isinstance(atom, Text) and not atom.quoted for atom in self.atoms)
