@@ -180,17 +180,13 @@ class Touch(Struct, frozen=True):
 
 
 class PathFact(Struct, frozen=True):
-    """One path of a call: absolute and real. `protected` says why it is, `own` means wcore's files.
-
-    Of a shell text it may be `unknown`: then `path` is the word as it is written, and it may lead
-    anywhere. `inside` is also true of a word that need not be a path.
-    """
+    """One path of a call: absolute and real; `unknown`: a word as a shell text has it."""
 
     path: str
     access: Access
     inside: bool
     protected: str | None = None
-    own: bool = False
+    own: bool = False  # wcore's files
     unknown: bool = False
 
 
@@ -216,8 +212,7 @@ class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
-    change; `plan` is the tool's own note to itself and means nothing to anybody else. `named` are
-    the paths that the shell text of `command` names; `None` where nobody has looked for them.
+    change; `plan` is the tool's own note to itself. `named` are the paths that `command` names.
     """
 
     tool: str
@@ -252,9 +247,6 @@ class ToolOutput(Struct, frozen=True):
     def failed(cls, text: str) -> "ToolOutput":
         """An error result."""
         return cls(Status.ERROR, text)
-
-
-# --- conversation -----------------------------------------------------------------------------
 
 
 class ModelCall(Struct, frozen=True):

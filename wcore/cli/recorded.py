@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.cli.hypothetical import category_of
-from wcore.keeping.records import named
+from wcore.keeping.named import named
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
 from wcore.policy.simulating import Recorded

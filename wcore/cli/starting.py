@@ -81,7 +81,6 @@ async def _serve(
     location: Location,
     fds: tuple[int, int],
 ) -> int:
-    in_fd, out_fd = fds
     places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies
@@ -113,14 +112,14 @@ async def _serve(
         ),
         named=named_paths.finder(places),
     )
-    wire = Wire(out_fd)
+    wire = Wire(fds[1])
     analyst = Analyst()
     session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
     session.ruling = Ruling(files, policies, keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
-        return await _engine(session, in_fd, wire, place).serve()
+        return await _engine(session, fds[0], wire, place).serve()
     finally:
         await analyst.close()
         await keeper.close()

@@ -10,14 +10,13 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.errors import WcoreError
+from wcore.keeping.named import fact
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import (
-    Access,
     Args,
     AssistantMessage,
     Json,
     ModelCall,
-    PathFact,
     Prepared,
     Status,
     ToolMessage,
@@ -175,37 +174,11 @@ def prepared(
         "description": found.description,
         "touches": [[touch.path, touch.access.value] for touch in found.touches],
         "command": found.command,
-        **({} if found.named is None else {"named": [_fact(each) for each in found.named]}),
+        **({} if found.named is None else {"named": [fact(each) for each in found.named]}),
         "preview": [preview.kind, preview.text, preview.truncated] if preview else None,
         "args": None if found.args == asked else found.args,
         "unread": unread,
     }
-
-
-def _fact(fact: PathFact) -> list[Json]:
-    return [fact.path, fact.access.value, fact.inside, fact.protected, fact.own, fact.unknown]
-
-
-def named(body: Body) -> tuple[PathFact, ...] | None:
-    """Return the paths of a shell text in a `prepared`; `None` where nobody had looked."""
-    if "named" not in body:
-        return None
-    return tuple(_named(each) for each in _list(body, "named"))
-
-
-def _named(each: Json) -> PathFact:
-    match each:
-        case [
-            str(path),
-            str(access),
-            bool(inside),
-            (str() | None) as why,
-            bool(own),
-            bool(unknown),
-        ]:
-            return PathFact(path, Access(access), inside, why, own, unknown)
-        case _:
-            raise TypeError("a path is none")
 
 
 def edited(call_id: str, found: Prepared) -> dict[str, Json]:

@@ -140,10 +140,8 @@ def _protected(case: Case, standing: Standing) -> Decision | None:
         return None
     for path in case.facts.paths:
         if path.protected is not None:
-            detail = f"{path.path} is {path.protected}"
-            if path.unknown:
-                detail = f"`{path.path}` may name {path.protected}"
-            return _answer(Verdict.ASK, Row.PROTECTED, detail)
+            how = "may name" if path.unknown else "is"
+            return _answer(Verdict.ASK, Row.PROTECTED, f"{path.path} {how} {path.protected}")
     return None
 
 
@@ -154,11 +152,10 @@ def _outside(case: Case, standing: Standing) -> Decision | None:
     for path in case.facts.paths:
         if path.inside or _granted_folder(path, case.facts, standing):
             continue
-        if path.unknown:
-            what = f"`{path.path}`" if path.path else "a path of a command that cannot be read"
-            return _answer(Verdict.ASK, Row.OUTSIDE, f"{what} may lead outside the workspace")
-        if not standing.policies.opens(path, case):
-            return _answer(Verdict.ASK, Row.OUTSIDE, f"{path.path} is outside the workspace")
+        if path.unknown or not standing.policies.opens(path, case):
+            what = path.path or "a path of a command that cannot be read"
+            how = "may lead" if path.unknown else "is"
+            return _answer(Verdict.ASK, Row.OUTSIDE, f"{what} {how} outside the workspace")
     return None
 
 

@@ -8,7 +8,8 @@ import anyio
 from wcore.agents import AgentDefinition, Assignment
 from wcore.analyst import Analyst
 from wcore.errors import ToolError
-from wcore.keeping.records import TIED, listed, named
+from wcore.keeping.named import named
+from wcore.keeping.records import TIED, listed
 from wcore.models.choose import MODEL
 from wcore.policy import shell
 from wcore.replaying.inner import InnerCalls
