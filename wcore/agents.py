@@ -1,6 +1,7 @@
 """Kinds of sub-agents and their work, as values."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -26,3 +27,7 @@ class Assignment(Struct, frozen=True):
 
     agent: AgentDefinition
     task: str
+
+
+#: An agent of no special kind: all tools of its parent, no instructions of its own.
+GENERAL: Final = AgentDefinition("general", "an agent of no special kind", digest="general")

@@ -60,3 +60,15 @@ class ToolError(WcoreError):
 
 class HostGoneError(WcoreError):
     """The host closed our stdout: nothing can be told to anybody any more."""
+
+
+class RefusedError(WcoreError):
+    """The command cannot be obeyed now; nothing was changed."""
+
+    code = Code.REFUSED
+
+
+class DuringTurnError(WcoreError):
+    """The command has to wait for the end of the turn."""
+
+    code = Code.BUSY

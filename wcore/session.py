@@ -27,7 +27,7 @@ from wcore.policy.decide import Standing
 from wcore.policy.exact import EXACT_CHARS_MAX, UNTIED, ties_of
 from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.meeting import decide_below
+from wcore.policy.meeting import Situation, decide_strictest, situations
 from wcore.policy.suggesting import suggest
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
@@ -231,28 +231,27 @@ class Session:
         return found
 
     async def refresh_grants(self, call_id: str = "") -> None:
-        """Bring the lasting grants up to date, for a call; says once why they cannot be read."""
-        problem = await self.keeper.refresh(self.grants, call_id)
-        if problem:
-            await self.info(problem)
+        """Bring the lasting grants up to date; tell why they cannot be read, or what waits."""
+        rules = self.ruling.rules if self.parent is None else None  # only the main agent tells
+        for text in await self.keeper.refresh(self.grants, call_id, rules):
+            await self.info(text)
 
     def judge(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it."""
         facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
-        return facts, decide_below(facts, self._standing(), self._above())
+        return facts, decide_strictest(facts, self._situations())
 
-    def _standing(self) -> Standing:
+    def _standings(self) -> tuple[Standing, ...]:
         grants = self.grants.of_agent(self.ruling.agent, self.agent_digest)
-        return self.ruling.standing(self.approvals.mode, grants, self.permitted)
+        return self.ruling.standings(self.approvals.mode, grants, self.permitted)
 
-    def _above(self) -> list[Standing]:
-        """Return what binds the agents that this one works for."""
-        found: list[Standing] = []
+    def _situations(self) -> list[Situation]:
+        chain = [self._standings()]
         above = self.parent
         while above is not None:
-            found.append(above.ruling.bound(above.approvals.mode, above.permitted))
+            chain.append(above.ruling.bounds(above.approvals.mode, above.permitted))
             above = above.parent
-        return found
+        return situations(chain)
 
     def weigh_scope(
         self, scope: Scope, card: Card, facts: Facts | None = None
@@ -264,7 +263,7 @@ class Session:
         if isinstance(scope, Once):
             return ()
         if isinstance(scope, AlwaysPath):
-            scope = AlwaysPath(self._resolved(scope.root), scope.write)
+            scope = AlwaysPath(self.resolved(scope.root), scope.write)
         facts = facts or card.facts
         verdict = weigh(scope, facts, self.settings.places, self.grants)
         if isinstance(verdict, ScopeRefused):
@@ -294,7 +293,11 @@ class Session:
         """Return narrow scopes that would have spared this very question, each one grantable."""
         if self.ruling.refuses_grants(self.grants):
             return []
-        return suggest(facts, self._standing(), self.settings.places, self._above())
+        places = self.settings.places
+        first, *others = (
+            suggest(facts, each.own, places, each.above) for each in self._situations()
+        )
+        return [scope for scope in first if all(scope in other for other in others)]
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""
@@ -317,7 +320,8 @@ class Session:
         self.ledger.retire(restored.call_ids)
         self.interrupted = restored.interrupted
 
-    def _resolved(self, root: str) -> str:
+    def resolved(self, root: str) -> str:
+        """Return where the root of a folder grant really is."""
         home = self.settings.places.home
         root = home + root[1:] if root == "~" or root.startswith("~/") else root
         return self.journal.real(posixpath.join(self.settings.places.workspace, root))

@@ -34,6 +34,8 @@ export type Command =
   | SetAgentToolsCommand
   | SetToolOverrideCommand
   | TrustWorkspaceCommand
+  | AcceptChangesCommand
+  | GiveGrantCommand
   | ResumeTurnCommand
   | RemoveMcpServerCommand;
 
@@ -63,6 +65,25 @@ export type Event =
   | McpFailedEvent
   | SubAgentEvent
   | SessionCostEvent;
+
+/** Let count what others have loosened since the session began. */
+export interface AcceptChangesCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "accept_changes";
+  /** from the `info` that named the changes */
+  digest: string;
+}
+
+export interface AcceptChangesResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "accept_changes";
+  /** whether it was obeyed */
+  ok: true;
+}
 
 /** Connect an MCP server; possible until the first message. */
 export interface AddMcpServerCommand {
@@ -265,6 +286,8 @@ export type CommandResultEvent =
   | SetAgentToolsResult
   | SetToolOverrideResult
   | TrustWorkspaceResult
+  | AcceptChangesResult
+  | GiveGrantResult
   | ResumeTurnResult
   | RemoveMcpServerResult
   | FailedResult;
@@ -300,7 +323,7 @@ export interface FailedResult {
   /** of the command, if it had one */
   request_id?: string;
   /** its `type` */
-  command: "list_pending" | "list_grants" | "revoke_grant" | "get_history" | "list_permissions" | "set_agent_tools" | "set_tool_override" | "trust_workspace" | "resume_turn" | "remove_mcp_server";
+  command: "list_pending" | "list_grants" | "revoke_grant" | "get_history" | "list_permissions" | "set_agent_tools" | "set_tool_override" | "trust_workspace" | "accept_changes" | "give_grant" | "resume_turn" | "remove_mcp_server";
   /** whether it was obeyed */
   ok: false;
   /** when and only when `ok` is false */
@@ -332,6 +355,33 @@ export interface GetHistoryResult {
   more: boolean;
 }
 
+/** Give a grant without a call that waits: for hosts that keep grants themselves. */
+export interface GiveGrantCommand {
+  /** comes back in the result */
+  request_id?: string | null;
+  type: "give_grant";
+  /** name of the tool; it must be there */
+  tool: string;
+  /** as in `tool_approve`, but not `once` */
+  scope: Scope;
+  /** how long it is kept */
+  persist?: Persist | null;
+  /** joined name of the agent */
+  agent?: string | null;
+}
+
+export interface GiveGrantResult {
+  type: "command_result";
+  /** of the command, if it had one */
+  request_id?: string;
+  /** its `type` */
+  command: "give_grant";
+  /** whether it was obeyed */
+  ok: true;
+  /** grants in force */
+  grants: GrantInfo[];
+}
+
 /** A yes that lasts. */
 export interface GrantInfo {
   /** for `revoke_grant` */
@@ -352,8 +402,10 @@ export interface GrantInfo {
   agent?: string;
   /** RFC 3339, UTC */
   created_at: string;
-  /** of the call it was given with */
-  from_call_id: string;
+  /** `host` when it was given by `give_grant` */
+  by?: "host";
+  /** of the call it was given with, if there was one */
+  from_call_id?: string;
   /** RFC 3339, UTC */
   expires_at?: string;
   /** calls it let through */

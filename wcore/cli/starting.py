@@ -20,6 +20,7 @@ from wcore.models import Model
 from wcore.models.choose import Surroundings, choose_model
 from wcore.policies import PolicyFiles, named_paths
 from wcore.policies.ruling import Ruling
+from wcore.policies.snapshot import Rules
 from wcore.policy.protected import protection
 from wcore.session import Session
 from wcore.settings import ROUNDS_MAX, Settings
@@ -108,14 +109,14 @@ async def _serve(
         home=places.home,
         environ=inherited,
         hidden=lambda path: (
-            protection(path, Access.READ, places) is not None or session.ruling.policies.hides(path)
+            protection(path, Access.READ, places) is not None or session.ruling.rules.hides(path)
         ),
         named=named_paths.finder(places),
     )
     wire = Wire(fds[1])
     analyst = Analyst()
     session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
-    session.ruling = Ruling(files, policies, keeper.tiers)
+    session.ruling = Ruling(files, Rules.of(loaded.snapshot), keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, left, (*keys.values(), *location.secrets))
     try:

@@ -168,6 +168,8 @@ class Engine:
                 | said.SetAgentTools()
                 | said.SetToolOverride()
                 | said.TrustWorkspace()
+                | said.AcceptChanges()
+                | said.GiveGrant()
             ):
                 busy = self._turn is not None
                 await session.emit(await permissions.answer(session, command, during_turn=busy))

@@ -17,7 +17,7 @@ from wcore.errors import Code, HostError, ToolError
 from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
-from wcore.policy.grants import Grant, ScopeRefused, is_of_project
+from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Card, Session
@@ -99,7 +99,10 @@ async def _settle(
     weighed = card.owner.weigh_scope(scopes.from_wire(command.scope), card, facts)
     refused = weighed.reason if isinstance(weighed, ScopeRefused) else None
     kept = () if isinstance(weighed, ScopeRefused) else weighed
-    persist, short = _lasting(kept, card, command.persist or Persist.SESSION)
+    wanted = command.persist or Persist.SESSION
+    persist, short = how_long(kept, card.prepared.category, wanted)
+    if wanted is not Persist.SESSION and card.request.why.row is Row.PROTECTED:
+        persist, short = Persist.SESSION, "the path is protected"
     kept = tuple(replace(grant, persist=persist) for grant in kept)
     session.approvals.approve(command.call_id, kept, command.answer, edited)
     if kept and persist is not Persist.SESSION:
@@ -111,23 +114,23 @@ async def _settle(
     if refused is not None:
         await session.info(f"{command.call_id} was approved once only: {refused}")
     elif kept and short is not None:
-        how_long = f"for this {persist} only"
-        await session.info(f"{command.call_id}: the yes is kept {how_long}: {short}")
+        how = f"for this {persist} only"
+        await session.info(f"{command.call_id}: the yes is kept {how}: {short}")
 
 
-def _lasting(grants: Sequence[Grant], card: Card, wanted: Persist) -> tuple[Persist, str | None]:
-    """Return how long a yes is kept, and why no longer where more was wanted."""
+def how_long(
+    grants: Sequence[Grant], category: Category, wanted: Persist
+) -> tuple[Persist, str | None]:
+    """Return how long grants for a tool are kept, and why no longer where more was wanted."""
     if wanted is Persist.SESSION:
         return wanted, None
-    scopes_kept = [grant.scope for grant in grants]
-    if wanted is Persist.USER and card.owner.agent:
+    if wanted is Persist.USER and any(grant.agent != MAIN_AGENT for grant in grants):
         return Persist.SESSION, "a sub-agent is one of this project's"
-    if Always() in scopes_kept and card.prepared.category is Category.EXEC:
-        tool = card.prepared.tool
-        return Persist.SESSION, f"every {tool} command is more than a stored yes should cover"
-    if card.request.why.row is Row.PROTECTED:
-        return Persist.SESSION, "the path is protected"
-    if wanted is Persist.USER and any(map(is_of_project, scopes_kept)):
+    for grant in grants:
+        if isinstance(grant.scope, Always) and category is Category.EXEC:
+            problem = f"every {grant.tool} command is more than a stored yes should cover"
+            return Persist.SESSION, problem
+    if wanted is Persist.USER and any(is_of_project(grant.scope) for grant in grants):
         return Persist.PROJECT, "in another project it may do something else"
     return wanted, None
 

@@ -41,7 +41,7 @@ async def answer(session: Session, command: said.Introspection) -> events.Comman
             return _list_pending(session, command)
         case said.ListGrants():
             await session.refresh_grants()
-            return _ok(command, grants=tuple(_grant(grant) for grant in session.grants))
+            return _ok(command, grants=tuple(grant_info(grant) for grant in session.grants))
         case said.GetHistory():
             return _get_history(session, command)
         case _:
@@ -164,7 +164,7 @@ def _message(entry: Remembered) -> parts.HistoryMessage:
             return base.model_copy(update=update)
 
 
-def _grant(grant: Grant) -> events.GrantInfo:
+def grant_info(grant: Grant) -> events.GrantInfo:
     root = command = None
     match grant.scope:
         case AlwaysPath():
@@ -184,7 +184,8 @@ def _grant(grant: Grant) -> events.GrantInfo:
         command=command,
         persist=grant.persist,
         created_at=grant.created_at,
-        from_call_id=grant.from_call_id,
+        by=None if grant.from_call_id else "host",
+        from_call_id=grant.from_call_id or None,
         uses=grant.uses,
         agent=None if grant.agent == MAIN_AGENT else grant.agent,
     )

@@ -1,5 +1,6 @@
 """Tiers, overrides and trust as a host sees and changes them: one `command_result` a command."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from anyio import to_thread
@@ -7,37 +8,33 @@ from msgspec.structs import replace
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
-from wcore.errors import Code, WcoreError
-from wcore.keeping import records
+from wcore.engine import accepting, giving
+from wcore.engine.accepting import changing
+from wcore.errors import Code, RefusedError, WcoreError
 from wcore.keeping.tiers import BUILT_IN, MCP
-from wcore.policies import PolicyFiles
-from wcore.policy.decide import decide
+from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.linting import nearest
+from wcore.policy.plans import STRICTNESS
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.tiers import MCP_PREFIX, Assigned, Tier
 from wcore.protocol import commands as said
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.visible import visible_line
-from wcore.vocabulary import By, Category, Json
+from wcore.vocabulary import By, Category, Json, Verdict
 
 TRUSTED = "trusted"
 
-Asked = said.ListPermissions | said.SetAgentTools | said.SetToolOverride | said.TrustWorkspace
-
-
-class RefusedError(WcoreError):
-    """The command cannot be obeyed now; nothing was changed."""
-
-    code = Code.REFUSED
-
-
-class DuringTurnError(WcoreError):
-    """The command has to wait for the end of the turn."""
-
-    code = Code.BUSY
+Asked = (
+    said.ListPermissions
+    | said.SetAgentTools
+    | said.SetToolOverride
+    | said.TrustWorkspace
+    | said.AcceptChanges
+    | said.GiveGrant
+)
 
 
 async def answer(session: Session, command: Asked, *, during_turn: bool) -> events.CommandResult:
@@ -58,6 +55,10 @@ async def answer(session: Session, command: Asked, *, during_turn: bool) -> even
                 found = await _set_override(session, command)
             case said.TrustWorkspace():
                 found = await _trusted(session, command, during_turn=during_turn)
+            case said.GiveGrant():
+                found = await giving.give(session, command)
+            case said.AcceptChanges():
+                found = await accepting.accept(session, command.digest, during_turn=during_turn)
     except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
         problem = events.CommandProblem(code=code, message=str(error))
@@ -75,13 +76,17 @@ def _result(command: Asked, **fields: object) -> events.CommandResult:
 def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
     name = agent or MAIN_AGENT
     ruling = session.ruling
-    now = ruling.tiers.now(name, ruling.user_id)
+    now, held = (find(name, ruling.user_id) for find in (ruling.tiers.now, ruling.tiers.held))
+    overrides = now.user_overrides & held.user_overrides  # what waits does not count
     assigned = ruling.tiers.assigned(name) or {}
     unlisted = [tool for tool in session.tools if tool not in assigned and now.offers(tool)]
     grants = session.grants if name == ruling.agent else GrantBook()
     offered = frozenset((*assigned, *unlisted))
-    standing = replace(ruling.standing(session.approvals.mode, grants, offered), tiers=now)
-    standing = replace(standing, agent=name)
+    both = ruling.standings(session.approvals.mode, grants, offered)
+    standings = [
+        replace(standing, tiers=tiers, agent=name)
+        for standing, tiers in ((both[0], now), (both[-1], held))
+    ]
     tools: list[dict[str, object]] = []
     for tool, row in {**assigned, **dict.fromkeys(unlisted)}.items():
         source = "none" if row is None else "explicit" if row.tier else "default"
@@ -92,11 +97,16 @@ def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
                 "provider_key": MCP if tool.startswith(MCP_PREFIX) else BUILT_IN,
                 "status": row.effective if row else Tier.NEEDS_APPROVAL,
                 "status_source": source,
-                "override": tool in now.user_overrides,
-                "verdict": decide(Facts(tool, _category(session, tool)), standing).verdict,
+                "override": tool in overrides,
+                "verdict": _strictest(Facts(tool, _category(session, tool)), standings),
             }
         )
     return [{"agent": name, "tools": tools, "only": now.is_assigned or None}]
+
+
+def _strictest(facts: Facts, standings: Sequence[Standing]) -> Verdict:
+    verdicts = (decide(facts, each).verdict for each in standings)
+    return max(verdicts, key=lambda verdict: STRICTNESS[verdict])
 
 
 async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str, object]:
@@ -153,32 +163,30 @@ async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> N
 async def _trusted(
     session: Session, command: said.TrustWorkspace, *, during_turn: bool
 ) -> dict[str, object]:
-    if during_turn:
-        raise DuringTurnError("a turn is running: wait for its stream_end")
-    try:
-        found = await session.hands.trust(partial(_trust, session.ruling.files, command))
-    except WcoreError as error:
-        code = Code.CONFIG if isinstance(error, PolicyError) else error.code
-        facts = records.failure(error) | {"code": code.value}
-        await session.journal.reached(TRUSTED, **facts)
-        raise
-    await session.journal.reached(TRUSTED, **found)
+    found = await changing(
+        session, TRUSTED, partial(_trust, session, command), during_turn=during_turn
+    )
     return {**found}
 
 
-async def _trust(files: PolicyFiles | None, command: said.TrustWorkspace) -> dict[str, Json]:
+async def _trust(session: Session, command: said.TrustWorkspace) -> dict[str, Json]:
+    files, rules = session.ruling.files, session.ruling.rules
     if files is None:
         raise RefusedError("this engine reads no policy files")
     folder = files.places.workspace
     project = await to_thread.run_sync(files.project)
     if not command.trusted:
         await to_thread.run_sync(files.trust.revoke, folder)
+        rules.distrust()
     elif project.digest is None:
         raise RefusedError(f"{folder}/.wcore holds more than can be reviewed, or links")
     elif command.digest is not None:
         if command.digest != project.digest:
             raise RefusedError("the files are not those of that digest any more; nothing changed")
         await to_thread.run_sync(files.trust.trust, folder, project.digest)
+        found = await to_thread.run_sync(files.look)
+        if found.policies.trusted:  # then they are still the files of that digest
+            rules.trust(found)
     kept = await to_thread.run_sync(files.trust.digest_of, folder)
     listed: list[Json] = [{"path": path, "digest": digest} for path, digest in project.digests()]
     trusted = kept is not None and kept == project.digest

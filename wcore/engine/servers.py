@@ -36,6 +36,7 @@ SETTLE_S_MAX: Final = 28.0  # a turn waits as long as a server may take to conne
 QUIET_S: Final = 1.0  # most servers are there by then, and nobody needs to hear of it
 
 UNTRUSTED: Final = "folder not trusted"
+CHANGED: Final = "named since this session began: it waits for the next start or accept_changes"
 UNNAMED: Final = "no policy file that counts names it any more"
 TOO_LATE: Final = "servers are added before the first message only"
 
@@ -147,7 +148,8 @@ class Servers:
 
     async def _wanted(self) -> AsyncIterator[tuple[str, Definition]]:
         """Yield the servers that may be started; say once why another may not."""
-        policies, named = self._session.ruling.policies, set[str]()
+        rules, named = self._session.ruling.rules, set[str]()
+        policies = rules.present.policies
         for level, file in policies.files.items():
             for table in file.mcp:
                 reason = ""
@@ -155,6 +157,8 @@ class Servers:
                     reason = f"{table.source}: another policy file has a server of that name"
                 elif level is Level.PROJECT and not policies.trusted:
                     reason = UNTRUSTED
+                elif not rules.holds_server(level, table):
+                    reason = CHANGED
                 else:
                     named.add(table.name)
                     try:

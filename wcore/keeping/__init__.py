@@ -1,8 +1,9 @@
 """What the session keeps beyond itself: its journal, lasting grants, one audit row a decision.
 
 Opened by the first turn, never by `ready`. Grants are read again whenever any engine changed
-them, so a revoke counts from the next decision on. The audit is best effort; grants are not:
-what cannot be kept is said, and what cannot be read grants nothing.
+them, so a revoke counts from the next decision on; a grant that somebody else gives meanwhile
+counts once this session's host accepts it. The audit is best effort; grants are not: what cannot
+be kept is said, and what cannot be read grants nothing.
 """
 
 import copy
@@ -10,10 +11,14 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+from wcore.errors import Code, WcoreError
 from wcore.keeping import lasting, records
 from wcore.keeping.decisions import Decisions
+from wcore.keeping.held_grants import HeldGrants
 from wcore.keeping.journaling import Journal
 from wcore.keeping.tiers import KeptTiers
+from wcore.keeping.waiting import ToldWaiting, Waiting, what_waits
+from wcore.policies.snapshot import Rules
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.store import (
     AuditDecision,
@@ -35,6 +40,12 @@ REVOKED: Final = "revoked"
 log = logging.getLogger("wcore.keeping")
 
 
+class UnreadableGrantsError(WcoreError):
+    """The lasting grants cannot be read."""
+
+    code = Code.CONFIG
+
+
 class Keeper:
     """One session's way to the store."""
 
@@ -46,9 +57,11 @@ class Keeper:
         self.journal = Journal(store, self._user_id, workspace, session_id)
         self.tiers = KeptTiers(store, workspace, self._user_id, self.journal)
         self.decisions = self._decisions_of(MAIN_AGENT)
+        self.lasting = HeldGrants()
         self._seen_version: int | None = None
         self._seen_tiers: int | None = None
         self._told: str | None = None
+        self._told_waiting = ToldWaiting()
 
     def below(self, agent: str, call_id: str) -> "Keeper":
         """Return the keeper of a sub-agent, which works for the call `call_id`."""
@@ -62,7 +75,7 @@ class Keeper:
             self._user_id,
             identity.agent_id(self._workspace, agent),
             identity.chat_id(self.journal.session_id),
-            lambda tool: tool in self.tiers.now(agent, "").user_overrides,
+            lambda tool: tool in self.tiers.held(agent, "").user_overrides,
         )
 
     async def open(self) -> None:
@@ -102,26 +115,37 @@ class Keeper:
         except StoreError:
             log.warning("sessions.not_purged", exc_info=True)
 
-    async def refresh(self, book: GrantBook, call_id: str = "") -> str | None:
+    async def refresh(
+        self, book: GrantBook, call_id: str = "", rules: Rules | None = None
+    ) -> list[str]:
         """Bring the lasting grants of `book`, and the tiers, up to date.
 
-        Returns what a person should be told: that grants cannot be read, once.
+        Returns what a person should be told, once each: that grants cannot be read, and, where
+        `rules` are given, what others have loosened.
         """
         loaded = await self._news()
-        if loaded is None:
-            await self.journal.reached(f"{REFRESHED} {call_id}")
-            return None
-        problem = self._once(loaded.problem)
-        facts: list[Json] = [lasting.as_facts(each) for each in loaded.grants]
-        await self.journal.reached(f"{REFRESHED} {call_id}", grants=facts, told=problem)
-        book.replace_lasting([grant for each in loaded.grants if (grant := lasting.parsed(each))])
-        return problem
+        facts: dict[str, Json] = {}
+        told: list[str] = []
+        if loaded is not None:
+            problem = self._once(loaded.problem)
+            told += [problem] if problem else []
+            counting = self.lasting.read(loaded)
+            facts["grants"] = [lasting.as_facts(each) for each in counting]
+            book.replace_lasting([g for each in counting if (g := lasting.parsed(each))])
+        waiting = rules and self.waiting(rules)
+        unsaid = waiting and self._told_waiting.unsaid(waiting)
+        told += [unsaid] if unsaid else []
+        if told:
+            facts["told"] = list(told)
+        await self.journal.reached(f"{REFRESHED} {call_id}", **facts)
+        return told
 
     async def _news(self) -> Loaded | None:
         """Return the lasting grants, if any engine changed them since they were read."""
         try:
             versions = await self._store.versions()
             if versions.tiers != self._seen_tiers:
+                self.tiers.changed(versions.tiers)
                 await self.tiers.reload()
                 self._seen_tiers = versions.tiers
         except StoreError as error:
@@ -133,11 +157,36 @@ class Keeper:
         self._seen_version = versions.grants
         return loaded
 
+    def waiting(self, rules: Rules) -> Waiting | None:
+        """Return what others have loosened since the start, as it was read last."""
+        return what_waits(rules, self.tiers.known(), self.lasting.waiting)
+
+    async def look(self) -> None:
+        """Read tiers and lasting grants again, for somebody who asks what has changed.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        await self.tiers.look()
+        loaded = await self._store.load_grants(self._key)
+        if loaded.problem:
+            raise UnreadableGrantsError(loaded.problem)
+        self.lasting.read(loaded)
+        self._seen_version = None  # so that the next decision sees what it may use of them
+
+    def accept(self) -> None:
+        """Hold what was read last: the session's own host has agreed."""
+        self.tiers.accept()
+        self.lasting.accept()
+
     async def keep(self, *grants: Grant) -> str | None:
         """Store the grants of one answer, all or none; returns why not, for people."""
         what = f"{KEPT} {grants[0].from_call_id}"
         try:
-            await self._store.add_grants(self._key, [lasting.kept(grant) for grant in grants])
+            kept = [lasting.kept(grant) for grant in grants]
+            await self._store.add_grants(self._key, kept)
+            for each in kept:
+                self.lasting.hold(each)
         except (StoreError, ValueError) as error:
             await self.journal.reached(what, problem=str(error))
             return str(error)
@@ -155,6 +204,7 @@ class Keeper:
         except StoreError as error:
             await self.journal.reached(REVOKED, problem=str(error))
             raise
+        self.lasting.drop(grant_id)
         await self.journal.reached(REVOKED, revoked=revoked)
         return revoked
 

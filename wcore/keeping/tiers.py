@@ -1,12 +1,23 @@
-"""Tiers and overrides from the store, as the ruling asks for them: a snapshot a turn, and now."""
+"""Tiers and overrides from the store, as the ruling asks for them: a snapshot a turn, and now.
+
+And as the session holds them: what it read first, with what its own host has changed since.
+"""
 
 from collections.abc import Coroutine, Mapping
 from typing import Final
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from wcore.keeping.journaling import Journal
 from wcore.keeping.records import listed
-from wcore.policy.tiers import AgentPermissionSnapshot, Assigned, Tier, TierSource
+from wcore.policy.tiers import (
+    AgentPermissionSnapshot,
+    Assigned,
+    Tier,
+    TierSource,
+    snapshot_of,
+)
 from wcore.store import (
     PermissionStatus,
     StatusSource,
@@ -32,6 +43,10 @@ class KeptTiers(TierSource):
         self._user_id = user_id
         self._known: dict[str, AgentPermissionSnapshot] = {}
         self._assigned: dict[str, Mapping[str, Assigned]] = {}
+        self._held: dict[str, AgentPermissionSnapshot] = {}
+        self._version: int | None = None  # of all tiers, when it was read last
+        self._own_changes = 0  # since then
+        self._foreign_changes = False  # whether anybody else has changed something since the start
 
     async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         """Read the tiers of an agent by name.
@@ -48,8 +63,22 @@ class KeptTiers(TierSource):
         except StoreError as error:
             await self._journal.reached(what, problem=str(error))
             raise
-        await self._journal.reached(what, **as_facts(snapshot, self._assigned.get(agent_id)))
+        self._hold(agent_id, snapshot)
+        facts = as_facts(snapshot, self._assigned.get(agent_id))
+        held = self.held(agent_id, "")
+        if held != snapshot:
+            facts["held"] = {**_sets(held), "is_assigned": held.is_assigned}
+        await self._journal.reached(what, **facts)
         return snapshot
+
+    def _hold(self, agent_id: str, snapshot: AgentPermissionSnapshot) -> None:
+        """Hold what is read for the first time; what was taken back is held no longer."""
+        held = self._held.get(agent_id)
+        if held is None:
+            held = _asking(snapshot) if self._foreign_changes else snapshot
+        overrides = held.user_overrides & snapshot.user_overrides
+        held = replace(held, user_overrides=overrides)
+        self._held[agent_id] = snapshot if held == snapshot else held
 
     async def _read(self, agent_id: str) -> AgentPermissionSnapshot:
         agent = self._agent(agent_id)
@@ -84,6 +113,35 @@ class KeptTiers(TierSource):
         del user_id
         return self._known.get(agent_id, AgentPermissionSnapshot())
 
+    def held(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        """Return what the session holds; empty for an agent that was never read."""
+        del user_id
+        return self._held.get(agent_id, AgentPermissionSnapshot())
+
+    def known(self) -> Mapping[str, tuple[AgentPermissionSnapshot, AgentPermissionSnapshot]]:
+        """Return what was read of each agent: as it is held, and as it is at present."""
+        return {agent: (self.held(agent, ""), now) for agent, now in self._known.items()}
+
+    async def look(self) -> None:
+        """Read all that has been read before again, for somebody who asks what has changed.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        for agent_id in list(self._known):
+            self._hold(agent_id, await self._read(agent_id))
+
+    def accept(self) -> None:
+        """Hold what was read last: the session's own host has agreed."""
+        self._held = dict(self._known)
+        self._version, self._foreign_changes = None, False
+
+    def changed(self, version: int) -> None:
+        """Know the counter of changes: what this session's host has not done others have."""
+        if self._version is not None and version != self._version + self._own_changes:
+            self._foreign_changes = True
+        self._version, self._own_changes = version, 0
+
     async def assign(
         self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
     ) -> None:
@@ -93,6 +151,10 @@ class KeptTiers(TierSource):
             StoreError: it could not be stored; nothing changed.
         """
         await self._change(f"assigned {agent_id}", self._assign(agent_id, tools, only=only))
+        overrides = self.held(agent_id, "").user_overrides
+        held = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
+        is_assigned = held.is_assigned and only
+        self._held[agent_id] = replace(held, user_overrides=overrides, is_assigned=is_assigned)
         await self.preload_for_agent(agent_id, "")
         if tools:
             self._assigned[agent_id] = dict(tools)
@@ -126,6 +188,10 @@ class KeptTiers(TierSource):
             self._user_id, self._agent(agent_id), tool, approve_always=approve
         )
         await self._change(f"overridden {agent_id}", change)
+        held = self.held(agent_id, "")
+        others = held.user_overrides - {tool}
+        overrides = others | {tool} if approve else others
+        self._held[agent_id] = replace(held, user_overrides=overrides)
         await self.preload_for_agent(agent_id, "")
 
     def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
@@ -138,6 +204,7 @@ class KeptTiers(TierSource):
         except StoreError as error:
             await self._journal.reached(what, problem=str(error))
             raise
+        self._own_changes += 1
         await self._journal.reached(what)
 
     def _agent(self, name: str) -> UUID:
@@ -148,12 +215,35 @@ def as_facts(
     snapshot: AgentPermissionSnapshot, assigned: Mapping[str, Assigned] | None
 ) -> dict[str, Json]:
     """Return tiers as the journal keeps them."""
-    sets = {name: sorted(getattr(snapshot, name)) for name in SETS}
     rows: list[Json] = [
         [each.name, each.category.value, each.tier and each.tier.value]
         for each in (assigned or {}).values()
     ]
-    return {**sets, "tools": rows if snapshot.has_rows else None, "only": snapshot.is_assigned}
+    tools = rows if snapshot.has_rows else None
+    return {**_sets(snapshot), "tools": tools, "only": snapshot.is_assigned}
+
+
+def held_in(facts: Mapping[str, Json]) -> AgentPermissionSnapshot | None:
+    """Return what the session held instead of what was read, if the journal has that."""
+    held = facts.get("held")
+    if not isinstance(held, Mapping):
+        return None
+    sets = {name: frozenset(map(str, listed(held.get(name)))) for name in SETS}
+    return AgentPermissionSnapshot(**sets, is_assigned=held.get("is_assigned") is True)
+
+
+def _sets(snapshot: AgentPermissionSnapshot) -> dict[str, Json]:
+    return {name: sorted(getattr(snapshot, name)) for name in SETS}
+
+
+def _asking(snapshot: AgentPermissionSnapshot) -> AgentPermissionSnapshot:
+    """Return tiers that may have been set by somebody else while the session ran: none allows."""
+    return replace(
+        snapshot,
+        always_allow=frozenset(),
+        needs_approval=snapshot.needs_approval | snapshot.always_allow,
+        user_overrides=frozenset(),
+    )
 
 
 def from_facts(

@@ -5,13 +5,11 @@ one value that a reload replaces: no decision ever sees half of one.
 """
 
 import os
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wcore.agents import AgentDefinition
 from wcore.policies.agents import AgentFiles, Agents, agent_files, parse_agents
 from wcore.policies.reading import (
     POLICY_NAME,
@@ -20,22 +18,26 @@ from wcore.policies.reading import (
     read_owned,
     read_project,
 )
+from wcore.policies.snapshot import PolicySnapshot
 from wcore.policies.trust import TrustBook, TrustError
-from wcore.policy.policies import NO_POLICIES, Policies
+from wcore.policy.policies import Policies
 from wcore.policy.policyfile import PolicyFile
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.rules import Level, Scene
-from wcore.vocabulary import Json
 
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 
 
 class Loaded(Struct, frozen=True):
-    """What is in force now; `notices` are new, for people."""
+    """What was found now; `notices` are new, for people."""
 
-    policies: Policies
+    snapshot: PolicySnapshot
     notices: tuple[str, ...] = ()
+
+    @property
+    def policies(self) -> Policies:
+        return self.snapshot.policies
 
 
 class PolicyFiles:
@@ -54,7 +56,7 @@ class PolicyFiles:
         self._scene = Scene(places, {}, self._realpath)
         self._texts: dict[Level, str] = {}
         self._was_trusted: bool | None = None
-        self._policies = NO_POLICIES
+        self._found = PolicySnapshot()
         self._told = ""
         self._project = ProjectFiles({}, None)
         self._agents = Agents()
@@ -78,26 +80,14 @@ class PolicyFiles:
         if texts != self._texts or trusted != self._was_trusted:
             self._real.clear()
             files = [self._parsed(level, text) for level, text in texts.items()]
-            self._policies = Policies(files, trusted=trusted)
+            named = {level: (self._paths[level], text) for level, text in texts.items()}
+            policies = Policies(files, trusted=trusted)
+            self._found = PolicySnapshot(policies, named, dict(self._real))
             self._texts, self._was_trusted = texts, trusted
         self._project = project
         fresh = notice if notice != self._told else ""
         self._told = notice
-        return Loaded(self._policies, (fresh,) if fresh else ())
-
-    def facts(self, agents: Mapping[str, AgentDefinition]) -> dict[str, Json]:
-        """Return all that the last `load` found, as the journal keeps it.
-
-        Where servers are named their secrets would be, so then there are no texts.
-        """
-        if any(file.mcp for file in self._policies.files.values()):
-            return {"mcp": True}
-        return {
-            "texts": {level.value: [self._paths[level], t] for level, t in self._texts.items()},
-            "real": dict(self._real),
-            "trusted": self._was_trusted is True,
-            "agents": [_agent_facts(agent) for agent in agents.values()],
-        }
+        return Loaded(self._found, (fresh,) if fresh else ())
 
     def agents(self) -> Agents:
         """Return the agents as of the last `load`; what is wrong with files is told once.
@@ -117,7 +107,22 @@ class PolicyFiles:
         Raises:
             PolicyError: as `load`.
         """
-        return self.load(), self.agents()
+        loaded, agents = self.load(), self.agents()
+        if self._found.agents is not agents.named:
+            of_project = agents.of_project
+            self._found = replace(self._found, agents=agents.named, of_project=of_project)
+        return Loaded(self._found, loaded.notices), agents
+
+    def look(self) -> PolicySnapshot:
+        """Read all files, for somebody who asks what has changed; notices wait for the next turn.
+
+        Raises:
+            PolicyError: as `load`.
+        """
+        told, agents, agents_of = self._told, self._agents, self._agents_of
+        found = self.load_all()[0].snapshot
+        self._told, self._agents, self._agents_of = told, agents, agents_of
+        return found
 
     def supposing(self, text: str, path: str) -> Policies:
         """Return what would be in force if `text`, the file `path`, were the user's policy.
@@ -168,14 +173,3 @@ class PolicyFiles:
         folder = self.places.workspace
         text = f"{folder} is no longer trusted: its {OWN_FOLDER}/ files have changed since"
         return False, f"{text}; read them, then run: wcore trust {folder}"
-
-
-def _agent_facts(agent: AgentDefinition) -> dict[str, Json]:
-    """Return an agent without its words, which no event depends on."""
-    return {
-        "name": agent.name,
-        "digest": agent.digest,
-        "tools": None if agent.tools is None else sorted(agent.tools),
-        "tiers": dict(agent.tiers),
-        "model": agent.model,
-    }

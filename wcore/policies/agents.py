@@ -51,10 +51,14 @@ class AgentFiles(Struct, frozen=True):
 
 
 class Agents(Struct, frozen=True):
-    """The agents there are, by name, and what is wrong with files that make none."""
+    """The agents there are, by name, and what is wrong with files that make none.
+
+    `of_project` are the names of those that the project brings along.
+    """
 
     named: Mapping[str, AgentDefinition] = field(default_factory=dict[str, AgentDefinition])
     problems: tuple[str, ...] = ()
+    of_project: frozenset[str] = frozenset()
 
 
 class _WrongError(Exception):
@@ -87,8 +91,8 @@ def parse_agents(read: AgentFiles, *, trusted: bool) -> Agents:
         except _WrongError as error:
             problems.append(f"agent {visible_line(file.name, 64)} is not used: {error}")
             continue
-        found[file.name] = agent if file.is_own or trusted else _narrowed(agent)
-    return Agents(dict(sorted(found.items())), tuple(problems))
+        found[file.name] = agent if file.is_own or trusted else narrowed(agent)
+    return Agents(dict(sorted(found.items())), tuple(problems), frozenset(found) - own)
 
 
 def _parts_of(file: AgentFile, chars_left: int) -> tuple[str, str]:
@@ -126,7 +130,8 @@ def _agent(file: AgentFile, text: str, prompt: str) -> AgentDefinition:
     )
 
 
-def _narrowed(agent: AgentDefinition) -> AgentDefinition:
+def narrowed(agent: AgentDefinition) -> AgentDefinition:
+    """Return an agent that nobody vouches for: it allows nothing and chooses no model."""
     tiers = {tool: tier for tool, tier in agent.tiers.items() if tier != Tier.ALWAYS_ALLOW}
     return replace(agent, model=None, tiers=tiers, digest=f"untrusted:{agent.digest}")
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
 from wcore.policies import PolicyFiles
+from wcore.policies.snapshot import Rules
 from wcore.policy.decide import Standing
 from wcore.policy.grants import MAIN_AGENT, GrantBook
-from wcore.policy.policies import NO_POLICIES, Policies
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
 from wcore.vocabulary import Json, Mode
@@ -24,16 +24,20 @@ class BrokenRulesError(WcoreError):
 
 
 class Ruling(Struct):
-    """Policies and tiers, as of the start of the turn; overrides are read at each decision."""
+    """Rules and tiers, as of the start of the turn; overrides are read at each decision.
+
+    Both come twice, as the session holds them and as they are at present: see `Rules`.
+    """
 
     files: PolicyFiles | None = None
-    policies: Policies = NO_POLICIES
+    rules: Rules = field(default_factory=Rules)
     tiers: TierSource = field(default_factory=TiersInMemory)
     snapshot: AgentPermissionSnapshot = NO_TIERS
+    held_snapshot: AgentPermissionSnapshot = NO_TIERS
     user_id: str = ""
     agent: str = MAIN_AGENT
     definition: AgentDefinition | None = None  # of a sub-agent
-    agents: Mapping[str, AgentDefinition] = field(default_factory=dict[str, AgentDefinition])
+    held_definition: AgentDefinition | None = None
     told: Mapping[str, Json] | None = None  # what the journal has of them
 
     async def refresh(self) -> tuple[str, ...]:
@@ -48,13 +52,23 @@ class Ruling(Struct):
                 loaded, agents = await to_thread.run_sync(self.files.load_all)
             except PolicyError as error:
                 raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
-            self.policies, self.agents = loaded.policies, agents.named
+            self.rules.read(loaded.snapshot)
             notices = (*loaded.notices, *agents.problems)
         return notices
 
     def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
-        """Return what the journal keeps of the policies; nothing where nothing is new."""
-        known = self.files.facts(self.agents) if self.files else {}
+        """Return what the journal keeps of the policies; nothing where nothing is new.
+
+        Where servers are named their secrets would be, so then there are no texts.
+        """
+        if self.files is None:
+            known: dict[str, Json] = {}
+        elif any(each.names_servers for each in self.rules.both):
+            known = {"mcp": True}
+        else:
+            known = self.rules.present.facts()
+            if self.rules.held is not self.rules.present:
+                known["held"] = self.rules.held.facts()
         if known == self.told and not notices:
             return {}
         self.told = known
@@ -62,7 +76,7 @@ class Ruling(Struct):
 
     def known(self) -> Mapping[str, AgentDefinition]:
         """Return the agents that have a definition, as of this turn."""
-        return self.agents
+        return self.rules.agents()
 
     async def preload(self) -> None:
         """Read the tiers of the agent; where nobody set any, those of its definition count.
@@ -71,19 +85,41 @@ class Ruling(Struct):
             WcoreError: they cannot be had.
         """
         stored = await self.tiers.preload_for_agent(self.agent, self.user_id)
-        if self.definition is None or stored.has_rows:
-            self.snapshot = stored
-        else:
-            self.snapshot = replace(_defined(self.definition), user_overrides=stored.user_overrides)
+        held = self.tiers.held(self.agent, self.user_id)
+        self.snapshot = _defined(stored, self.definition)
+        self.held_snapshot = _defined(held, self.held_definition)
 
     def below(self, agent: str, definition: AgentDefinition) -> "Ruling":
         """Return what rules a sub-agent, before its tiers are read."""
-        return replace(self, agent=agent, definition=definition, snapshot=NO_TIERS)
+        present, held = definition, definition
+        now = (self.rules.present.agents or {}).get(definition.name)
+        if now is not None and self.rules.held is not self.rules.present:
+            present, held = now, self.rules.held_agent(now)
+        return replace(
+            self,
+            agent=agent,
+            definition=present,
+            held_definition=held,
+            snapshot=NO_TIERS,
+            held_snapshot=NO_TIERS,
+        )
 
     @property
-    def live(self) -> AgentPermissionSnapshot:
-        """The turn's tiers with today's overrides, and without tools blocked since."""
-        now, then = self.tiers.now(self.agent, self.user_id), self.snapshot
+    def live(self) -> tuple[AgentPermissionSnapshot, ...]:
+        """The turn's tiers with today's overrides, and without tools blocked since.
+
+        First as they are at present, then, where that is different, as the session holds them.
+        """
+        now = self.tiers.now(self.agent, self.user_id)
+        held = self.tiers.held(self.agent, self.user_id)
+        present = self._live(self.snapshot, now)
+        if held == now and self.held_snapshot == self.snapshot:
+            return (present,)
+        return (present, self._live(self.held_snapshot, held))
+
+    def _live(
+        self, then: AgentPermissionSnapshot, now: AgentPermissionSnapshot
+    ) -> AgentPermissionSnapshot:
         named = then.always_allow | then.needs_approval | now.always_allow | now.needs_approval
         gone = frozenset(tool for tool in named if not now.offers(tool))
         overrides = now.user_overrides if self.may_grant else frozenset[str]()
@@ -92,11 +128,11 @@ class Ruling(Struct):
     @property
     def may_grant(self) -> bool:
         """Whether the policy lets a yes last at all."""
-        return self.policies.limits.grants != 0
+        return self.rules.limits.grants != 0
 
     def refuses_grants(self, book: GrantBook, count: int = 1) -> str | None:
         """Return why `count` further grants cannot be kept, or `None`."""
-        most = self.policies.limits.grants
+        most = self.rules.limits.grants
         if most is None or len(book) + count <= most:
             return None
         return f"the policy lets {most} grants be kept" if most else "the policy forbids grants"
@@ -104,24 +140,45 @@ class Ruling(Struct):
     def offers(self, tool: str) -> bool:
         """Whether the model may be shown `tool` now."""
         now = self.tiers.now(self.agent, self.user_id)
-        return self.snapshot.offers(tool) and now.offers(tool)
+        held = self.tiers.held(self.agent, self.user_id)
+        both = (self.snapshot, now, self.held_snapshot, held)
+        return all(each.offers(tool) for each in both)
 
-    def standing(self, mode: Mode, grants: GrantBook, offered: frozenset[str]) -> Standing:
-        """Return what is in force for a decision now."""
+    def standings(
+        self, mode: Mode, grants: GrantBook, offered: frozenset[str]
+    ) -> tuple[Standing, ...]:
+        """Return what is in force for a decision now: one standing, or the present and the held.
+
+        Where there are two, the stricter decision counts.
+        """
         kept = grants if self.may_grant else GrantBook()
-        return Standing(mode, kept, offered, self.policies, self.live, self.agent)
+        policies, tiers = [each.policies for each in self.rules.both], self.live
+        return tuple(
+            Standing(mode, kept, offered, policies[-which], tiers[-which], self.agent)
+            for which in range(max(len(policies), len(tiers)))
+        )
 
-    def bound(self, mode: Mode, offered: frozenset[str]) -> Standing:
+    def bounds(self, mode: Mode, offered: frozenset[str]) -> tuple[Standing, ...]:
         """Return what binds those who work for this agent: its grants and overrides do not."""
-        standing = self.standing(mode, GrantBook(), offered)
-        return replace(standing, tiers=replace(standing.tiers, user_overrides=frozenset()))
+        return tuple(
+            replace(each, tiers=replace(each.tiers, user_overrides=frozenset()))
+            for each in self.standings(mode, GrantBook(), offered)
+        )
 
 
-def _defined(definition: AgentDefinition) -> AgentPermissionSnapshot:
+def _defined(
+    stored: AgentPermissionSnapshot, definition: AgentDefinition | None
+) -> AgentPermissionSnapshot:
+    """Return the tiers of an agent: where nobody set any, those of its definition."""
+    if definition is None or stored.has_rows:
+        return stored
     by_tier = {
         tier: frozenset(tool for tool, status in definition.tiers.items() if status == tier)
         for tier in Tier
     }
     return AgentPermissionSnapshot(
-        by_tier[Tier.ALWAYS_ALLOW], by_tier[Tier.NEEDS_APPROVAL], by_tier[Tier.BLOCKED]
+        by_tier[Tier.ALWAYS_ALLOW],
+        by_tier[Tier.NEEDS_APPROVAL],
+        by_tier[Tier.BLOCKED],
+        user_overrides=stored.user_overrides,
     )

@@ -1,11 +1,41 @@
-"""What binds a sub-agent: its own rules, and what is denied to those it works for. Pure."""
+"""What binds a call: the agent's own rules, and what is denied to those it works for. Pure.
+
+Both may come twice, as the session holds them and as they are at present: the strictest counts.
+"""
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from wcore.policy.decide import BINDING, Standing, decide, granted_exactly
 from wcore.policy.facts import Facts
-from wcore.policy.plans import Case
+from wcore.policy.plans import STRICTNESS, Case
 from wcore.vocabulary import Decision, Row, Verdict
+
+
+class Situation(Struct, frozen=True):
+    """What is in force for an agent at one moment, and for those `above`, which it works for."""
+
+    own: Standing
+    above: tuple[Standing, ...] = ()
+
+
+def situations(chain: Sequence[Sequence[Standing]]) -> list[Situation]:
+    """Return what binds at present and, where that is different, as it is held.
+
+    `chain` has one or two standings of each agent, from the one that calls up to main.
+    """
+    found: list[Situation] = []
+    for which in range(max(map(len, chain))):
+        own, *above = (each[-which] for each in chain)  # 0 is the first, -1 the last
+        found.append(Situation(own, tuple(above)))
+    return found
+
+
+def decide_strictest(facts: Facts, situations: Sequence[Situation]) -> Decision:
+    """Return the strictest of the decisions; of equally strict ones that of the first situation."""
+    decisions = [decide_below(facts, each.own, each.above) for each in situations]
+    return max(decisions, key=lambda decision: STRICTNESS[decision.verdict])
 
 
 def decide_below(facts: Facts, own: Standing, above: Sequence[Standing]) -> Decision:

@@ -153,6 +153,10 @@ class TierSource(Protocol):
         """Return what is known at this moment, without waiting: read at each decision."""
         ...
 
+    def held(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        """Return what the session holds: what it read first, and its own host's changes."""
+        ...
+
     async def assign(
         self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
     ) -> None:
@@ -189,6 +193,9 @@ class TiersInMemory(Struct):
         found = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
         only = found.is_assigned and agent_id not in self._open
         return replace(found, user_overrides=own, is_assigned=only)
+
+    def held(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        return self.now(agent_id, user_id)
 
     async def assign(
         self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True

@@ -220,6 +220,23 @@ class TrustWorkspace(Introspection):
     digest: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = None
 
 
+class AcceptChanges(Introspection):
+    """Let count what others have loosened since the session began, as `digest` stands for it."""
+
+    type: Literal["accept_changes"] = "accept_changes"
+    digest: Annotated[str, Field(max_length=ID_CHARS_MAX)]
+
+
+class GiveGrant(Introspection):
+    """Give a grant as `tool_approve` would, without a call that waits."""
+
+    type: Literal["give_grant"] = "give_grant"
+    tool: Id
+    scope: WireScope
+    persist: Persist | None = None
+    agent: Id | None = None
+
+
 class ResumeTurn(Introspection):
     type: Literal["resume_turn"] = "resume_turn"
     action: Literal["continue", "cancel"]
@@ -249,6 +266,8 @@ AnyCommand: TypeAlias = Annotated[
     | SetAgentTools
     | SetToolOverride
     | TrustWorkspace
+    | AcceptChanges
+    | GiveGrant
     | ResumeTurn
     | RemoveMcpServer,
     Field(discriminator="type"),

@@ -84,7 +84,8 @@ class GrantInfo(Part):
     persist: Persist
     agent: str | None = None
     created_at: str
-    from_call_id: str
+    by: Literal["host"] | None = None
+    from_call_id: str | None = None
     expires_at: str | None = None
     uses: int
 

@@ -5,7 +5,7 @@ from typing import Final, TypeGuard
 
 import anyio
 
-from wcore.agents import AgentDefinition, Assignment
+from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.analyst import Analyst
 from wcore.errors import ToolError
 from wcore.keeping.named import named
@@ -22,7 +22,6 @@ from wcore.tools import Hands, Live, Tool
 from wcore.tools.mcp import recorded
 from wcore.tools.mcp.definition import Definition
 from wcore.tools.mcp.server import Server
-from wcore.tools.spawn import GENERAL
 from wcore.tools.spawn import NAME as SPAWN
 from wcore.vocabulary import (
     Access,
@@ -144,8 +143,10 @@ class RecordedHands(Hands):
                 break
         return await self._script.never()  # it was broken off
 
-    async def trust(self, review: Callable[[], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
-        found = next((i for i in self._script.ahead() if what_of(i) == "trusted"), None)
+    async def change_rules(
+        self, what: str, change: Callable[[], Awaitable[dict[str, Json]]]
+    ) -> dict[str, Json]:
+        found = next((i for i in self._script.ahead() if what_of(i) == what), None)
         if found is None:
             await self._script.never()
         facts = facts_of(found)

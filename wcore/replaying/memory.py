@@ -10,8 +10,9 @@ from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
 from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, lasting
 from wcore.keeping.records import listed
-from wcore.keeping.tiers import KeptTiers, from_facts
+from wcore.keeping.tiers import KeptTiers, from_facts, held_in
 from wcore.policies.ruling import BrokenRulesError, Ruling
+from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.policies import Policies
 from wcore.policy.policyparse import parse
@@ -57,6 +58,7 @@ class RecordedTiers(KeptTiers):
         else:
             self._assigned[agent_id] = tools
         self._known[agent_id] = snapshot
+        self._held[agent_id] = held_in(facts) or snapshot
         return snapshot
 
     async def assign(
@@ -85,7 +87,9 @@ class RecordedKeeper(Keeper):
         self.decisions = self._decisions_of(MAIN_AGENT)
         self._script = script
 
-    async def refresh(self, book: GrantBook, call_id: str = "") -> str | None:
+    async def refresh(
+        self, book: GrantBook, call_id: str = "", rules: Rules | None = None
+    ) -> list[str]:
         mine = f"{REFRESHED} {call_id}"
 
         def is_next(what: str | None) -> bool:
@@ -98,12 +102,11 @@ class RecordedKeeper(Keeper):
             if what != mine:
                 self._reload(what, facts)
                 continue
-            if facts:
+            if "grants" in facts:
                 grants = [each for each in listed(facts.get("grants")) if isinstance(each, Mapping)]
                 kept = (lasting.parsed(lasting.from_facts(each)) for each in grants)
                 book.replace_lasting([grant for grant in kept if grant])
-            told = facts.get("told")
-            return told if isinstance(told, str) else None
+            return list(map(str, listed(facts.get("told"))))
 
     def _reload(self, what: str, facts: Mapping[str, Json]) -> None:
         if "problem" not in facts:
@@ -147,7 +150,11 @@ class RecordedRuling(Ruling):
         if "problem" in self.facts:
             raise BrokenRulesError(str(self.facts["problem"]))
         if self.facts:
-            self.policies, self.agents = _policies(self.facts, self.places), _agents(self.facts)
+            present = _snapshot(self.facts, self.places)
+            held = self.facts.get("held")
+            self.rules.held = self.rules.present = present
+            if isinstance(held, Mapping):
+                self.rules.held = _snapshot(held, self.places)
         return tuple(map(str, listed(self.facts.get("notices"))))
 
     def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
@@ -164,6 +171,10 @@ async def come(script: Script, what: str) -> Mapping[str, Json]:
 def _check(facts: Mapping[str, Json]) -> None:
     if "problem" in facts:
         raise RecordedStoreError(str(facts["problem"]))
+
+
+def _snapshot(facts: Mapping[str, Json], places: Places) -> PolicySnapshot:
+    return PolicySnapshot(_policies(facts, places), agents=_agents(facts))
 
 
 def _policies(facts: Mapping[str, Json], places: Places) -> Policies:

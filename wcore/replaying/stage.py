@@ -84,7 +84,7 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     session.ruling = ruling = RecordedRuling(
         tiers=keeper.tiers, script=script, places=settings.places
     )
-    session.hands = RecordedHands(script, reader, lambda: ruling.agents, session.lend)
+    session.hands = RecordedHands(script, reader, ruling.known, session.lend)
     session.approvals = approvals = RecordedApprovals(
         session.ledger, session.grants, ttl_s=settings.approval_ttl_s
     )

@@ -98,9 +98,15 @@ class Hands:
         del call_id
         return await to_thread.run_sync(look)
 
-    async def trust(self, review: Callable[[], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
-        """Return what `review`, which reads and trusts files of the workspace, has to say."""
-        return await review()
+    async def change_rules(
+        self, what: str, change: Callable[[], Awaitable[dict[str, Json]]]
+    ) -> dict[str, Json]:
+        """Return what `change`, which reads files and makes rules count, has to say.
+
+        `what` is the journal's name for it.
+        """
+        del what
+        return await change()
 
     async def run(self, tool: "Tool", prepared: Prepared, live: Live) -> ToolOutput:
         """Return `tool.run`."""

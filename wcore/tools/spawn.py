@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from pydantic import Field
 
-from wcore.agents import AgentDefinition, Assignment
+from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
 from wcore.tools import Live, Place
 from wcore.tools.arguments import Arguments, parse, schema_of
@@ -30,9 +30,6 @@ from wcore.vocabulary import (
 NAME: Final = "Spawn"
 TASK_CHARS_MAX: Final = 32 * 1024  # a task is a page; what is longer belongs in a file
 LISTED_MAX: Final = 32  # agents named in the description, which goes along with every request
-
-#: An agent of no special kind: all tools of its parent, no instructions of its own.
-GENERAL: Final = AgentDefinition("general", "an agent of no special kind", digest="general")
 
 
 class SpawnArguments(Arguments):

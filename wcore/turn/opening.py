@@ -32,7 +32,8 @@ async def open_turn(session: Session) -> None:
     await session.ruling.preload()
     for notice in (*notices, *_of_servers_tools(session)):
         await session.info(notice)
-    limits, settings = session.ruling.policies.limits, session.settings
+    await session.refresh_grants()
+    limits, settings = session.ruling.rules.limits, session.settings
     ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)
     ttl_s = min(limits.ttl_s or settings.approval_ttl_s, settings.approval_ttl_s)
     if ttl_s != settings.approval_ttl_s:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths import builtins, expansion
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.moving import moves
@@ -24,7 +25,7 @@ from wcore.policy.shell_paths.syntax import (
     Word,
 )
 from wcore.policy.shell_paths.values import Value, split, text
-from wcore.policy.started import RUNNERS, SHELLS, program
+from wcore.policy.started import SHELLS, program
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
@@ -215,7 +216,10 @@ class _Evaluation:
         """Read again what a shell is given as text."""
         names = [program(word) if word else "" for word in argv]
         at = next((i for i, each in enumerate(names) if each in SHELLS), None)
-        if at is None or (at > 0 and names[0] not in RUNNERS and names[0] != "builtin"):
+        if at is None:
+            return
+        plain = tuple(word or "" for word in argv)
+        if at > 0 and names[0] != "builtin" and not may_start_any(plain):
             return
         given = argv[at + 1 :]
         if names[at] in ("eval", "trap"):

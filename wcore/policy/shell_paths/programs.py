@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from wcore.policy.started import RUNNERS, program
+from wcore.policy.shell.runners import may_start_any
+from wcore.policy.started import program
 
 READERS: Final = frozenset(
     "cat tac nl head tail less more ls wc grep egrep fgrep rg file stat du cmp comm diff md5sum"
@@ -54,7 +55,8 @@ def roles(words: Sequence[str | None]) -> list[Role]:
     """Return the role of each word of a command; `None` stands for one that is not known."""
     head = program(words[0]) if words and words[0] else ""
     found = _roles(head, words)
-    if head in RUNNERS or head == "git":
+    plain = tuple(word or "" for word in words)
+    if head == "git" or (head and may_start_any(plain)):
         for at in range(1, len(words)):
             inner = program(words[at] or "")
             if inner in WRITERS or inner in COPIERS or inner in _EDITORS or inner == "dd":

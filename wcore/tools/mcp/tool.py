@@ -17,6 +17,7 @@ from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
     Args,
     Category,
+    Pin,
     Prepared,
     Preview,
     ToolOutput,
@@ -39,6 +40,11 @@ class McpTool(Struct, frozen=True):
         """What the model is shown."""
         return self.offer.spec
 
+    @property
+    def pin(self) -> Pin:
+        """What a lasting yes to it is pinned to: how the server is started, and the schema."""
+        return self.server.definition.digest, self.offer.digest
+
     def targets(self, args: Args) -> frozenset[str]:
         """Nobody knows which files a server's tool is about."""
         return frozenset()
@@ -49,7 +55,7 @@ class McpTool(Struct, frozen=True):
         Raises:
             ToolError: the arguments are nested too deeply.
         """
-        name, launch = self.spec.name, self.server.definition.digest
+        name, (launch, schema) = self.spec.name, self.pin
         raw = visible_line(self.offer.raw_name, NAME_CHARS_MAX)
         one_line = canonical(args)
         lines = [f"{self.server.definition.safe_name}: {raw}"]
@@ -57,7 +63,7 @@ class McpTool(Struct, frozen=True):
         indent = 2 if len(one_line) <= INDENTED_CHARS_MAX else None
         lines += [json.dumps(json.loads(one_line), indent=indent, ensure_ascii=False)]
         text, cut = clipped(visible("\n".join(lines) + "\n"), PREVIEW_BYTES_MAX, CUT_NOTE)
-        depends = {"launch": launch, "schema": self.offer.digest}
+        depends = {"launch": launch, "schema": schema}
         return Prepared(
             tool=name,
             category=Category.MCP,
@@ -65,7 +71,7 @@ class McpTool(Struct, frozen=True):
             description=described(f"{self.server.definition.safe_name}/{raw} {one_line}"),
             digest=call_digest(name, args, self.server.around.workspace, contents=depends),
             preview=Preview("text", text, truncated=cut),
-            pin=(launch, self.offer.digest),
+            pin=self.pin,
         )
 
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:

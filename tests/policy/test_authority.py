@@ -1,0 +1,410 @@
+"""What a running session may do grows only by its own host, whatever others change meanwhile."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from replaying.recordings import is_identical
+from talking import Conversation, call
+
+Talk = Callable[..., Conversation]
+
+ALLOW_ALL = 'default = "allow"\n'
+DENY_TOUCH = 'deny = ["Bash(touch *)"]\n'
+TOUCH = "touch made"
+
+
+def policy_of(tmp_path: Path, text: str) -> Path:
+    """Write the user's policy as another program would."""
+    path = tmp_path / "home" / ".config" / "wcore" / "policy.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def turns(*calls: dict[str, object]) -> Any:
+    """Return replies for as many turns: each makes one call and ends."""
+    return [reply for each in calls for reply in ([each], [])]
+
+
+def touch(call_id: str) -> dict[str, object]:
+    return call("Bash", call_id, command=TOUCH)
+
+
+async def ask(host: Conversation, kind: str, **fields: object) -> dict[str, Any]:
+    await host.say(type=kind, request_id="r", **fields)
+    return await host.hear("command_result", command=kind)
+
+
+async def asks(host: Conversation, call_id: str) -> dict[str, Any]:
+    """Take a turn whose one call must ask; deny it and return its card."""
+    await host.message(msg_id=f"m-{call_id}")
+    card = await host.hear("tool_request", call_id=call_id)
+    await host.deny(call_id)
+    await host.hear("stream_end", msg_id=f"m-{call_id}")
+    return card
+
+
+async def why_of(host: Conversation, call_id: str) -> dict[str, Any]:
+    """Take a turn whose one call asks nobody; return why."""
+    heard = await host.turn(msg_id=f"m-{call_id}")
+    (announced,) = (event for event in heard if event["type"] == "call_announced")
+    assert announced["call_id"] == call_id
+    why: dict[str, Any] = announced["why"]
+    return why
+
+
+def told(host: Conversation) -> list[str]:
+    """Return what was said of changes that wait."""
+    return [e["message"] for e in host.of("info") if "accept_changes" in e["message"]]
+
+
+def digest_in(text: str) -> str:
+    return next(part for part in text.split('"') if part.startswith("sha256:"))
+
+
+async def accept(host: Conversation) -> dict[str, Any]:
+    """Accept what was told last."""
+    return await ask(host, "accept_changes", digest=digest_in(told(host)[-1]))
+
+
+# --- policy files ---------------------------------------------------------------------------------
+
+
+async def test_a_policy_loosened_by_somebody_else_waits_for_the_host(
+    talk: Talk, tmp_path: Path
+) -> None:
+    calls = [touch(name) for name in ("c1", "c2", "c3")]
+    async with talk([], *turns(*calls)) as host:
+        await host.ready()
+        await host.turn(msg_id="m0")
+        path = policy_of(tmp_path, ALLOW_ALL)
+        await asks(host, "c1")
+        await asks(host, "c2")
+        (text,) = told(host)  # once
+        assert f"{path}: the default is allow" in text
+        refused = await ask(host, "accept_changes", digest="sha256:0")
+        assert (refused["ok"], refused["error"]["code"]) == (False, "refused")
+        assert (await accept(host))["ok"]
+        assert (await why_of(host, "c3"))["row"] == "default"
+        again = await accept(host)
+        assert (again["ok"], again["error"]["code"]) == (False, "refused")
+    assert (tmp_path / "workspace" / "made").exists()
+    await is_identical(host)
+
+
+async def test_what_was_accepted_is_what_was_told(talk: Talk, tmp_path: Path) -> None:
+    async with talk([], *turns(touch("c1"), touch("c2"))) as host:
+        await host.ready()
+        await host.turn(msg_id="m0")
+        policy_of(tmp_path, '[[rule]]\nmatch = "Read"\ndo = "allow"\n')
+        await asks(host, "c1")
+        policy_of(tmp_path, ALLOW_ALL)  # after the host was told
+        refused = await accept(host)
+        assert (refused["ok"], refused["error"]["code"]) == (False, "refused")
+        await asks(host, "c2")
+        assert len(told(host)) == 2
+    await is_identical(host)
+
+
+async def test_during_a_turn_nothing_is_accepted(talk: Talk, tmp_path: Path) -> None:
+    async with talk([], *turns(touch("c1"))) as host:
+        await host.ready()
+        await host.turn(msg_id="m0")
+        policy_of(tmp_path, ALLOW_ALL)
+        await host.message()
+        await host.hear("tool_request", call_id="c1")
+        refused = await accept(host)
+        assert (refused["ok"], refused["error"]["code"]) == (False, "busy")
+        await host.deny("c1")
+        await host.hear("stream_end")
+
+
+async def test_a_policy_tightened_by_somebody_else_counts_at_once(
+    talk: Talk, tmp_path: Path
+) -> None:
+    policy_of(tmp_path, ALLOW_ALL)
+    async with talk(*turns(touch("c1"), touch("c2"))) as host:
+        await host.ready()
+        assert (await why_of(host, "c1"))["row"] == "default"
+        path = policy_of(tmp_path, ALLOW_ALL + DENY_TOUCH)
+        why = await why_of(host, "c2")
+        assert (why["row"], why["source"]) == ("deny", f"{path}:2")
+        assert told(host) == []
+    await is_identical(host)
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "other"])
+async def test_a_policy_that_goes_away_forbids_on(talk: Talk, tmp_path: Path, how: str) -> None:
+    path = policy_of(tmp_path, DENY_TOUCH)
+    async with talk(*turns(touch("c1"), touch("c2")), flags=("--force",)) as host:
+        await host.ready()
+        assert (await why_of(host, "c1"))["row"] == "deny"
+        if how == "deleted":
+            path.unlink()
+        else:
+            path.write_text("" if how == "emptied" else 'deny = ["Bash(rm *)"]\n')
+        why = await why_of(host, "c2")
+        assert (why["row"], why["source"]) == ("deny", f"{path}:1")
+        assert "`Bash(touch *)` is no longer denied" in told(host)[0]
+    await is_identical(host)
+
+
+async def test_a_ceiling_on_grants_that_is_raised_waits(talk: Talk, tmp_path: Path) -> None:
+    policy_of(tmp_path, "[limits]\ngrants = false\n")
+    async with talk(*turns(touch("c1"), touch("c2"))) as host:
+        await host.ready()
+        await asks(host, "c1")
+        policy_of(tmp_path, "")
+        card = await asks(host, "c2")
+        assert not card.get("suggestions")
+        assert "more grants may be kept" in told(host)[0]
+
+
+# --- trust ----------------------------------------------------------------------------------------
+
+
+def trust(workspace: Path) -> None:
+    """Trust a folder as a person does in another terminal."""
+    from wcore.cli import environment
+    from wcore.policies import PolicyFiles
+
+    home = str(workspace.parent / "home")
+    files = PolicyFiles.of(environment.places(str(workspace), {"HOME": home}))
+    digest = files.project().digest
+    assert digest is not None
+    files.trust.trust(str(workspace), digest)
+
+
+def project_of(workspace: Path, text: str) -> None:
+    (workspace / ".wcore").mkdir(exist_ok=True)
+    (workspace / ".wcore" / "policy.toml").write_text(text)
+
+
+async def test_trust_given_elsewhere_waits(talk: Talk, workspace: Path) -> None:
+    project_of(workspace, ALLOW_ALL)
+    async with talk(*turns(touch("c1"), touch("c2"), touch("c3"))) as host:
+        await host.ready()
+        await asks(host, "c1")
+        trust(workspace)
+        await asks(host, "c2")
+        assert "the folder is trusted" in told(host)[0]
+        assert (await accept(host))["ok"]
+        assert (await why_of(host, "c3"))["row"] == "default"
+    await is_identical(host)
+
+
+async def test_trust_of_the_own_host_counts_and_brings_nothing_else_along(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    project_of(workspace, '[[rule]]\nmatch = "Bash(touch *)"\ndo = "allow"\n')
+    write = call("Write", "c3", file_path="a.txt", content="x")
+    async with talk(*turns(touch("c1"), touch("c2"), write, touch("c4"))) as host:
+        await host.ready()
+        await asks(host, "c1")
+        policy_of(tmp_path, ALLOW_ALL)  # somebody else's
+        listed = await ask(host, "trust_workspace", trusted=True)
+        given = await ask(host, "trust_workspace", trusted=True, digest=listed["digest"])
+        assert given["trusted"]
+        assert (await why_of(host, "c2"))["row"] == "rule"
+        await asks(host, "c3")
+        assert "the default is allow" in told(host)[0]
+        assert (await ask(host, "trust_workspace", trusted=False))["ok"]
+        await asks(host, "c4")
+    await is_identical(host)
+
+
+async def test_a_server_named_meanwhile_is_not_started(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    async with talk([], []) as host:
+        await host.ready()
+        await host.turn(msg_id="m0")
+        runs = json.dumps(["-c", f"open({str(workspace / 'ran')!r}, 'w')"])
+        server = f"command = {json.dumps(sys.executable)}\nargs = {runs}\n"
+        policy_of(tmp_path, f'[[mcp]]\nname = "evil"\n{server}')
+        await host.turn(msg_id="m1")
+        (failed,) = host.of("mcp_failed")
+        assert failed["name"] == "evil"
+        assert "accept_changes" in failed["reason"]
+        assert "MCP server evil" in told(host)[0]
+    assert not (workspace / "ran").exists()
+
+
+# --- agent files ----------------------------------------------------------------------------------
+
+
+def agent_of(tmp_path: Path, front: str) -> None:
+    path = tmp_path / "home" / ".config" / "wcore" / "agents" / "helper.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\n{front}\n---\nhelp\n")
+
+
+SPAWN = call("Spawn", "s", task="x", agent="helper")
+
+
+@pytest.mark.parametrize("before", ["tiers: {Bash: needs_approval}", None])
+async def test_an_agent_file_loosened_meanwhile_does_not_count(
+    talk: Talk, tmp_path: Path, before: str | None
+) -> None:
+    if before is not None:
+        agent_of(tmp_path, before)
+    async with talk([], [SPAWN], [touch("c1")], [], []) as host:
+        await host.ready()
+        await host.turn(msg_id="m0")
+        agent_of(tmp_path, "tiers: {Bash: always_allow}")
+        await host.message()
+        await host.hear("tool_request", call_id="s")
+        await host.approve("s")
+        await host.hear("tool_request", call_id="c1")
+        await host.deny("c1")
+        await host.hear("stream_end")
+        assert "agents/helper.md" in told(host)[0]
+    await is_identical(host)
+
+
+async def test_an_agent_given_more_tools_meanwhile_is_not_offered_them(
+    talk: Talk, tmp_path: Path
+) -> None:
+    agent_of(tmp_path, "tools: [Read]")
+    async with talk([], [SPAWN], [touch("c1")], [], []) as host:
+        await host.ready()
+        await host.turn(msg_id="m0")
+        agent_of(tmp_path, "tools: [Read, Bash]\ntiers: {Bash: always_allow}")
+        await host.message()
+        await host.hear("tool_request", call_id="s")
+        await host.approve("s")
+        await host.hear("stream_end")
+        (denied,) = (e for e in host.of("call_announced") if e["call_id"] == "c1")
+        assert denied["why"]["row"] == "blocked"
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+FORGED = """
+import sqlite3
+with sqlite3.connect({path!r}) as db:
+    db.execute("INSERT INTO grants SELECT 'g-forged', 'forged', user_id, workspace, agent, 'Bash', "
+               "'name', '', from_call_id, created_at, NULL, 0, NULL, NULL, NULL FROM grants")
+    db.execute("UPDATE store_versions SET version = version + 1 WHERE name = 'grants'")
+"""
+
+
+def store_of(tmp_path: Path) -> Path:
+    return tmp_path / "home" / ".local" / "state" / "wcore" / "wcore.db"
+
+
+async def test_a_grant_that_another_program_writes_does_not_count(
+    talk: Talk, tmp_path: Path, workspace: Path
+) -> None:
+    (workspace / "x.py").write_text(FORGED.format(path=str(store_of(tmp_path))))
+    forge = call("Bash", "c2", command=f"{sys.executable} x.py")
+    read = call("Read", "c1", file_path="x.py")
+    async with talk(*turns(read, forge, touch("c3"), touch("c4"))) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="c1")
+        await host.approve("c1", scope="always", persist="project")
+        await host.hear("stream_end")
+        await host.message(msg_id="m2")
+        await host.hear("tool_request", call_id="c2")
+        await host.approve("c2")
+        result = await host.hear("tool_result", call_id="c2")
+        assert result["status"] == "success", result
+        await host.hear("stream_end")
+        await asks(host, "c3")
+        (text,) = told(host)
+        assert "grant for main: Bash (project)" in text
+        listed = await ask(host, "list_grants")
+        assert [each["tool"] for each in listed["grants"]] == ["Read"]
+        assert (await accept(host))["ok"]
+        assert (await why_of(host, "c4"))["row"] == "grant"
+    await is_identical(host)
+
+
+async def test_a_grant_of_a_second_engine_waits_and_its_revoke_counts_at_once(talk: Talk) -> None:
+    write = [call("Write", f"w{n}", file_path="a.txt", content=str(n)) for n in range(5)]
+    async with talk(*turns(*write)) as one, talk(*turns(*write)) as other:
+        await one.ready()
+        await other.ready()
+        await asks(other, "w0")
+        await one.message()
+        await one.hear("tool_request", call_id="w0")
+        await one.approve("w0", scope="always", persist="project")
+        await one.hear("stream_end")
+        await asks(other, "w1")
+        assert "grant for main: Write (project)" in told(other)[0]
+        assert (await why_of(one, "w1"))["row"] == "grant"
+        assert (await accept(other))["ok"]
+        assert (await why_of(other, "w2"))["row"] == "grant"
+        (grant,) = (await ask(other, "list_grants"))["grants"]
+        assert (await ask(one, "revoke_grant", grant_id=grant["grant_id"]))["revoked"]
+        await asks(other, "w3")
+        await one.message(msg_id="again")
+        await one.hear("tool_request", call_id="w2")
+        await one.approve("w2", scope="always", persist="project")
+        await one.hear("stream_end")
+        await asks(other, "w4")  # what was revoked does not come back by somebody else's word
+    await is_identical(other)
+
+
+async def test_an_override_and_tiers_of_a_second_engine_wait(talk: Talk) -> None:
+    write = [call("Write", f"w{n}", file_path="a.txt", content=str(n)) for n in range(4)]
+    async with talk(*turns(*write)) as one, talk() as other:
+        await one.ready()
+        await other.ready()
+        await asks(one, "w0")
+        assert (
+            await ask(other, "set_tool_override", agent="main", tool="Write", approve_always=True)
+        )["ok"]
+        await asks(one, "w1")
+        assert "Write is not asked about" in told(one)[0]
+        assert (
+            await ask(one, "set_tool_override", agent="main", tool="Bash", approve_always=True)
+        )["ok"]
+        await asks(one, "w2")  # the own override has not brought the other along
+        tools = [{"name": "Read", "status": "blocked"}, {"name": "Write", "status": "blocked"}]
+        assert (await ask(other, "set_agent_tools", agent="main", tools=tools))["ok"]
+        heard = await one.turn(msg_id="last")
+        (denied,) = (event for event in heard if event["type"] == "call_announced")
+        assert denied["why"]["row"] == "blocked"
+    await is_identical(one)
+
+
+async def test_tiers_that_somebody_else_lifts_bind_on(talk: Talk) -> None:
+    write = [call("Write", f"w{n}", file_path="a.txt", content=str(n)) for n in range(3)]
+    needs = [{"name": "Write", "status": "needs_approval"}]
+    allows = [{"name": "Write", "status": "always_allow"}]
+    async with talk(*turns(*write)) as one, talk() as other:
+        await one.ready()
+        await other.ready()
+        assert (await ask(one, "set_agent_tools", agent="main", tools=needs))["ok"]
+        await asks(one, "w0")
+        assert (await ask(other, "set_agent_tools", agent="main", tools=allows))["ok"]
+        await asks(one, "w1")
+        assert "Write is always_allow" in told(one)[0]
+        assert (await ask(one, "set_agent_tools", agent="main", tools=allows))["ok"]
+        assert (await why_of(one, "w2"))["row"] == "tier"
+    await is_identical(one)
+
+
+async def test_tiers_of_an_agent_that_somebody_else_sets_before_it_works_allow_nothing(
+    talk: Talk,
+) -> None:
+    allows = [{"name": "Bash", "status": "always_allow"}]
+    spawn = call("Spawn", "s", task="x")
+    async with talk([], [spawn], [touch("c1")], [], []) as one, talk() as other:
+        await one.ready()
+        await other.ready()
+        await one.turn(msg_id="m0")
+        assert (await ask(other, "set_agent_tools", agent="general", tools=allows))["ok"]
+        await one.message()
+        await one.hear("tool_request", call_id="s")
+        await one.approve("s")
+        await one.hear("tool_request", call_id="c1")
+        await one.deny("c1")
+        await one.hear("stream_end")
+    await is_identical(one)

@@ -1,0 +1,82 @@
+"""`give_grant`: a host that keeps grants itself gives one without a call that waits."""
+
+from msgspec.structs import replace
+
+from wcore.agents import GENERAL
+from wcore.engine.answers import how_long
+from wcore.engine.introspection import grant_info
+from wcore.errors import RefusedError
+from wcore.policy.giving import weigh_unasked
+from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
+from wcore.protocol import commands as said
+from wcore.protocol import scopes
+from wcore.session import Session
+from wcore.tools import Tool
+from wcore.vocabulary import AlwaysPath, Once, Persist, Pin
+
+
+async def give(session: Session, command: said.GiveGrant) -> dict[str, object]:
+    """Keep the grant; return it as it is kept.
+
+    Raises:
+        RefusedError: it would not be given with a call either; nothing was granted.
+    """
+    await session.refresh_grants()
+    tool = session.tools.get(command.tool)
+    if tool is None:
+        raise RefusedError(f"there is no tool {command.tool!r} here")
+    grant = _weighed(session, command, tool)
+    wanted = command.persist or Persist.SESSION
+    persist, short = how_long((grant,), tool.spec.category, wanted)
+    grant = replace(grant, persist=persist)
+    if persist is not Persist.SESSION:
+        problem = await session.keeper.keep(grant)
+        if problem is not None:
+            grant, short = replace(grant, persist=Persist.SESSION), problem
+    kept = session.grants.add(grant)
+    session.approvals.tell_of_grants()
+    if short is not None:
+        how = f"for this {grant.persist} only"
+        await session.info(f"{command.tool}: the grant is kept {how}: {short}")
+    return {"grants": (grant_info(kept),)}
+
+
+def _weighed(session: Session, command: said.GiveGrant, tool: Tool) -> Grant:
+    scope = scopes.from_wire(command.scope)
+    if isinstance(scope, Once):
+        raise RefusedError("once is an answer to a call, and no grant")
+    if isinstance(scope, AlwaysPath):
+        scope = AlwaysPath(session.resolved(scope.root), scope.write)
+    refused = session.ruling.refuses_grants(session.grants)
+    if refused:
+        raise RefusedError(refused)
+    agent = command.agent or MAIN_AGENT
+    digest = _digest_of(session, agent)
+    category, places = tool.spec.category, session.settings.places
+    found = weigh_unasked(scope, command.tool, category, places, session.grants)
+    if isinstance(found, ScopeRefused):
+        raise RefusedError(found.reason)
+    ((part, prefix),) = parts_of(scope, found)  # a set of prefixes is refused without a call
+    pin: Pin | None = getattr(tool, "pin", None)
+    return Grant(
+        grant_id=session.journal.mint("g-", 16),
+        tool=command.tool,
+        scope=part,
+        created_at=f"{session.journal.now():%Y-%m-%dT%H:%M:%SZ}",
+        from_call_id="",
+        prefix=prefix,
+        agent=agent,
+        agent_digest=digest,
+        pin=pin,
+    )
+
+
+def _digest_of(session: Session, agent: str) -> str | None:
+    """Return the digest of the definition of an agent, which its grants are bound to."""
+    if agent == MAIN_AGENT:
+        return None
+    names = agent.split("/")
+    known = {GENERAL.name: GENERAL, **session.ruling.known()}
+    if any(name not in known for name in names):
+        raise RefusedError(f"there is no agent {agent!r}")
+    return known[names[-1]].digest

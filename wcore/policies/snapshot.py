@@ -1,0 +1,165 @@
+"""The rules of one moment, and the two moments that count: what the session holds, and now.
+
+What others change while a session runs counts where it is stricter; where it is looser it waits
+until the session's own host accepts it, or for the next start.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from wcore.agents import AgentDefinition
+from wcore.policies.agents import narrowed
+from wcore.policy.policies import NO_POLICIES, Policies
+from wcore.policy.policyfile import Limits
+from wcore.policy.rules import Level
+from wcore.policy.servers import ServerTable
+from wcore.vocabulary import Json
+
+CHANGED: Final = "changed:"  # before the digest of a definition that is bounded by an older one
+
+
+class PolicySnapshot(Struct, frozen=True):
+    """Policy and agent files as they were read at one moment.
+
+    `texts` are path and text of each policy file, `real` is where folders that rules name really
+    were. `agents` is `None` until they were read; `of_project` names the project's among them.
+    """
+
+    policies: Policies = NO_POLICIES
+    texts: Mapping[Level, tuple[str, str]] = field(default_factory=dict[Level, tuple[str, str]])
+    real: Mapping[str, str] = field(default_factory=dict[str, str])
+    agents: Mapping[str, AgentDefinition] | None = None
+    of_project: frozenset[str] = frozenset()
+
+    def says_what(self, other: "PolicySnapshot") -> bool:
+        """Whether it says the same as another one."""
+        return (
+            self.policies.trusted == other.policies.trusted
+            and self.texts == other.texts
+            and self.real == other.real
+            and self.agents == other.agents
+        )
+
+    @property
+    def names_servers(self) -> bool:
+        return any(file.mcp for file in self.policies.files.values())
+
+    def facts(self) -> dict[str, Json]:
+        """Return it as the journal keeps it: agents without words, which no event depends on."""
+        return {
+            "texts": {level.value: list(each) for level, each in self.texts.items()},
+            "real": dict(self.real),
+            "trusted": self.policies.trusted,
+            "agents": [_agent_facts(agent) for agent in (self.agents or {}).values()],
+        }
+
+
+class Rules(Struct):
+    """What the session holds and what is there at present. Shared by all agents of a session."""
+
+    held: PolicySnapshot = PolicySnapshot()
+    present: PolicySnapshot = PolicySnapshot()
+
+    @classmethod
+    def of(cls, snapshot: PolicySnapshot) -> "Rules":
+        """The rules at the start of a session."""
+        return cls(snapshot, snapshot)
+
+    @property
+    def both(self) -> tuple[PolicySnapshot, ...]:
+        """What counts: the present ones first, and alone where nothing has changed."""
+        return (self.present,) if self.held is self.present else (self.present, self.held)
+
+    @property
+    def limits(self) -> Limits:
+        """The strictest of each limit."""
+        found = Limits()
+        for each in self.both:
+            found = found.with_(each.policies.limits)
+        return found
+
+    def hides(self, path: str) -> bool:
+        """Whether listings and searches must leave out the real path `path`."""
+        return any(each.policies.hides(path) for each in self.both)
+
+    def read(self, present: PolicySnapshot) -> None:
+        """Know what was read anew."""
+        if self.held.agents is None:
+            held = replace(self.held, agents=present.agents, of_project=present.of_project)
+            self.held = held
+        self.present = present
+        if self.held.says_what(present):
+            self.held = present  # one decision is enough
+
+    def accept(self) -> None:
+        """Hold what is there at present: the session's own host has agreed."""
+        self.held = self.present
+
+    def trust(self, project: PolicySnapshot) -> None:
+        """Hold the files of a project that the own host trusts, as `project` has them.
+
+        Only those: what else has changed meanwhile is not what the host was shown.
+        """
+        held, name = self.held, Level.PROJECT
+        files = {**held.policies.files, name: project.policies.files.get(name)}
+        texts = {**held.texts, name: project.texts.get(name)}
+        agents = {n: a for n, a in (held.agents or {}).items() if n not in held.of_project}
+        agents |= {n: a for n, a in (project.agents or {}).items() if n in project.of_project}
+        self.held = PolicySnapshot(
+            Policies([file for file in files.values() if file], trusted=True),
+            {level: text for level, text in texts.items() if text},
+            {**held.real, **project.real},
+            dict(sorted(agents.items())),
+            project.of_project,
+        )
+
+    def distrust(self) -> None:
+        """Hold no longer that the project is trusted."""
+        held = self.held
+        agents = {n: a for n, a in (held.agents or {}).items() if n not in held.of_project}
+        policies = Policies(held.policies.files.values(), trusted=False)
+        self.held = replace(held, policies=policies, agents=agents, of_project=frozenset())
+
+    def agents(self) -> Mapping[str, AgentDefinition]:
+        """Return the agents that there are, each no wider than the session holds it."""
+        present = self.present.agents or {}
+        if self.held is self.present:
+            return present
+        return {name: _bounded(agent, self.held_agent(agent)) for name, agent in present.items()}
+
+    def held_agent(self, agent: AgentDefinition) -> AgentDefinition:
+        """Return how the session holds an agent of the present; a new one may only narrow."""
+        known = (self.held.agents or {}).get(agent.name)
+        return narrowed(agent) if known is None else known
+
+    def holds_server(self, level: Level, table: ServerTable) -> bool:
+        """Whether the session holds that the file of `level` may have this server started."""
+        held = self.held
+        file = held.policies.files.get(level)
+        if file is None or (level is Level.PROJECT and not held.policies.trusted):
+            return False
+        return any(replace(each, source=table.source) == table for each in file.mcp)
+
+
+def _bounded(now: AgentDefinition, then: AgentDefinition) -> AgentDefinition:
+    """Return `now` with no more tools than `then`; its tiers are held against both."""
+    if now == then:
+        return now
+    tools = then.tools if now.tools is None else now.tools
+    if now.tools is not None and then.tools is not None:
+        tools = now.tools & then.tools
+    digest = now.digest if now.digest == then.digest else f"{CHANGED}{now.digest}"
+    return replace(now, tools=tools, model=then.model, digest=digest)
+
+
+def _agent_facts(agent: AgentDefinition) -> dict[str, Json]:
+    return {
+        "name": agent.name,
+        "digest": agent.digest,
+        "tools": None if agent.tools is None else sorted(agent.tools),
+        "tiers": dict(agent.tiers),
+        "model": agent.model,
+    }
