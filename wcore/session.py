@@ -150,8 +150,9 @@ class Session:
             event = nested(event, self.agent, self.spawned_by)
         return codec.encode(event)
 
-    async def info(self, message: str, msg_id: str = "") -> None:
-        await self.emit(events.Info(msg_id=msg_id, message=self.secrets.strip(message)))
+    async def info(self, message: str, msg_id: str = "", digest: str | None = None) -> None:
+        text = self.secrets.strip(message)
+        await self.emit(events.Info(msg_id=msg_id, message=text, digest=digest))
 
     async def report(self, error: WcoreError) -> None:
         """Tell the host of an error; the one place where an error becomes an event."""
@@ -233,8 +234,8 @@ class Session:
     async def refresh_grants(self, call_id: str = "") -> None:
         """Bring the lasting grants up to date; tell why they cannot be read, or what waits."""
         rules = self.ruling.rules if self.parent is None else None  # only the main agent tells
-        for text in await self.keeper.refresh(self.grants, call_id, rules):
-            await self.info(text)
+        for text, digest in await self.keeper.refresh(self.grants, call_id, rules):
+            await self.info(text, digest=digest)
 
     def judge(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it."""

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # it is run as a program, to
 
 from conformance import mutant, mutants_of_calls, mutants_of_lines
 from conformance.mutant import Faithful
-from conformance.mutants_of_calls import Grants
+from conformance.mutants_of_calls import Grants, Rules
 from conformance.variants import Small
 
 
@@ -30,7 +30,7 @@ MUTANTS = {
     kebab(name): kind
     for room in (mutant, mutants_of_lines, mutants_of_calls)
     for name, kind in vars(room).items()
-    if isinstance(kind, type) and issubclass(kind, Faithful) and kind is not Grants
+    if isinstance(kind, type) and issubclass(kind, Faithful) and kind not in (Grants, Rules)
 }
 
 

@@ -1,5 +1,7 @@
 """Broken engines: calls, approvals and questions."""
 
+from pathlib import Path
+
 from conformance.mutant import Faithful, Table
 
 
@@ -326,3 +328,33 @@ class RunsHoweverMany(Faithful):
 
     def down(self, event: Table) -> list[Table]:
         return [event | {"status": "success"}] if event["type"] == "tool_result" else [event]
+
+
+class Rules(Faithful):
+    """Base of those that let a denied call run because of what the policy says now."""
+
+    says = ""
+
+    def down(self, event: Table) -> list[Table]:
+        path = Path(".wcore/policy.toml")
+        now = path.read_text() if path.exists() else "none"
+        if event["type"] != "tool_cancelled" or now != self.says:
+            return [event]
+        ids = {"msg_id": event["msg_id"], "call_id": event["call_id"], "tool_name": "Bash"}
+        result = {"status": "success", "output": "", "output_type": "text"}
+        return [{"type": "tool_running", **ids}, {"type": "tool_result", **ids, **result}]
+
+
+class TakesUpLooserRules(Rules):
+    says = ""
+
+
+class IgnoresStricterRules(Rules):
+    says = 'deny = ["Write"]\n'
+
+
+class AcceptsAnyDigest(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event.get("command") == "accept_changes":
+            return [{"type": "command_result", "command": "accept_changes", "ok": True}]
+        return [event]

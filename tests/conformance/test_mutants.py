@@ -98,6 +98,9 @@ CAUGHT_BY = {
     "talks-after-stop": ("stop-while-the-model-streams", "the turn is None"),
     "exits-on-eof-too-early": ("eof-during-a-turn-that-asks-nothing", "ended"),
     "hangs-on-eof": ("eof-idle", "does not end"),
+    "takes-up-looser-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
+    "ignores-stricter-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
+    "accepts-any-digest": ("policy-accepted-by-the-host", "ok is true"),
     "ignores-signals": ("signal-idle", "does not end"),
 }
 JOBS = 4

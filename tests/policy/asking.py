@@ -38,3 +38,10 @@ def explain(*argv: str, cwd: Path, env: Mapping[str, str] = NO_ENV) -> dict[str,
     done = wcore("policy", "explain", "--json", *argv, cwd=cwd, env=env)
     assert done.stdout, done.stderr
     return {**json.loads(done.stdout), "exit": done.returncode}
+
+
+def trust(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Trust a folder as a script does: what was listed, by its digest."""
+    listed = json.loads(wcore("trust", str(folder), "--list", "--json", cwd=folder).stdout)
+    digest = str(listed["digest"])
+    return wcore("trust", str(folder), "--yes", "--digest", digest, cwd=folder)

@@ -59,16 +59,16 @@ async def why_of(host: Conversation, call_id: str) -> dict[str, Any]:
 
 def told(host: Conversation) -> list[str]:
     """Return what was said of changes that wait."""
-    return [e["message"] for e in host.of("info") if "accept_changes" in e["message"]]
-
-
-def digest_in(text: str) -> str:
-    return next(part for part in text.split('"') if part.startswith("sha256:"))
+    found = [event for event in host.of("info") if "digest" in event]
+    assert all(event["digest"] in event["message"] for event in found)
+    return [event["message"] for event in found]
 
 
 async def accept(host: Conversation) -> dict[str, Any]:
     """Accept what was told last."""
-    return await ask(host, "accept_changes", digest=digest_in(told(host)[-1]))
+    return await ask(
+        host, "accept_changes", digest=[e for e in host.of("info") if "digest" in e][-1]["digest"]
+    )
 
 
 # --- policy files ---------------------------------------------------------------------------------
@@ -408,3 +408,142 @@ async def test_tiers_of_an_agent_that_somebody_else_sets_before_it_works_allow_n
         await one.deny("c1")
         await one.hear("stream_end")
     await is_identical(one)
+
+
+# --- during a turn --------------------------------------------------------------------------------
+
+
+async def test_what_is_tightened_during_a_turn_counts_for_its_next_call(
+    talk: Talk, tmp_path: Path
+) -> None:
+    policy_of(tmp_path, "")
+    first = call("Write", "w", file_path="a.txt", content="x")
+    async with talk([first], [touch("c1")], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="w")
+        path = policy_of(tmp_path, DENY_TOUCH)
+        await host.approve("w")
+        denied = await host.hear("call_announced", call_id="c1")
+        assert denied["why"]["source"] == f"{path}:1"
+        await host.hear("stream_end")
+    await is_identical(host)
+
+
+async def test_what_is_loosened_during_a_turn_waits(talk: Talk, tmp_path: Path) -> None:
+    policy_of(tmp_path, DENY_TOUCH)
+    first = call("Write", "w", file_path="a.txt", content="x")
+    async with talk([first], [touch("c1")], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="w")
+        policy_of(tmp_path, ALLOW_ALL)
+        await host.approve("w")
+        denied = await host.hear("call_announced", call_id="c1")
+        assert denied["why"]["row"] == "deny"
+        await host.hear("stream_end")
+    await is_identical(host)
+
+
+async def test_a_held_call_is_decided_by_the_rules_as_they_are_then(
+    talk: Talk, tmp_path: Path
+) -> None:
+    policy_of(tmp_path, '[[rule]]\nmatch = "Bash"\ndo = "allow"\n')
+    first = call("Write", "w", file_path="a.txt", content="x")
+    async with talk([first, touch("c1")], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="w")  # the command waits for it, unannounced
+        path = policy_of(tmp_path, DENY_TOUCH)
+        await host.approve("w")
+        denied = await host.hear("call_announced", call_id="c1")
+        assert denied["why"]["source"] == f"{path}:1"
+        await host.hear("stream_end")
+    await is_identical(host)
+
+
+async def test_a_policy_that_breaks_during_a_turn_ends_it(talk: Talk, tmp_path: Path) -> None:
+    path = policy_of(tmp_path, "")
+    first = call("Write", "w", file_path="a.txt", content="x")
+    async with talk([first], [touch("c1")], flags=()) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="w")
+        path.write_text("\nbroken")
+        await host.approve("w")
+        result = await host.hear("tool_result", call_id="c1")
+        assert result["status"] == "error"
+        end = await host.hear("stream_end")
+        assert end["finish_reason"] == "error"
+        (error,) = host.of("error")
+        assert error["error"]["code"] == "config_error"
+        assert f"{path}:2: " in error["error"]["message"]
+    await is_identical(host)
+
+
+async def test_arguments_edited_after_a_tightening_are_denied(talk: Talk, tmp_path: Path) -> None:
+    policy_of(tmp_path, "")
+    async with talk([call("Bash", "c1", command="true")], []) as host:
+        await host.ready()
+        await host.message()
+        card = await host.hear("tool_request", call_id="c1")
+        policy_of(tmp_path, DENY_TOUCH)
+        await host.approve("c1", digest=card["digest"], args={"command": TOUCH})
+        cancelled = await host.hear("tool_cancelled", call_id="c1")
+        assert "Bash(touch *)" in cancelled["reason"]
+        await host.hear("stream_end")
+    await is_identical(host)
+
+
+# --- give_grant -----------------------------------------------------------------------------------
+
+
+async def test_a_grant_may_be_given_without_a_call(talk: Talk) -> None:
+    async with talk(*turns(touch("c1"), touch("c2"))) as host:
+        await host.ready()
+        scope = {"always_prefix": {"prefix": "touch"}}
+        given = await ask(host, "give_grant", tool="Bash", scope=scope, persist="project")
+        assert given["ok"], given
+        (grant,) = given["grants"]
+        assert (grant["persist"], grant["by"], grant["prefix"]) == ("project", "host", "touch")
+        assert "from_call_id" not in grant
+        assert (await why_of(host, "c1"))["row"] == "grant"
+        assert (await ask(host, "revoke_grant", grant_id=grant["grant_id"]))["revoked"]
+        await asks(host, "c2")
+        assert told(host) == []
+    await is_identical(host)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tool": "Nothing", "scope": "always"},
+        {"tool": "mcp__gone__x", "scope": "always"},
+        {"tool": "Bash", "scope": "once"},
+        {"tool": "Read", "scope": {"always_prefix": {"prefix": "touch"}}},
+        {"tool": "Bash", "scope": {"always_prefix": {"prefix": "env"}}},
+        {"tool": "Bash", "scope": {"always_path": {"root": "/srv"}}},
+        {"tool": "Read", "scope": {"always_path": {"root": "/"}}},
+        {"tool": "Read", "scope": {"always_path": {"root": "~"}}},
+        {"tool": "Write", "scope": {"always_path": {"root": "/srv"}}},
+        {"tool": "Read", "scope": {"always_path": {"root": "/srv", "write": True}}},
+        {"tool": "Read", "scope": "always", "agent": "nobody"},
+    ],
+)
+async def test_a_grant_that_no_card_would_get_is_refused(
+    talk: Talk, given: dict[str, object]
+) -> None:
+    async with talk([]) as host:
+        await host.ready()
+        refused = await ask(host, "give_grant", **given)
+        assert (refused["ok"], refused["error"]["code"]) == (False, "refused")
+        assert (await ask(host, "list_grants"))["grants"] == []
+
+
+async def test_every_command_is_granted_for_the_session_at_most(talk: Talk) -> None:
+    async with talk(*turns(touch("c1"))) as host:
+        await host.ready()
+        given = await ask(host, "give_grant", tool="Bash", scope="always", persist="user")
+        assert given["grants"][0]["persist"] == "session"
+        assert "kept for this session only" in host.of("info")[0]["message"]
+        assert (await why_of(host, "c1"))["row"] == "grant"

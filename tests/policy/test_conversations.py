@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from policy.asking import explain, wcore
+from policy.asking import explain, trust, wcore
 from talking import Conversation, call
 
 Talk = Callable[..., Conversation]
@@ -166,7 +166,7 @@ async def test_a_policy_may_forbid_grants(talk: Talk, workspace: Path) -> None:
 def test_trust_lasts_until_a_project_file_changes(workspace: Path, tmp_path: Path) -> None:
     path = write_policy(workspace, ALLOW_ALL)
     assert explain("ls", cwd=workspace)["verdict"] == "ask"
-    done = wcore("trust", str(workspace), cwd=workspace)
+    done = trust(workspace)
     assert done.returncode == 0
     assert 'match = "*"' in done.stdout
     told = explain("ls", cwd=workspace)
@@ -183,7 +183,7 @@ def test_trust_lasts_until_a_project_file_changes(workspace: Path, tmp_path: Pat
 
 def test_a_broken_record_of_trust_trusts_nothing(workspace: Path, tmp_path: Path) -> None:
     write_policy(workspace, ALLOW_ALL)
-    wcore("trust", str(workspace), cwd=workspace)
+    trust(workspace)
     record = tmp_path / "home" / ".local" / "state" / "wcore" / "trust.json"
     for text in ("{", "[]", '{"folders": 3}', "[" * 100_000):
         record.write_text(text)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from policy.asking import wcore
+from policy.asking import trust, wcore
 
 POLICY = """\
 deny = ["Read(*.pem)"]
@@ -64,7 +64,7 @@ def test_rules_are_listed_in_order_with_their_places(workspace: Path, tmp_path: 
     untrusted = told["rules"][4]
     assert (untrusted["level"], untrusted["agent"]) == ("project", "a*")
     assert "not trusted" in untrusted["note"]
-    wcore("trust", str(workspace), cwd=workspace)
+    trust(workspace)
     told = json.loads(wcore("policy", "rules", "--json", cwd=workspace).stdout)
     assert [r["match"] for r in told["rules"]][:3] == ["Read(*.pem)", "LS", "Bash"]
     assert "note" not in told["rules"][1]

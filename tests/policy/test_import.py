@@ -216,7 +216,7 @@ def test_what_is_not_understood_makes_no_policy(
 def test_an_existing_file_stays_unless_told(workspace: Path) -> None:
     (workspace / "theirs").write_text(CODEX)
     output = workspace / "policy.toml"
-    to_file = ("policy", "import", "codex", "theirs", "--output", str(output))
+    to_file = ("policy", "import", "codex", "theirs", "--output", str(output), "--yes")
     assert wcore(*to_file, cwd=workspace).returncode == 10
     parse(output.read_text(), "p", Level.USER, Scene(Places("/ws", "/h"), {}))
     output.write_text("mine")

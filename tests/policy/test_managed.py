@@ -31,7 +31,9 @@ def run(workspace: Path, tmp_path: Path) -> Run:
         path.write_text(text)
         return managed.wcore(path, *argv, cwd=workspace, stdin=stdin)
 
-    assert started("", "trust", str(workspace), "--json").returncode == 0
+    digest = json.loads(started("", "trust", str(workspace), "--list", "--json").stdout)["digest"]
+    agreed = ("--yes", "--digest", digest)
+    assert started("", "trust", str(workspace), "--json", *agreed).returncode == 0
     return started
 
 

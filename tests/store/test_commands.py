@@ -151,7 +151,7 @@ def test_without_a_store_nothing_is_made_and_nothing_was_recorded(
     assert "truncated" in run("audit", "verify", "--head", f"3:{'a' * 64}", code=3)
     assert run("sessions", "list") == "no session is stored\n"
     assert run("sessions", "list", "--json") == ""
-    assert run("sessions", "purge", "--all") == "there was nothing to delete\n"
+    assert run("sessions", "purge", "--yes", "--all") == "there was nothing to delete\n"
     with pytest.raises(SessionMissingError, match="no stored session 's1'"):
         run("sessions", "show", "s1")
     assert not store.exists
@@ -261,19 +261,19 @@ def test_an_export_is_the_session_and_then_its_records(run: Callable[..., str]) 
 
 @pytest.mark.usefixtures("conversations")
 def test_purging_deletes_what_was_named_and_says_so(run: Callable[..., str]) -> None:
-    assert run("sessions", "purge", "done") == "deleted done\n"
-    (purged,) = objects(run("sessions", "purge", "--all", "--json"))
+    assert run("sessions", "purge", "--yes", "done") == "deleted done\n"
+    (purged,) = objects(run("sessions", "purge", "--yes", "--all", "--json"))
     assert purged == {"purged": ["open"], "in_use": [], "remains": False}
-    in_use = run("sessions", "purge", "--all", "--user-id", str(USER))
+    in_use = run("sessions", "purge", "--yes", "--all", "--user-id", str(USER))
     assert in_use == "in use, not deleted: of somebody else\n"
     with pytest.raises(SessionMissingError):
-        run("sessions", "purge", "done")
+        run("sessions", "purge", "--yes", "done")
 
 
 @pytest.mark.usefixtures("conversations")
 def test_purging_by_age_keeps_what_is_younger(run: Callable[..., str]) -> None:
-    assert run("sessions", "purge", "--older-than", "1") == "there was nothing to delete\n"
-    assert len(run("sessions", "purge", "--older-than", "0").splitlines()) == 2
+    assert run("sessions", "purge", "--yes", "--older-than", "1") == "there was nothing to delete\n"
+    assert len(run("sessions", "purge", "--yes", "--older-than", "0").splitlines()) == 2
 
 
 # --- as a program -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wcore.cli import environment, jsonc
+from wcore.cli.consent import add_yes, refuse_inside_call, require
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError
 from wcore.policy.importing import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
@@ -34,9 +35,11 @@ examples:
   wcore policy import claude ~/.claude/settings.json
   wcore policy import codex default.rules --output ~/.config/wcore/policy.toml
 
+A file is written when a person agrees in a terminal, or with --yes; never inside a tool call.
+
 exit codes:
   0 made, nothing is looser   10 made, but a restriction could not be carried over: see the report
-  1 the file is not understood, or the output exists   2 wrong usage
+  1 the file is not understood, the output exists, or it was refused   2 wrong usage
 """
 
 
@@ -47,6 +50,7 @@ def fill(parser: Parser) -> None:
     add("file", metavar="FILE", help="`-` reads stdin")
     add("--output", metavar="FILE", help="write here, not to stdout; an existing file stays")
     add("--overwrite", action="store_true", help="replace the output file if it exists")
+    add_yes(parser)
     add("--json", action="store_true", help="policy and report as one JSON object on one line")
 
 
@@ -55,7 +59,10 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
     Raises:
         ConfigError: the file is not understood, or the output cannot be written.
+        NotAgreedError: a file would be written, and nobody who may has agreed.
     """
+    if given.output is not None:
+        refuse_inside_call()
     text = _read(given.file)
     scene = Scene(environment.places(os.curdir, environ), {})
     draft = _drafted(given.format, text, given.file, scene)
@@ -65,6 +72,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except PolicyError as error:
         raise ForeignError(f"{given.file}: no policy can be made of it: {error.reason}") from error
     if given.output is not None:
+        require(f"write the policy to {given.output}?", yes=given.yes, as_json=given.json)
         _write_file(given.output, made, overwrite=given.overwrite)
     if given.json:
         write_json({"policy": made, "report": _report(draft), "further": draft.notes_left})

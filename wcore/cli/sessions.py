@@ -10,6 +10,7 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from wcore.cli import sessions_replay, stored
+from wcore.cli.consent import add_yes, require
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
@@ -41,7 +42,8 @@ The first line is the session, every further one a record of its journal, oldest
 
 PURGE_EPILOG: Final = """\
 Deleted means gone: the text is overwritten in a store that is a file. The audit stays. A session
-that an engine works on is left out and named.
+that an engine works on is left out and named. A person agrees in a terminal, or with --yes;
+inside a tool call nothing is deleted.
 """
 
 
@@ -90,6 +92,7 @@ def _add_purge_options(parser: ArgumentParser) -> None:
     add("ids", metavar="ID", nargs="*", help="sessions to delete")
     add("--older-than", type=stored.days, metavar="DAYS", help="those not used for DAYS days")
     add("--all", action="store_true", help="every session of the user")
+    add_yes(parser)
 
 
 # --- list, show, export -----------------------------------------------------------------------
@@ -188,6 +191,7 @@ def _purge(given: Namespace, environ: Mapping[str, str]) -> int:
     chosen = (bool(given.ids), given.older_than is not None, given.all)
     if sum(chosen) != 1:
         raise UsageError("purge what? name sessions, or give one of --older-than DAYS and --all")
+    require("delete for good?", yes=given.yes, as_json=given.json)
     place = stored.location(given, environ)
     if not place.exists:
         if given.ids:

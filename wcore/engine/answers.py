@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
 from wcore.approval.table import UnknownCallError
-from wcore.errors import Code, HostError, ToolError
+from wcore.errors import Code, ConfigError, HostError, ToolError
 from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
@@ -141,6 +141,7 @@ async def _approve_edited(
     """Prepare and decide the changed call while the shown one stays parked."""
     what = f"edited {command.call_id}"
     try:
+        await session.ruling.reread(f"policies {what}", session.journal.reached)
         try:
             edited = await session.hands.prepare(command.call_id, card.tool, args, edited=True)
             studied = await session.study(edited, command.call_id)
@@ -152,7 +153,7 @@ async def _approve_edited(
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
             facts, decision = card.owner.judge(edited, studied)
             await _judge_edited(session, command, card, edited, facts, decision)
-    except ToolError as error:
+    except (ToolError, ConfigError) as error:
         await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
         await session.info(str(error))

@@ -9,7 +9,7 @@ be kept is said, and what cannot be read grants nothing.
 import copy
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from wcore.errors import Code, WcoreError
 from wcore.keeping import lasting, records
@@ -32,6 +32,8 @@ from wcore.store import (
     identity,
 )
 from wcore.vocabulary import Json, Persist
+
+Told: TypeAlias = tuple[str, str | None]  # for a person, and the digest of what waits
 
 REFRESHED: Final = "grants"
 KEPT: Final = "kept"
@@ -117,7 +119,7 @@ class Keeper:
 
     async def refresh(
         self, book: GrantBook, call_id: str = "", rules: Rules | None = None
-    ) -> list[str]:
+    ) -> list[Told]:
         """Bring the lasting grants of `book`, and the tiers, up to date.
 
         Returns what a person should be told, once each: that grants cannot be read, and, where
@@ -125,18 +127,18 @@ class Keeper:
         """
         loaded = await self._news()
         facts: dict[str, Json] = {}
-        told: list[str] = []
+        told: list[Told] = []
         if loaded is not None:
             problem = self._once(loaded.problem)
-            told += [problem] if problem else []
+            told += [(problem, None)] if problem else []
             counting = self.lasting.read(loaded)
             facts["grants"] = [lasting.as_facts(each) for each in counting]
             book.replace_lasting([g for each in counting if (g := lasting.parsed(each))])
         waiting = rules and self.waiting(rules)
-        unsaid = waiting and self._told_waiting.unsaid(waiting)
-        told += [unsaid] if unsaid else []
+        if waiting and self._told_waiting.is_news(waiting):
+            told.append((waiting.text, waiting.digest))
         if told:
-            facts["told"] = list(told)
+            facts["told"] = [list(each) for each in told]
         await self.journal.reached(f"{REFRESHED} {call_id}", **facts)
         return told
 

@@ -34,8 +34,9 @@ NOTES_MAX: Final = 256  # then they are written at the next command, also betwee
 DIGEST_CHARS: Final = 16  # of an event: tells events apart, and proves nothing to anybody
 EARLY: Final = frozenset(
     {"init_history", "set_mode", "set_config", "resume_turn", "message", "stop"}
-    | {"add_mcp_server", "remove_mcp_server"}
+    | {"add_mcp_server", "remove_mcp_server", "give_grant"}
 )
+BEGINS: Final = frozenset({"message", "give_grant"})  # a grant for the session is in no store
 UNWRITTEN: Final = "unwritten"
 WRITTEN: Final = "w"  # stands among the events where a write has come back
 
@@ -158,7 +159,7 @@ class Journal:
     def heard(self, **command: Json) -> None:
         """Note a command; before the first turn only what the conversation depends on."""
         if self._is_telling or command["type"] in EARLY:
-            self._is_telling = self._is_telling or command["type"] == "message"
+            self._is_telling = self._is_telling or command["type"] in BEGINS
             self.note(Kind.COMMANDED, **command)
 
     async def relieve(self) -> None:

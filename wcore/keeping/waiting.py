@@ -55,14 +55,14 @@ class ToldWaiting:
     def __init__(self) -> None:
         self._digests = set[str]()
 
-    def unsaid(self, waiting: Waiting) -> str | None:
-        """Return the text, if the host has not had it."""
+    def is_news(self, waiting: Waiting) -> bool:
+        """Whether the host has not been told; from now on it has."""
         if waiting.digest in self._digests:
-            return None
+            return False
         if len(self._digests) >= TOLD_MAX:
             self._digests.clear()
         self._digests.add(waiting.digest)
-        return waiting.text
+        return True
 
 
 def what_waits(rules: Rules, tiers: Tiers, grants: Sequence[LastingGrant]) -> Waiting | None:

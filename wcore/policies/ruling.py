@@ -1,13 +1,13 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from anyio import to_thread
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
-from wcore.errors import Code, WcoreError
+from wcore.errors import Code, ConfigError, WcoreError
 from wcore.policies import PolicyFiles
 from wcore.policies.snapshot import Rules
 from wcore.policy.decide import Standing
@@ -17,7 +17,7 @@ from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInM
 from wcore.vocabulary import Json, Mode
 
 
-class BrokenRulesError(WcoreError):
+class BrokenRulesError(ConfigError):
     """A policy file became unreadable while the engine ran."""
 
     code = Code.CONFIG
@@ -55,6 +55,40 @@ class Ruling(Struct):
             self.rules.read(loaded.snapshot)
             notices = (*loaded.notices, *agents.problems)
         return notices
+
+    async def reread(self, what: str, reached: Callable[..., Awaitable[None]]) -> bool:
+        """Read policies again during a turn: what others have made stricter counts at once.
+
+        What was found is `reached` under the name `what`. Returns whether anything has changed.
+
+        Raises:
+            WcoreError: they cannot be had; the turn must fail.
+        """
+        try:
+            changed = await self.find_changes(what)
+        except WcoreError as error:
+            await reached(what, problem=str(error))
+            raise
+        await reached(what, **(self.news(()) if changed else {}))
+        return changed
+
+    async def find_changes(self, what: str) -> bool:
+        """Know the rules as they are now; return whether they are others than before.
+
+        Raises:
+            WcoreError: they cannot be had.
+        """
+        del what
+        if self.files is None:
+            return False
+        try:
+            found = await to_thread.run_sync(self.files.look)
+        except PolicyError as error:
+            raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
+        if found.says_what(self.rules.present):
+            return False
+        self.rules.read(found)
+        return True
 
     def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
         """Return what the journal keeps of the policies; nothing where nothing is new.

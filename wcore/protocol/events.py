@@ -55,6 +55,7 @@ class Info(Event):
     type: Literal["info"] = "info"
     msg_id: str = ""
     message: str
+    digest: str | None = None
 
 
 class Error(Event):

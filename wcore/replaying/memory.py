@@ -8,7 +8,7 @@ from msgspec import field
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
-from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, lasting
+from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, Told, lasting
 from wcore.keeping.records import listed
 from wcore.keeping.tiers import KeptTiers, from_facts, held_in
 from wcore.policies.ruling import BrokenRulesError, Ruling
@@ -89,7 +89,7 @@ class RecordedKeeper(Keeper):
 
     async def refresh(
         self, book: GrantBook, call_id: str = "", rules: Rules | None = None
-    ) -> list[str]:
+    ) -> list[Told]:
         mine = f"{REFRESHED} {call_id}"
 
         def is_next(what: str | None) -> bool:
@@ -106,7 +106,8 @@ class RecordedKeeper(Keeper):
                 grants = [each for each in listed(facts.get("grants")) if isinstance(each, Mapping)]
                 kept = (lasting.parsed(lasting.from_facts(each)) for each in grants)
                 book.replace_lasting([grant for grant in kept if grant])
-            return list(map(str, listed(facts.get("told"))))
+            told = (listed(each) for each in listed(facts.get("told")))
+            return [(str(text), None if of is None else str(of)) for text, of in told]
 
     def _reload(self, what: str, facts: Mapping[str, Json]) -> None:
         if "problem" not in facts:
@@ -149,13 +150,27 @@ class RecordedRuling(Ruling):
         self.facts = facts_of(found)
         if "problem" in self.facts:
             raise BrokenRulesError(str(self.facts["problem"]))
-        if self.facts:
-            present = _snapshot(self.facts, self.places)
-            held = self.facts.get("held")
-            self.rules.held = self.rules.present = present
-            if isinstance(held, Mapping):
-                self.rules.held = _snapshot(held, self.places)
+        self._learn(self.facts)
         return tuple(map(str, listed(self.facts.get("notices"))))
+
+    async def find_changes(self, what: str) -> bool:
+        found = next((each for each in self.script.ahead() if what_of(each) == what), None)
+        if found is None:
+            await self.script.never()
+        facts = facts_of(found)
+        if "problem" in facts:
+            raise BrokenRulesError(str(facts["problem"]))
+        self._learn(facts)
+        return bool(facts)
+
+    def _learn(self, facts: Mapping[str, Json]) -> None:
+        if not facts:
+            return
+        self.facts = facts
+        held = facts.get("held")
+        self.rules.present = self.rules.held = _snapshot(facts, self.places)
+        if isinstance(held, Mapping):
+            self.rules.held = _snapshot(held, self.places)
 
     def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
         return {name: value for name, value in self.facts.items() if name != "what"}

@@ -13,7 +13,7 @@ from typing import Final
 from wcore.approval import reasons
 from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending, move_of
 from wcore.approval.table import Move
-from wcore.errors import ToolError
+from wcore.errors import ToolError, WcoreError
 from wcore.keeping import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
@@ -21,6 +21,7 @@ from wcore.protocol import events
 from wcore.session import Card, Session
 from wcore.turn.flight import TOO_LARGE, UNRECORDED, Flight, Outcome, Refusal
 from wcore.turn.letting_go import answer_to
+from wcore.turn.opening import POLICIES, obey_limits
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"
@@ -54,7 +55,7 @@ async def gate(flight: Flight) -> Step:
     if flight.turn.ending is not None:
         await flight.stop()
         return Step.ENDED
-    prepared = await _prepare(flight)
+    prepared = await _prepare(flight) if await _knows_rules(flight) else None
     if prepared is None:
         return Step.ENDED
     flight.prepared = prepared
@@ -117,6 +118,19 @@ async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exc
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         return error
     return None
+
+
+async def _knows_rules(flight: Flight) -> bool:
+    """Read the rules again; where they cannot be had the call ends, and the turn after it."""
+    try:
+        session = flight.session
+        if await session.ruling.reread(f"{POLICIES} {flight.call_id}", session.journal.reached):
+            await obey_limits(session)
+    except WcoreError as error:
+        flight.turn.doubt(error)
+        await flight.fail(str(error))
+        return False
+    return True
 
 
 async def _prepare(flight: Flight) -> Prepared | None:

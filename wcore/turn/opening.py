@@ -33,6 +33,13 @@ async def open_turn(session: Session) -> None:
     for notice in (*notices, *_of_servers_tools(session)):
         await session.info(notice)
     await session.refresh_grants()
+    await obey_limits(session)
+
+
+async def obey_limits(session: Session) -> None:
+    """Let ceilings fall that the rules have lowered; they never rise."""
+    while session.parent is not None:
+        session = session.parent
     limits, settings = session.ruling.rules.limits, session.settings
     ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)
     ttl_s = min(limits.ttl_s or settings.approval_ttl_s, settings.approval_ttl_s)

@@ -95,6 +95,19 @@ class Commands(ABC):
         result = await self._result({"type": "revoke_grant", "grant_id": grant_id})
         return result.flag("revoked")
 
+    async def give_grant(
+        self, tool: str, scope: Scope, *, persist: str | None = None, agent: str | None = None
+    ) -> Grant:
+        """Give a grant without a call that waits; needs the flag `grant_control`."""
+        asked: dict[str, Json] = {"type": "give_grant", "tool": tool, "scope": scope}
+        asked |= {k: v for k, v in (("persist", persist), ("agent", agent)) if v is not None}
+        result = await self._result(asked)
+        return decode.grant(result.objects("grants")[0])
+
+    async def accept_changes(self, digest: str) -> None:
+        """Let count what others have loosened, as the `Info` with this digest named it."""
+        await self._result({"type": "accept_changes", "digest": digest})
+
     async def resume_turn(self, action: str = "continue") -> None:
         """Go on with the turn that `ready.interrupted_turn` names, or `cancel` it."""
         await self._result({"type": "resume_turn", "action": action})

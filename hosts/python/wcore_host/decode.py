@@ -234,7 +234,7 @@ _BUILDERS: Final[Mapping[str, Callable[[Fields], Event]]] = {
         _capabilities(f.part("capabilities")), raw=f.raw
     ),
     "pong": lambda f: events.Pong(raw=f.raw),
-    "info": lambda f: events.Info(f.text("message"), f.text("msg_id"), raw=f.raw),
+    "info": lambda f: events.Info(f.text("message"), f.text("msg_id"), f.text("digest"), raw=f.raw),
     "error": _error,
     "stream_start": lambda f: events.StreamStart(f.need("msg_id"), raw=f.raw),
     "text_delta": lambda f: events.TextDelta(f.text("msg_id"), f.need("text"), raw=f.raw),

@@ -74,6 +74,7 @@ class Pong(Event):
 class Info(Event):
     message: str
     msg_id: str = ""
+    digest: str = ""  # of changes that wait for `accept_changes`
 
 
 @dataclass(frozen=True)

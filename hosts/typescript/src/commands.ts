@@ -6,6 +6,7 @@ import type {
   Capabilities,
   Command,
   CommandResultEvent,
+  GiveGrantCommand,
   GrantInfo,
   HistoryMessage,
   Mode,
@@ -76,6 +77,16 @@ export abstract class Commands {
   /** Take back a lasting yes; `false` if there is none of that id. */
   async revokeGrant(grantId: string): Promise<boolean> {
     return (await this.request({ type: "revoke_grant", grant_id: grantId })).revoked;
+  }
+
+  /** Give a grant without a call that waits; needs the flag `grant_control`. */
+  async giveGrant(given: Omit<GiveGrantCommand, "type" | "request_id">): Promise<GrantInfo[]> {
+    return (await this.request({ type: "give_grant", ...given })).grants;
+  }
+
+  /** Let count what others have loosened, as the `info` with this digest named it. */
+  async acceptChanges(digest: string): Promise<void> {
+    await this.request({ type: "accept_changes", digest });
   }
 
   /** Messages, oldest first, and whether there are older ones (`before` the smallest `seq`). */

@@ -461,6 +461,8 @@ export interface InfoEvent {
   msg_id: string;
   /** a sentence */
   message: string;
+  /** of changes that wait for `accept_changes` */
+  digest?: string;
 }
 
 /** Give the model context that is not a message. */

@@ -1,0 +1,1 @@
+"""The process that starts and holds what tools run."""
