@@ -334,13 +334,16 @@ class Rules(Faithful):
     """Base of those that let a denied call run because of what the policy says now."""
 
     says = ""
+    tool = ""
 
     def down(self, event: Table) -> list[Table]:
+        if event["type"] == "call_announced":
+            self.tool = event["tool"]["name"]
         path = Path(".wcore/policy.toml")
         now = path.read_text() if path.exists() else "none"
         if event["type"] != "tool_cancelled" or now != self.says:
             return [event]
-        ids = {"msg_id": event["msg_id"], "call_id": event["call_id"], "tool_name": "Bash"}
+        ids = {"msg_id": event["msg_id"], "call_id": event["call_id"], "tool_name": self.tool}
         result = {"status": "success", "output": "", "output_type": "text"}
         return [{"type": "tool_running", **ids}, {"type": "tool_result", **ids, **result}]
 

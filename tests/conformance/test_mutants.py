@@ -100,7 +100,7 @@ CAUGHT_BY = {
     "hangs-on-eof": ("eof-idle", "does not end"),
     "takes-up-looser-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
     "ignores-stricter-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
-    "accepts-any-digest": ("policy-accepted-by-the-host", "ok is true"),
+    "accepts-any-digest": ("policy-accepted-by-the-host", "ok is True"),
     "ignores-signals": ("signal-idle", "does not end"),
 }
 JOBS = 4

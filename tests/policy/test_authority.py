@@ -282,6 +282,24 @@ async def test_an_agent_given_more_tools_meanwhile_is_not_offered_them(
         assert denied["why"]["row"] == "blocked"
 
 
+async def test_trust_before_the_first_turn_leaves_the_own_agents_as_they_are(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    project_of(workspace, "")
+    agent_of(tmp_path, "tiers: {Bash: always_allow}")
+    async with talk([SPAWN], [touch("c1")], [], []) as host:
+        await host.ready()
+        listed = await ask(host, "trust_workspace", trusted=True)
+        await ask(host, "trust_workspace", trusted=True, digest=listed["digest"])
+        await host.message()
+        await host.hear("tool_request", call_id="s")
+        await host.approve("s")
+        allowed = await host.hear("call_announced", call_id="c1")
+        assert allowed["why"]["row"] == "tier"
+        await host.hear("stream_end")
+        assert told(host) == []
+
+
 # --- the store ------------------------------------------------------------------------------------
 
 FORGED = """

@@ -155,7 +155,7 @@ def test_grants_that_count_grow_by_own_acts_only() -> None:
         "revoke": lambda held, stored: (stored.discard(grant), held.drop(grant.grant_id)),
         "forge": lambda _, stored: stored.add(replace(grant, grant_id="g-forged")),
         "delete": lambda _, stored: stored.clear(),
-        "unreadable": lambda *_: None,
+        "unreadable": lambda _held, _stored: None,
         "accept": lambda held, _: held.accept(),
     }
     for start, acts in product((set[LastingGrant](), {grant}), product(ACTS, repeat=5)):

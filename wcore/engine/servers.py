@@ -36,7 +36,7 @@ SETTLE_S_MAX: Final = 28.0  # a turn waits as long as a server may take to conne
 QUIET_S: Final = 1.0  # most servers are there by then, and nobody needs to hear of it
 
 UNTRUSTED: Final = "folder not trusted"
-CHANGED: Final = "named since this session began: it waits for the next start or accept_changes"
+CHANGED: Final = "changed since this session began: it waits for the next start or accept_changes"
 UNNAMED: Final = "no policy file that counts names it any more"
 TOO_LATE: Final = "servers are added before the first message only"
 

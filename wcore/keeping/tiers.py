@@ -60,6 +60,8 @@ class KeptTiers(TierSource):
     async def _load(self, agent_id: str, what: str) -> AgentPermissionSnapshot:
         try:
             snapshot = await self._read(agent_id)
+            if agent_id not in self._held and self._version is not None:
+                self.changed((await self._store.versions()).tiers)  # by others, until just now
         except StoreError as error:
             await self._journal.reached(what, problem=str(error))
             raise

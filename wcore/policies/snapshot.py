@@ -106,20 +106,25 @@ class Rules(Struct):
         held, name = self.held, Level.PROJECT
         files = {**held.policies.files, name: project.policies.files.get(name)}
         texts = {**held.texts, name: project.texts.get(name)}
-        agents = {n: a for n, a in (held.agents or {}).items() if n not in held.of_project}
-        agents |= {n: a for n, a in (project.agents or {}).items() if n in project.of_project}
+        agents = held.agents
+        if agents is not None:  # else all of them are held as the first turn finds them
+            own = {name: each for name, each in agents.items() if name not in held.of_project}
+            theirs = {n: a for n, a in (project.agents or {}).items() if n in project.of_project}
+            agents = dict(sorted({**theirs, **own}.items()))
         self.held = PolicySnapshot(
             Policies([file for file in files.values() if file], trusted=True),
             {level: text for level, text in texts.items() if text},
             {**held.real, **project.real},
-            dict(sorted(agents.items())),
+            agents,
             project.of_project,
         )
 
     def distrust(self) -> None:
         """Hold no longer that the project is trusted."""
         held = self.held
-        agents = {n: a for n, a in (held.agents or {}).items() if n not in held.of_project}
+        agents = held.agents
+        if agents is not None:
+            agents = {name: each for name, each in agents.items() if name not in held.of_project}
         policies = Policies(held.policies.files.values(), trusted=False)
         self.held = replace(held, policies=policies, agents=agents, of_project=frozenset())
 

@@ -10,7 +10,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from policy.asking import trust, wcore
@@ -102,8 +102,9 @@ def leaves(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             commands: list[str] = []
         except _FoundParserError as found:
             parser: ArgumentParser = found.args[0]
-            choices = [a.choices for a in parser._actions if isinstance(a.choices, dict)]
-            commands = [f"{name} {each}" for each in (choices[0] if choices else ())]
+            actions: list[Any] = parser._actions
+            below: list[Any] = [each.choices for each in actions if hasattr(each, "add_parser")]
+            commands = [f"{name} {each}" for each in (below[0] if below else ())]
         yield from commands or [name]
 
 
