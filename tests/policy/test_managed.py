@@ -1,13 +1,14 @@
 """The administrator's file, through the real process: nobody's word counts against it."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from policy import managed
-from talking import call, write_script
+from talking import Conversation, call, write_script
 
 ALLOW_ALL = 'default = "allow"\n[[rule]]\nmatch = "*"\ndo = "allow"\n'
 Run = Callable[..., Any]
@@ -90,3 +91,26 @@ def test_no_variable_of_the_environment_moves_it(
     for name in ("WCORE_POLICY", "WCORE_MANAGED", "XDG_CONFIG_DIRS", "WCORE_ETC", "PREFIX"):
         monkeypatch.setenv(name, str(tmp_path))
     assert explained(run, 'deny = ["Bash"]\n', "ls")["verdict"] == "deny"
+
+
+async def test_what_is_lifted_from_it_while_a_session_runs_forbids_on(
+    run: Run, workspace: Path, tmp_path: Path
+) -> None:
+    assert explained(run, 'deny = ["Bash(touch)"]\n', "touch made")["verdict"] == "deny"
+    path = tmp_path / "managed.toml"
+    touch: list[object] = [call("Bash", command="touch made")]
+    script = write_script(tmp_path, (touch, [], touch, [], [call("LS", path=".")], []))
+    engine = [sys.executable, "-m", "wcore", "--force", "--model", f"script:{script}"]
+    command = [*managed.sandbox(path, tmp_path), *engine]
+    start = f"import os; os.execvp({command[0]!r}, {command!r})"
+    home = tmp_path / "home"
+    async with Conversation(workspace, [], {}, home=home, program=("-c", start)) as host:
+        await host.ready()
+        await host.turn(msg_id="m1")
+        path.write_text("")
+        await host.turn(msg_id="m2")
+        path.write_text('deny = ["LS"]\n')
+        await host.turn(msg_id="m3")
+        assert [event["why"]["row"] for event in host.of("call_announced")] == ["deny"] * 3
+        assert [event["type"] for event in host.of("tool_result")] == []
+        assert "`Bash(touch)` is no longer denied" in host.of("info")[0]["message"]
