@@ -238,7 +238,10 @@ export interface Capabilities {
   persist?: true;
   /** the commands answered by `command_result` */
   introspection?: true;
-  /** the scopes `always_exact` and `always_prefixes`; a grant lets waiting calls go */
+  /**
+   * `accept_changes`, `give_grant`, the scopes `always_exact` and `always_prefixes`; a grant
+   * lets waiting calls go
+   */
   grant_control?: true;
   /** cards can be answered; absent with `--prompts none` */
   prompts?: true;
