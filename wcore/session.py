@@ -51,7 +51,7 @@ LINE_RESERVE_BYTES: Final = 4096  # a request must also fit into `list_pending`'
 
 
 class ShellReader(Protocol):
-    """Reads shell text off the loop, within a deadline; see `wcore.analyst.Analyst`."""
+    """Reads shell text off the loop, within a deadline; see `wcore.shell_worker.ShellWorker`."""
 
     async def analyse(self, text: str) -> shell.Analysis: ...
     async def warm(self) -> None: ...

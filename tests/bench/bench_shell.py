@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import anyio
 
-from wcore.analyst import Analyst
+from wcore.cli import read_shell_texts
 from wcore.policy.shell import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex, warm
+from wcore.shell_worker import ShellWorker
+from wcore.supervisor import process
+from wcore.supervisor.client import Supervisor
 
 TYPICAL = {
     "one word": "ls",
@@ -55,18 +58,21 @@ def report(name: str, took: list[float]) -> None:
 
 
 async def round_trips() -> None:
-    analyst = Analyst()
+    link, pid = process.fork(read_shell_texts)
+    supervisor = Supervisor(link, pid)
+    reader = ShellWorker(supervisor)
     began = time.perf_counter()
-    await analyst.warm()
-    report("analyst: start", [(time.perf_counter() - began) * 1e6])
+    await reader.warm()
+    report("worker: start", [(time.perf_counter() - began) * 1e6])
     for name, text in (*TYPICAL.items(), ("4 KiB of words", long_text("words", 4096))):
         took: list[float] = []
         for _ in range(200):
             began = time.perf_counter()
-            await analyst.analyse(text)
+            await reader.analyse(text)
             took.append((time.perf_counter() - began) * 1e6)
-        report(f"analyst: {name}", took)
-    await analyst.close()
+        report(f"worker: {name}", took)
+    await reader.close()
+    supervisor.close()
 
 
 def main() -> None:

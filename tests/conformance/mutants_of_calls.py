@@ -155,7 +155,8 @@ class SetIsAnyOfIt(Grants):
         match scope:
             case {"always_prefixes": {"prefixes": [*prefixes]}}:
                 command = str(tool["args"].get("command", ""))
-                return ";" not in command and any(command.startswith(str(p)) for p in prefixes)
+                given = cast("list[str]", prefixes)
+                return ";" not in command and any(command.startswith(each) for each in given)
             case _:
                 return False
 

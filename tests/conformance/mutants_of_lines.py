@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -173,6 +174,16 @@ class KeepsTheChildAlive(Faithful):
         if event["type"] == "tool_running":
             self.running = event
         return [] if self.stopped else [event]
+
+
+class LeavesProcessesBehind(Faithful):
+    """Says that a call is over while something that it started goes on."""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "tool_result":
+            beat = "for i in $(seq 60); do echo x >>beat.txt; sleep 0.05; done"
+            subprocess.Popen(("sh", "-c", beat), stdin=-3, stdout=-3, stderr=-3)  # DEVNULL
+        return [event]
 
 
 class TalksAfterStop(Faithful):

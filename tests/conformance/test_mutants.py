@@ -95,6 +95,7 @@ CAUGHT_BY = {
     "echoes-forged-tokens": ("suspend-forged-token", "a token that was never given out"),
     "leaks-the-token": ("suspend-token-in-output", "does not contain '[REDACTED]'"),
     "keeps-the-child-alive": ("stop-while-a-tool-runs", "still grows"),
+    "leaves-processes-behind": ("a-call-leaves-nothing-behind", "still grows"),
     "talks-after-stop": ("stop-while-the-model-streams", "the turn is None"),
     "exits-on-eof-too-early": ("eof-during-a-turn-that-asks-nothing", "ended"),
     "hangs-on-eof": ("eof-idle", "does not end"),

@@ -201,6 +201,6 @@ async def test_provider_keys_reach_no_child_and_no_output(talk: Talk) -> None:
         await host.turn()
         result = host.of("tool_result")[0]["output"]
         inherited, _, _ = result.partition("[REDACTED]")  # what `env` printed
-        assert "WCORE_CALL=" in inherited
+        assert "LC_ALL=" in inherited
         assert not [name for name in names if name in inherited]
         assert key not in json.dumps([e for e in host.heard if e["type"] != "call_announced"])

@@ -501,7 +501,7 @@ async def test_a_record_that_makes_no_sense_ends_the_engine_with_its_number(
     with sqlite3.connect(_store(tmp_path)) as database:
         select = "SELECT seq FROM journal WHERE kind = 'replied'"
         ((seq,),) = database.execute(select).fetchall()
-        body = journal._with_sum(seq, "replied", '{"text":1}')  # undamaged, and nonsense
+        body = journal.with_sum(seq, "replied", '{"text":1}')  # undamaged, and nonsense
         database.execute("UPDATE journal SET body = ? WHERE seq = ?", (body, seq))
     async with talk([{"text": "second"}], flags=AGAIN) as second:
         await second.ready()
@@ -538,7 +538,7 @@ async def test_a_yes_that_somebody_wrote_into_the_journal_is_asked_again(
         ((asked,),) = database.execute(select).fetchall()
         yes = {"call_id": "c1", "tool": "Bash", "decision": "approved", "source": "user"}
         text = json.dumps({**yes, "digest": json.loads(asked)["digest"]})
-        body = journal._with_sum(seq, "decided", text)
+        body = journal.with_sum(seq, "decided", text)
         row = (key, seq, "decided", at, body)
         database.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", row)
     async with talk(DONE, flags=AGAIN) as second:

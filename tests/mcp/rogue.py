@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 MANNER = sys.argv[1] if len(sys.argv) > 1 else "plain"
@@ -16,7 +17,7 @@ EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 NAMES = (
     "echo env die hang flood rubbish giant line ask ask_badly leave_open ask_url sample roots "
     "progress child change unchange blocks fail stderr flood_questions half pings "
-    "kill_warden relist nested crowd nag"
+    "kill_holder relist nested crowd nag"
 ).split()
 about = "Does as its name says."
 asked = 0
@@ -193,9 +194,10 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
             while number := number + 1:
                 send(id=number, method="ping")
             return None
-        case "kill_warden":
+        case "kill_holder":
+            Path("killed").write_text(str(os.getpid()))
             os.kill(os.getppid(), 9)
-            return text(f"{os.getpid()}")
+            return text("it lives on")
         case "relist":
             while True:
                 send(method="notifications/tools/list_changed")

@@ -264,7 +264,7 @@ async def test_people_read_where_and_what_and_no_control_characters(
         select = "SELECT seq, body FROM journal WHERE kind = 'replied'"
         ((seq, body),) = database.execute(select).fetchall()
         text = '{"' + body[body.index('msg_id"') :]
-        changed = journal._with_sum(seq, "replied", text.replace("owned", "OWNED"))
+        changed = journal.with_sum(seq, "replied", text.replace("owned", "OWNED"))
         database.execute("UPDATE journal SET body = ? WHERE seq = ?", (changed, seq))
     done = await anyio.run_process(
         [sys.executable, "-m", "wcore", "sessions", "replay", "s"],

@@ -5,7 +5,7 @@ import re
 from types import ModuleType
 from typing import Final
 
-from wcore import analyst, engine, settings, stdio, vocabulary
+from wcore import engine, settings, shell_worker, stdio, vocabulary
 from wcore.approval import manager
 from wcore.engine import answers, introspection
 from wcore.policy import grants
@@ -44,7 +44,7 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("text of a prefix grant", prefixes, "GRANT_CHARS_MAX"),
     ("shell text analysed", analysis, "TEXT_BYTES_MAX"),
     ("commands in a shell text", analysis, "COMMANDS_MAX"),
-    ("time for the analysis", analyst, "DEADLINE_S"),
+    ("time for the analysis", shell_worker, "DEADLINE_S"),
     ("replies of the model in one turn (`--max-turns`)", settings, "ROUNDS_MAX"),
     ("messages of a history page", introspection, "HISTORY_LIMIT"),
     ("from a signal to the end", engine, "SHUTDOWN_S"),

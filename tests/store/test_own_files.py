@@ -120,8 +120,6 @@ async def test_files_that_a_project_brings_are_not_read_where_they_are_the_store
 OPENS = {
     "wcore/locked_files.py": "it is the guard",
     "wcore/stdio.py": "/dev/null",
-    "wcore/analyst.py": "pipes of its own",
-    "wcore/tools/mcp/warden.py": "a process of its own",
     "wcore/policies/trust.py": "our own file of trusted folders, and its lock",
     "wcore/policies/reading.py": "the folder .wcore itself: a folder has no locks",
     "wcore/models/attached.py": "by the guard",
@@ -129,7 +127,6 @@ OPENS = {
     "wcore/tools/paths.py": "folders",
     "wcore/tools/ls.py": "folders",
     "wcore/tools/files.py": "new files only",
-    "wcore/tools/descendants.py": "/proc",
     "wcore/tools/grep_worker.py": "a process of its own",
     "wcore/store/leases.py": "/proc",
     "wcore/store/identity.py": "/etc",

@@ -2,26 +2,26 @@
 
 Exit codes: 0 the host closed stdin, 1 the engine could not start, 2 wrong usage, 128+n ended by
 signal n (141: the host closed stdout).
+
+This module imports next to nothing: the supervisor is forked from it, and stays as small as we are.
 """
 
-import gc
 import os
 import sys
-import traceback
 from contextlib import suppress
-from importlib import import_module
-from typing import Final, NoReturn
+from socket import socket
 
-from wcore.cli import keys, options
-from wcore.errors import Code, ConfigError, UsageError, WcoreError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
-EXIT_CONFIG: Final = 1
-EXIT_USAGE: Final = 2
-EXIT_CLOSED: Final = 141  # nobody reads our stdout
-EXIT_INTERRUPTED: Final = 130  # Ctrl-C before the engine could say goodbye itself
+EXIT_CONFIG = 1
+EXIT_USAGE = 2
+EXIT_CLOSED = 141  # nobody reads our stdout
+EXIT_INTERRUPTED = 130  # Ctrl-C before the engine could say goodbye itself
 
 #: Each module has `run(argv, environ) -> exit code` and is loaded when it is named.
-SUBCOMMANDS: Final = {
+SUBCOMMANDS = {
     "audit": "wcore.cli.audit",
     "conformance": "wcore.cli.conformance",
     "policy": "wcore.cli.policy",
@@ -30,7 +30,7 @@ SUBCOMMANDS: Final = {
 }
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Serve one host over stdin and stdout until it closes stdin.
 
     Leaves by `os._exit`: everything that matters is flushed and every child is dead by then, and
@@ -50,35 +50,36 @@ def main() -> NoReturn:
 
 
 def _serve(argv: list[str]) -> int:
-    out_fd = 1
-    try:
-        chosen = options.read(argv, os.environ)
-        provided = keys.taken(chosen.keys_fd, os.environ)
-        from wcore import stdio  # noqa: PLC0415 - `--version` needs none of this
+    """Fork the supervisor, before anything else is imported; then be the engine."""
+    from wcore.supervisor import process  # noqa: PLC0415 - subcommands have none
 
-        in_fd, out_fd = stdio.claim()
-        gc.disable()  # what is imported stays: looking through it again and again takes 15 ms
-        from wcore.cli import starting  # noqa: PLC0415 - nothing may print before the claim
+    link, pid = process.fork(read_shell_texts)
+    from wcore.cli import serving  # noqa: PLC0415 - the supervisor has none of this
 
-        gc.freeze()
-        gc.enable()
+    return serving.serve(argv, link, pid)
 
-        return starting.run(chosen, provided, in_fd, out_fd)
-    except ConfigError as error:
-        hint = " (see wcore --help)" if isinstance(error, UsageError) else ""
-        _tell(out_fd, error.code, f"Engine failed to start: {error}{hint}")
-        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_CONFIG
-    except WcoreError as error:
-        _tell(out_fd, error.code, str(error))
-        return EXIT_CONFIG
-    except Exception as error:  # noqa: BLE001 - a host must be told of our own mistakes too
-        traceback.print_exc()
-        _tell(out_fd, Code.INIT, f"Engine failed to start: internal error: {error!r}")
-        return EXIT_CONFIG
+
+def read_shell_texts(link: socket) -> None:
+    """Be a shell worker, which imports only from where this interpreter has its packages.
+
+    Neither the workspace nor what the environment says has a place there.
+    """
+    import site  # noqa: PLC0415 - loaded by the interpreter itself, long ago
+
+    library = os.path.dirname(os.__file__)
+    ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path[:] = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages(), ours]
+    from wcore import shell_worker  # noqa: PLC0415 - the supervisor has none of this
+
+    shell_worker.serve(link)
 
 
 def _subcommand(argv: list[str]) -> int:
     """Run what a person or script asked for on the command line; errors go to stderr."""
+    from importlib import import_module  # noqa: PLC0415 - the supervisor has none of this
+
+    from wcore.errors import UsageError, WcoreError  # noqa: PLC0415
+
     try:
         return import_module(SUBCOMMANDS[argv[0]]).run(argv[1:], os.environ)
     except UsageError as error:
@@ -89,14 +90,3 @@ def _subcommand(argv: list[str]) -> int:
         return EXIT_CONFIG
     except BrokenPipeError:
         return EXIT_CLOSED
-
-
-def _tell(out_fd: int, code: Code, message: str) -> None:
-    """Tell the host in one event why we end, and a person on stderr."""
-    from wcore.protocol import codec, events  # noqa: PLC0415 - needed on this path only
-
-    if sys.stderr is not None:
-        sys.stderr.write(f"wcore: {message}\n")
-    problem = events.Problem(code=code, message=message)
-    with suppress(OSError):  # nobody listens; the exit code still says it
-        os.write(out_fd, codec.encode(events.Error(error=problem)))

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 
 import anyio
+from msgspec import Struct
 
 from wcore import briefing, locked_files
-from wcore.analyst import Analyst
 from wcore.approval import manager
 from wcore.cli import environment, log
 from wcore.cli.asked_session import asked_session, enter
@@ -24,8 +24,10 @@ from wcore.policies.snapshot import Rules
 from wcore.policy.protected import protection
 from wcore.session import Session
 from wcore.settings import ROUNDS_MAX, Settings
+from wcore.shell_worker import ShellWorker
 from wcore.stdio import LineReader, Wire
 from wcore.store import Location, Store, StoreError, locate
+from wcore.supervisor.client import Supervisor
 from wcore.tools import Place
 from wcore.tools.mcp import is_installed
 from wcore.vocabulary import Access
@@ -35,7 +37,17 @@ class CrashedError(WcoreError):
     """A bug of ours ended the engine after it had started."""
 
 
-def run(options: Options, keys: Mapping[str, str], in_fd: int, out_fd: int) -> int:
+class _Rims(Struct, frozen=True):
+    """Where the engine meets the world: the wire, the environment for children, their keeper."""
+
+    fds: tuple[int, int]
+    inherited: dict[str, str]
+    supervisor: Supervisor
+
+
+def run(
+    options: Options, keys: Mapping[str, str], fds: tuple[int, int], supervisor: Supervisor
+) -> int:
     """Serve on the claimed descriptors; return the exit code. `keys`: of providers, by name.
 
     Raises:
@@ -56,8 +68,8 @@ def run(options: Options, keys: Mapping[str, str], in_fd: int, out_fd: int) -> i
     )
     model = choose_model(options.provider, options.model, around)
     try:
-        fds = in_fd, out_fd
-        return anyio.run(functools.partial(_serve, options, model, keys, inherited, location, fds))
+        rims = _Rims(fds, inherited, supervisor)
+        return anyio.run(functools.partial(_serve, options, model, keys, location, rims))
     except ConfigError:
         raise  # said before `ready`: a policy file, or a mode above its ceiling
     except Exception as error:
@@ -78,10 +90,10 @@ async def _serve(
     options: Options,
     model: Model,
     keys: Mapping[str, str],
-    inherited: dict[str, str],
     location: Location,
-    fds: tuple[int, int],
+    rims: _Rims,
 ) -> int:
+    in_fd, out_fd = rims.fds
     places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies
@@ -107,24 +119,33 @@ async def _serve(
     place = Place(
         workspace=places.workspace,
         home=places.home,
-        environ=inherited,
+        environ=rims.inherited,
         hidden=lambda path: (
             protection(path, Access.READ, places) is not None or session.ruling.rules.hides(path)
         ),
         named=named_paths.finder(places),
+        supervisor=rims.supervisor,
     )
-    wire = Wire(fds[1])
-    analyst = Analyst()
-    session = Session(settings, wire, {}, model, analyst, keeper)  # the engine loads the tools
+    wire = Wire(out_fd)
+    reader = ShellWorker(rims.supervisor)
+    session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
     session.ruling = Ruling(files, Rules.of(loaded.snapshot), keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
-        return await _engine(session, fds[0], wire, place).serve()
+        return await _engine(session, in_fd, wire, place).serve()
     finally:
-        await analyst.close()
+        await reader.close()
         await keeper.close()
 
 
 def _engine(session: Session, in_fd: int, wire: Wire, place: Place) -> Engine:
-    return Engine(session, LineReader(in_fd), wire, place, warm=session.model.warm)
+    assert place.supervisor is not None
+    warm = functools.partial(_warm, session.model, place.supervisor)
+    return Engine(session, LineReader(in_fd), wire, place, warm=warm)
+
+
+def _warm(model: Model, supervisor: Supervisor) -> None:
+    """Do after `ready`, in a thread, what neither `ready` nor the first turn should wait for."""
+    supervisor.adopt_orphans()
+    model.warm()

@@ -238,7 +238,7 @@ class Engine:
         self._loaded.set()
         await to_thread.run_sync(self._warm)
         self._warmed.set()
-        await warm_up(session, self._acting.warm)
+        await warm_up(session)
 
     async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()

@@ -2,7 +2,6 @@
 
 from wcore.engine.servers import Servers
 from wcore.tools.catalog import builtin_tools
-from wcore.tools.processes import warm
 from wcore.turn import Turn
 
-__all__ = ["Servers", "Turn", "builtin_tools", "warm"]
+__all__ = ["Servers", "Turn", "builtin_tools"]

@@ -30,13 +30,12 @@ async def recall(session: Session) -> None:
         gc.freeze()  # nor need the collector look through it during each turn
 
 
-async def warm_up(session: Session, warm_acting: Callable[[], None]) -> None:
+async def warm_up(session: Session) -> None:
     """Do what the first turn would otherwise wait for."""
     for _ in codec.warm():
         await checkpoint()
     await anyio.sleep(IDLE_S)
     await to_thread.run_sync(session.keeper.warm)
-    await to_thread.run_sync(warm_acting)
     await session.reader.warm()
 
 

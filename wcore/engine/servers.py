@@ -57,6 +57,7 @@ class Servers:
             workspace=place.workspace,
             home=place.home,
             environ=place.environ,
+            start=place.start,
             tasks=tasks,
             strip=session.secrets.strip,
             complete=partial(reply_to, session),

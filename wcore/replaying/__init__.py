@@ -2,7 +2,7 @@
 
 The rooms are the real ones: engine, turn, gate, policy, approvals, encoding. Put in their place are
 only the rims: what the host said, what the model replied, what tools, store and clock came to.
-Nothing here can write, start a program (but the analyst of shell text) or reach the network.
+Nothing here can write, start a program or reach the network.
 """
 
 import asyncio
@@ -69,14 +69,11 @@ def _said(records: Sequence[JournalRecord]) -> int:
 
 
 async def _play(stage: Stage, script: Script) -> None:
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(script.watch)
-            tasks.start_soon(_serve, stage, script, tasks)
-            await script.over.wait()
-            await _end_all()
-    finally:
-        await stage.reader.close()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(script.watch)
+        tasks.start_soon(_serve, stage, script, tasks)
+        await script.over.wait()
+        await _end_all()
 
 
 async def _end_all() -> None:

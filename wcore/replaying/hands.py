@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeGuard
 
 import anyio
+from anyio import to_thread
 
 from wcore.agents import GENERAL, AgentDefinition, Assignment
-from wcore.analyst import Analyst
 from wcore.errors import ToolError
 from wcore.keeping.named import named
 from wcore.keeping.records import TIED, listed
@@ -36,32 +36,30 @@ from wcore.vocabulary import (
     Usage,
 )
 
-ANALYSIS_S: Final = 10.0  # nobody waits here; what was read in time then must be read now
 TARGETS: Final = "targets"
 
 
 class RecordedReader:
-    """Reads shell text anew, but for what could not be read in time then."""
+    """Reads shell text anew, but for what could not be read in time then.
+
+    What could be is read in this process: it took less than the deadline, or a moment more.
+    """
 
     def __init__(self, script: Script) -> None:
         self.unread: dict[str, shell.Reason] = {}
         self._script = script
-        self._analyst = Analyst(ANALYSIS_S)
 
     async def warm(self) -> None:
-        """The first text starts it."""
+        """There is nothing to start."""
 
     async def analyse(self, text: str) -> shell.Analysis:
         if text in self.unread:
             return shell.Analysis(text, reason=self.unread[text])
         self._script.busy += 1
         try:
-            return await self._analyst.analyse(text)
+            return await to_thread.run_sync(shell.analyse, text)
         finally:
             self._script.busy -= 1
-
-    async def close(self) -> None:
-        await self._analyst.close()
 
 
 class RecordedHands(Hands):

@@ -16,7 +16,7 @@ from wcore.keeping.records import listed
 from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Json
 
-STUCK_S: Final = 2.0  # nothing here waits for anything outside but the shell analyst
+STUCK_S: Final = 2.0  # nothing here waits for anything outside but the analysis of shell text
 LOOKS: Final = 40  # in that time: a busy machine alone must not look like a difference
 
 

@@ -87,7 +87,7 @@ def append(
         for record, text in zip(records, texts, strict=True):
             seq += 1
             kind = record.kind.value
-            body = _with_sum(seq, kind, text)
+            body = with_sum(seq, kind, text)
             database.change(_APPEND, key=lease.key, seq=seq, kind=kind, at=moment, body=body)
         if audited:
             try:
@@ -232,7 +232,7 @@ def _hold(database: Database, lease: Lease, records: Sequence[Record], moment: s
         raise LeaseLostError(lease.session_id)
 
 
-def _with_sum(seq: int, kind: str, text: str) -> str:
+def with_sum(seq: int, kind: str, text: str) -> str:
     """Return an object with a sum in front: a record that was changed or moved does not fit it.
 
     It finds damage; whoever can write the store can also make a new one.

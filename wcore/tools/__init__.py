@@ -12,9 +12,11 @@ from anyio import to_thread
 from msgspec import Struct
 
 from wcore.agents import Assignment
+from wcore.errors import ToolError
 from wcore.vocabulary import Args, Json, PathFact, Prepared, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
+    from wcore.supervisor.client import Held, Program, Supervisor
     from wcore.tools.mcp.definition import Definition
     from wcore.tools.mcp.server import Server
 
@@ -28,6 +30,7 @@ class Place(Struct, frozen=True):
     `hidden` tells whether a real path is protected: listings and searches leave such files
     out and say how many. `environ` is the environment for children, free of provider keys.
     `named` tells the paths that a shell text names in an environment; it reads the disk.
+    `supervisor` starts them; without one, as in a replay, nothing can be started.
     """
 
     workspace: str
@@ -35,6 +38,13 @@ class Place(Struct, frozen=True):
     environ: Mapping[str, str]
     hidden: Callable[[str], bool]
     named: Callable[[str, Mapping[str, str]], tuple[PathFact, ...]] | None = None
+    supervisor: "Supervisor | None" = None
+
+    async def start(self, program: "Program") -> "Held":
+        """Start a program; see `Supervisor.start` for the errors."""
+        if self.supervisor is None:
+            raise ToolError("nothing can be started here: there is no supervisor")
+        return await self.supervisor.start(program)
 
 
 async def _refuse(tool: "Tool", args: Args) -> None:

@@ -1,5 +1,6 @@
 """Bash: one command text in a fresh shell, exactly as it was shown."""
 
+import os
 import signal
 from functools import cache
 from typing import Final
@@ -10,12 +11,12 @@ from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
+from wcore.supervisor.client import Held, Program
 from wcore.tools import Live, Place
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
 from wcore.tools.environment import cleaned, find_bash
 from wcore.tools.paths import described, named
-from wcore.tools.processes import GRACE_S, CallTree
 from wcore.tools.shell_output import ShellOutput
 from wcore.visible import visible
 from wcore.vocabulary import (
@@ -33,8 +34,13 @@ from wcore.vocabulary import (
 NAME = "Bash"
 TIMEOUT_S_DEFAULT: Final = 120
 TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
+GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
 DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
+HELD_NO_MORE: Final = (
+    "[broken off: the wcore process that held this call was killed from outside; "
+    "what the call had started has been killed]"
+)
 
 
 class BashArguments(Arguments):
@@ -93,8 +99,7 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        named = self.place.named
-        environ = cleaned(self.place.environ)
+        look, environ = self.place.named, cleaned(self.place.environ)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -106,7 +111,7 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
-            named=await to_thread.run_sync(named, command, environ) if named else None,
+            named=await to_thread.run_sync(look, command, environ) if look else None,
         )
 
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
@@ -114,26 +119,35 @@ class Bash(Struct, frozen=True):
         plan = prepared.plan
         assert isinstance(plan, _Plan)
         environ = cleaned(self.place.environ)
+        pipe, theirs = os.pipe()
+        os.set_blocking(pipe, False)
         try:
-            # In a thread that is waited for: no cancellation can lose a process just started.
-            tree = await to_thread.run_sync(CallTree, plan.argv, self.place.workspace, environ)
-        except OSError as error:
-            problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
-            raise ToolError(f"bash could not be started: {problem}") from error
-        return await _attended(tree, ShellOutput(tree.pipe, live), plan.timeout_s)
+            try:
+                stdio = (None, theirs, theirs)
+                program = Program(plan.argv, self.place.workspace, environ, stdio)
+                held = await self.place.start(program)
+            except OSError as error:
+                problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
+                raise ToolError(f"bash could not be started: {problem}") from error
+            finally:
+                os.close(theirs)
+            return await _attended(held, ShellOutput(pipe, live), plan.timeout_s)
+        finally:
+            os.close(pipe)
 
 
-async def _attended(tree: CallTree, output: ShellOutput, timeout_s: int) -> ToolOutput:
+async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutput:
     late = anyio.CancelScope()
+    left = 0
 
     async def watch() -> None:
-        nonlocal late
+        nonlocal late, left
         with anyio.move_on_after(timeout_s) as late:
-            await tree.exited()
+            await held.exited()
         if not late.cancelled_caught:
             with anyio.move_on_after(DRAIN_S):
                 await output.ended.wait()
-        await to_thread.run_sync(tree.end, GRACE_S)
+        left = await held.end(GRACE_S)
         output.close()
 
     over = False
@@ -146,19 +160,25 @@ async def _attended(tree: CallTree, output: ShellOutput, timeout_s: int) -> Tool
         raise group.exceptions[0] from None
     finally:
         if not over:
-            tree.kill_now()  # first, and without waiting: a shutdown may not let us wait
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(tree.end, 0)
-        status = tree.reap()
-    return _result(output, status, timeout_s if late.cancelled_caught else None)
+                await held.end(0)
+        held.close()
+    return _result(output, held.status, timeout_s if late.cancelled_caught else None, left)
 
 
-def _result(output: ShellOutput, status: int, timed_out_s: int | None) -> ToolOutput:
+def _result(
+    output: ShellOutput, status: int | None, timed_out_s: int | None, left: int
+) -> ToolOutput:
+    """Lay out what is known; `left` counts the processes that could not be ended."""
     text, truncated = output.text()
-    code = status if status >= 0 else SIGNAL_EXIT - status
-    metadata: dict[str, Json] = {"exit_code": code}
-    last = f"[exit code {code}]" if code else ""
-    if status < 0:
+    failed = status != 0 or timed_out_s is not None
+    metadata: dict[str, Json] = {}
+    last = HELD_NO_MORE
+    if status is not None:
+        code = status if status >= 0 else SIGNAL_EXIT - status
+        metadata["exit_code"] = code
+        last = f"[exit code {code}]" if code else ""
+    if status is not None and status < 0:
         metadata["signal"] = _signal_name(-status)
         last = f"[ended by {metadata['signal']}]"
     if timed_out_s is not None:
@@ -166,10 +186,11 @@ def _result(output: ShellOutput, status: int, timed_out_s: int | None) -> ToolOu
         last = f"[timed out after {timed_out_s} s: ended with everything it had started]"
     if truncated:
         metadata["truncated"] = True
+    if left:
+        last += f"[{left} processes go on: they run as another user, whom wcore may not end]"
     if not text and not last:
         last = "[no output]"
     glue = "\n" if last and text and not text.endswith("\n") else ""
-    failed = code != 0 or timed_out_s is not None
     status_word = Status.ERROR if failed else Status.SUCCESS
     return ToolOutput(status_word, f"{text}{glue}{last}", metadata=metadata)
 

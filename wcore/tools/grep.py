@@ -158,7 +158,7 @@ class Fallback:
         argv = (sys.executable, "-I", "-S", _WORKER)
         records = Records(partial(self._take, names))
         helper = Helper(argv, self._root.path, {"LC_ALL": "C.UTF-8"}, stdin)
-        code, message = await run_helper(helper, records.feed)
+        code, message = await run_helper(self._root.place, helper, records.feed)
         if code:
             raise ToolError(f"the search failed: {message.strip()[-MESSAGE_CHARS_MAX:]}")
 

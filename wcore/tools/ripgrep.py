@@ -95,7 +95,7 @@ class Ripgrep:
 
     async def _run(self, arguments: Sequence[str], take: Callable[[bytes], bool]) -> None:
         helper = Helper((self._program, *_BASE, *arguments), self._root.path, self._environ)
-        code, message = await run_helper(helper, take)
+        code, message = await run_helper(self._root.place, helper, take)
         if code is not None and code >= FAILED and message.strip():
             raise ToolError(message.strip()[:MESSAGE_CHARS_MAX])
 

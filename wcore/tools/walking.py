@@ -22,6 +22,7 @@ class Root:
     """A folder to search. Its identity is checked before and after: a swap voids the result."""
 
     def __init__(self, place: Place, path: str) -> None:
+        self.place = place
         self.path = path
         self._identity = self._look()
         # Naming a protected folder is asked about; then its files are not left out again.

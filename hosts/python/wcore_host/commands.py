@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 from uuid import uuid4
 
 from wcore_host import decode
@@ -99,7 +99,7 @@ class Commands(ABC):
         self, tool: str, scope: Scope, *, persist: str | None = None, agent: str | None = None
     ) -> Grant:
         """Give a grant without a call that waits; needs the flag `grant_control`."""
-        asked: dict[str, Json] = {"type": "give_grant", "tool": tool, "scope": scope}
+        asked: dict[str, Json] = {"type": "give_grant", "tool": tool, "scope": cast("Json", scope)}
         asked |= {k: v for k, v in (("persist", persist), ("agent", agent)) if v is not None}
         result = await self._result(asked)
         return decode.grant(result.objects("grants")[0])

@@ -5,22 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.tools import below
+from supervising import supervised
 from unit.tools.room import Room
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Room:
+def room(tmp_path: Path) -> Iterator[Room]:
     workspace = tmp_path / "workspace"
     home = tmp_path / "home"
     workspace.mkdir()
     home.mkdir()
-    return Room(os.path.realpath(workspace), os.path.realpath(home))
-
-
-@pytest.fixture(autouse=True)
-def _this_process_as_before() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    """Leave no orphans to a worker that goes on with other tests: a shell call adopts them."""
-    below.remember()
-    yield
-    below.disown()
+    with supervised() as supervisor:
+        yield Room(os.path.realpath(workspace), os.path.realpath(home), supervisor)

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from supervising import Supervised
+
 from wcore.tools import Live, Place, Tool
 from wcore.tools.catalog import builtin_tools
 from wcore.vocabulary import Json, Prepared, ToolOutput
@@ -17,10 +19,11 @@ def is_protected(path: str) -> bool:
 class Room:
     """What a test needs: `put` a file, `call` a tool, look at `chunks`."""
 
-    def __init__(self, workspace: str, home: str) -> None:
+    def __init__(self, workspace: str, home: str, supervisor: Supervised) -> None:
         self.folder = Path(workspace)
         self.home = Path(home)
-        self.place = Place(workspace, home, dict(os.environ), is_protected)
+        self.place = Place(workspace, home, dict(os.environ), is_protected, supervisor=supervisor)
+        self.supervisor = supervisor
         self.tools: dict[str, Tool] = builtin_tools(self.place)
         self.chunks: list[str] = []
 

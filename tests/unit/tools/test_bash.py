@@ -1,18 +1,15 @@
 import os
-import signal
 from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import psutil
 import pytest
-from unit.tools.below import living, started
 from unit.tools.room import Room
 
 from wcore.errors import HostGoneError, ToolError
 from wcore.tools import Live, Place
 from wcore.tools.bash import Bash
-from wcore.tools.processes import CallTree
 from wcore.tools.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
 from wcore.visible import visible
 from wcore.vocabulary import (
@@ -100,7 +97,7 @@ async def test_the_environment_is_what_the_analysis_assumes(room: Room, tmp_path
         "LANG": "zh_CN.GBK",
         "LC_CTYPE": "zh_CN.GBK",
     }
-    place = Place(room.place.workspace, room.place.home, environ, bool)
+    place = Place(room.place.workspace, room.place.home, environ, bool, supervisor=room.supervisor)
     room.tools["Bash"] = Bash.at(place)
     done = await _bash(room, "echo $PATH $KEPT; env | grep -E '^(BASH|ENV|LC|LANG|POSIX)'; ls")
     assert done.output == "/usr/bin:/bin yes\nLC_ALL=C.UTF-8\n"
@@ -183,7 +180,7 @@ async def test_all_are_dead_before_a_cancellation_leaves(room: Room, name: str) 
             await ready.wait()
             tasks.cancel_scope.cancel()
     assert _alive(room.folder / "pids") == []
-    assert living() == []
+    assert room.supervisor.programs() == []
 
 
 async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
@@ -195,13 +192,7 @@ async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
                 for _ in range(steps):
                     await anyio.lowlevel.checkpoint()
                 tasks.cancel_scope.cancel()
-        assert living() == []
-
-
-async def test_without_waiting_the_group_is_killed_at_once(room: Room) -> None:
-    tree = CallTree((_shell(room), "-c", "sleep 1000 & sleep 1000"), room.place.workspace, {})
-    tree.kill_now()
-    assert tree.reap() == -signal.SIGKILL
+        assert room.supervisor.programs() == []
 
 
 async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
@@ -251,7 +242,7 @@ async def test_a_slow_host_loses_nothing(room: Room) -> None:
     with anyio.fail_after(TIME_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            while not (seen and started() and not living()):
+            while not (seen and not room.supervisor.programs()):
                 await anyio.lowlevel.checkpoint()  # until the shell has ended, its output unread
             release.set()
     assert results[0].output == "ab\n[exit code 4]"
@@ -265,7 +256,7 @@ async def test_a_host_that_is_gone_ends_the_call_with_its_own_error(room: Room) 
     prepared = await room.prepare("Bash", command="echo x; sleep 1000")
     with anyio.fail_after(TIME_S), pytest.raises(HostGoneError):
         await room.tools["Bash"].run(prepared, Live("c1", chunk))
-    assert living() == []
+    assert room.supervisor.programs() == []
 
 
 @pytest.mark.parametrize("command", [" \n\t", "a\0b", "x" * 200_000])

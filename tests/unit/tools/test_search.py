@@ -6,7 +6,6 @@ from pathlib import Path
 import anyio
 import pytest
 from talking import PATIENCE_S
-from unit.tools.below import living
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
@@ -158,7 +157,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
     with anyio.fail_after(PATIENCE_S):
         done = await room.call("Grep", pattern=CATASTROPHE)
     assert "stopped after 0.2 s" in done.output
-    assert living() == []
+    assert room.supervisor.programs() == []
 
 
 async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
@@ -167,10 +166,10 @@ async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.run, await room.prepare("Grep", pattern=CATASTROPHE))
-            while not living():
+            while not room.supervisor.programs():
                 await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()
-    assert living() == []
+    assert room.supervisor.programs() == []
 
 
 @needs_rg

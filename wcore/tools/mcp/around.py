@@ -2,12 +2,13 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
+from wcore.supervisor.client import Held, Program
 from wcore.tools import Completing
 from wcore.tools.environment import cleaned
 from wcore.tools.mcp.definition import Definition, DefinitionError
@@ -23,12 +24,13 @@ log = logging.getLogger("wcore.mcp")
 class Around(Struct, frozen=True):
     """The world as servers see it. `environ` holds no provider key; `strip` takes secrets out.
 
-    `tasks` must outlive the servers; `complete` asks the model of the session.
+    `start` starts a program. `tasks` must outlive the servers; `complete` asks the session's model.
     """
 
     workspace: str
     home: str
     environ: Mapping[str, str]
+    start: Callable[[Program], Awaitable[Held]]
     tasks: TaskGroup
     strip: Callable[[str], str]
     complete: Completing

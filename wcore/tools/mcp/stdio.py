@@ -7,22 +7,20 @@ of the event loop, logs what the server prints instead of passing it on, and end
 import json
 import os
 import re
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Self
 
 import anyio
-from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from wcore.supervisor.client import Held
+from wcore.supervisor.client import Program as Started
 from wcore.tools.environment import cleaned
-from wcore.tools.mcp import warden
 from wcore.tools.mcp.around import Around, Stderr, find_program
 from wcore.tools.mcp.definition import OBJECT, OBJECTS_MAX, Definition
-from wcore.tools.processes import GRACE_S, CallTree
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
 READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
@@ -30,6 +28,8 @@ QUEUED_MAX: Final = 64  # messages to a server that does not read; it has been g
 WRITE_S_MAX: Final = 10.0  # a server that reads nothing for so long will not read again
 RUBBISH_MAX: Final = 100  # lines that are no messages: a banner is borne, a stream is not
 POLL_S: Final = 0.02  # while a server does not read
+GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, as for shell calls
+SIGNAL_EXIT: Final = 128  # how shells report a death by signal
 LEAVE_S: Final = 0.5  # to end by itself when its stdin is closed; a host waits for us meanwhile
 
 _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -60,51 +60,46 @@ class Program:
         """
         environ = {**cleaned(self._around.environ), **(self._definition.env or {})}
         program = find_program(self._definition, environ)
-        theirs, ours = os.pipe()  # ours stays open as long as we live; see `warden`
-        argv = (sys.executable, "-I", "-S", warden.__file__, str(theirs), program)
-        try:
-            # In a thread that is waited for: no cancellation can lose a process just started.
-            tree = await to_thread.run_sync(
-                lambda: CallTree(
-                    (*argv, *self._definition.args),
-                    self._definition.cwd,
-                    environ,
-                    talks=True,
-                    inherited_fd=theirs,
+        ours, theirs = _pipes()
+        with ours:
+            with theirs:
+                held = await self._around.start(
+                    Started(
+                        (program, *self._definition.args),
+                        self._definition.cwd,
+                        environ,
+                        theirs.numbers,
+                        GRACE_S,
+                    )
                 )
-            )
-        except BaseException:
-            os.close(ours)
-            raise
-        finally:
-            os.close(theirs)
-        try:
-            async with self._served(tree) as streams:
-                yield streams
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._end(tree, ours)
+            try:
+                async with self._served(ours) as streams:
+                    yield streams
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._end(held, ours)
 
     @asynccontextmanager
-    async def _served(self, tree: CallTree) -> AsyncGenerator[tuple[object, object], None]:
+    async def _served(self, ours: "_Ends") -> AsyncGenerator[tuple[object, object], None]:
         inward, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outward = anyio.create_memory_object_stream[SessionMessage](QUEUED_MAX)
+        stdin, stdout, stderr = ours.numbers
         async with anyio.create_task_group() as tasks, inward, read, write, outward:
-            tasks.start_soon(self._read, tree.pipe, inward, write)
-            tasks.start_soon(self._write, tree, outward, inward)
-            tasks.start_soon(self._log, tree)
+            tasks.start_soon(self._read, stdout, inward, write)
+            tasks.start_soon(self._write, stdin, outward, inward)
+            tasks.start_soon(self._log, stderr)
             yield read, write
             tasks.cancel_scope.cancel()
 
-    async def _end(self, tree: CallTree, life: int) -> None:
+    async def _end(self, held: Held, ours: "_Ends") -> None:
         """Close its stdin, wait a little, then end it with everything it has started."""
-        assert tree.stdin is not None
-        tree.stdin.close()
+        ours.close_stdin()
         with anyio.move_on_after(LEAVE_S):
-            await tree.exited()
-        os.close(life)
-        await to_thread.run_sync(tree.end, GRACE_S)
-        self._status = await to_thread.run_sync(tree.reap)
+            await held.exited()
+        await held.end(GRACE_S)
+        held.close()
+        if held.status is not None:
+            self._status = held.status if held.status >= 0 else SIGNAL_EXIT - held.status
 
     # --- from the server --------------------------------------------------------------------------
 
@@ -155,19 +150,16 @@ class Program:
         await inward.send(SessionMessage(message))
         return True
 
-    async def _log(self, tree: CallTree) -> None:
+    async def _log(self, stderr: int) -> None:
         """Log what the server prints for people, for as long as it lives."""
-        assert tree.stderr is not None
-        while data := await _next(tree.stderr.fileno()):
+        while data := await _next(stderr):
             self._stderr.take(data)
         self._stderr.finish()
 
     # --- to the server ----------------------------------------------------------------------------
 
-    async def _write(self, tree: CallTree, outward: _Out, inward: _In) -> None:
+    async def _write(self, pipe: int, outward: _Out, inward: _In) -> None:
         """Write messages; a server that does not read them is given up."""
-        assert tree.stdin is not None
-        pipe = tree.stdin.fileno()
         try:
             async for each in outward:
                 text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -185,6 +177,33 @@ class Program:
         ended = "it ended" if self._status is None else f"it ended with exit code {self._status}"
         why, last = self._why or ended, self._stderr.last
         return f"{why}; it printed last: {last}" if last else why
+
+
+class _Ends:
+    """One end of each of a program's three pipes: stdin, stdout, stderr. Leaving closes them."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.numbers = (numbers[0], numbers[1], numbers[2])
+        self._open = list(numbers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+    def close_stdin(self) -> None:
+        self._open.remove(self.numbers[0])
+        os.close(self.numbers[0])
+
+
+def _pipes() -> tuple[_Ends, _Ends]:
+    """Return our ends, which do not block, and the program's."""
+    (stdin, we_write), (we_read, stdout), (we_log, stderr) = os.pipe(), os.pipe(), os.pipe()
+    for number in (we_write, we_read, we_log):
+        os.set_blocking(number, False)
+    return _Ends(we_write, we_read, we_log), _Ends(stdin, stdout, stderr)
 
 
 def _mended(line: bytes) -> bytes:

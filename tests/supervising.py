@@ -1,0 +1,62 @@
+"""A supervisor for tests that have no engine: a process of its own, as its parent has threads."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+import wcore
+from wcore.supervisor import kernel
+from wcore.supervisor.client import Supervisor
+
+LAST_S: Final = 20.0  # far above what it takes to end, so that a busy machine fails nothing
+ROOT: Final = str(Path(wcore.__file__).parents[1])
+CODE: Final = """
+import socket, sys
+from wcore import cli
+from wcore.supervisor import process
+process.supervise(socket.socket(fileno=int(sys.argv[1])), cli.read_shell_texts)
+"""
+
+
+class Supervised(Supervisor):
+    """A supervisor of which the test knows the process."""
+
+    process: "subprocess.Popen[bytes]"
+
+    def programs(self) -> list[psutil.Process]:
+        """Return what runs below it, zombies too; its own holders and workers are left out."""
+        found: list[psutil.Process] = []
+        for each in psutil.Process(self.process.pid).children(recursive=True):
+            try:
+                if each.name() != kernel.NAME.decode():
+                    found.append(each)
+            except psutil.NoSuchProcess:
+                pass
+        return found
+
+
+@contextmanager
+def supervised(folder: Path | None = None, **environ: str) -> Generator[Supervised]:
+    """Have a supervisor. Leaving ends it, and expects it to end."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-c", CODE, str(theirs.fileno())],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": ROOT, **environ},
+            pass_fds=(theirs.fileno(),),
+        )
+    supervisor = Supervised(ours)
+    supervisor.process = child
+    try:
+        yield supervisor
+    finally:
+        supervisor.close()
+        child.wait(LAST_S)

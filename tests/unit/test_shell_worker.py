@@ -1,0 +1,342 @@
+"""The worker process: it answers in time, or is ended; and it trusts no folder and no variable."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from supervising import Supervised, supervised
+
+import wcore
+from wcore.policy.shell import TEXT_BYTES_MAX, Reason, analyse
+from wcore.shell_worker import MEMORY_BYTES_MAX, ShellWorker
+from wcore.supervisor.client import Supervisor
+
+pytestmark = pytest.mark.anyio
+
+PATIENT_S = 30.0  # where the limit is not what is tested: the machine may be busy
+ROOT = str(Path(wcore.__file__).parents[1])
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def supervisor() -> Iterator[Supervised]:
+    with supervised() as found:
+        yield found
+
+
+@pytest.fixture
+async def reader(supervisor: Supervised) -> AsyncIterator[ShellWorker]:
+    reader = ShellWorker(supervisor, PATIENT_S)
+    with anyio.fail_after(2 * PATIENT_S):
+        yield reader
+        await reader.close()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return "(zombie)" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(pid: int) -> None:
+    until = time.monotonic() + 5
+    while is_running(pid):
+        assert time.monotonic() < until, "the worker is still there"
+        os.sched_yield()
+
+
+def worker(reader: ShellWorker) -> int:
+    assert reader.pid is not None
+    return reader.pid
+
+
+@pytest.mark.parametrize(
+    "text", ["cargo 'a b' \u00e9 | x <y", "cargo $(x)", "", "a\ud800", "a\0b\n"]
+)
+async def test_it_answers_what_the_analysis_answers(reader: ShellWorker, text: str) -> None:
+    assert await reader.analyse(text) == analyse(text)
+
+
+async def test_the_worker_is_started_once(reader: ShellWorker) -> None:
+    assert reader.pid is None
+    await reader.warm()
+    pid = worker(reader)
+    for text in ("a", "b", "c"):
+        assert (await reader.analyse(text)).commands
+    assert reader.pid == pid
+
+
+async def test_the_worker_has_little_memory_and_nothing_of_our_environment() -> None:
+    with supervised(PYTHONPATH=f"/nonexistent:{ROOT}", SECRET="x") as supervisor:
+        reader = ShellWorker(supervisor, PATIENT_S)
+        await reader.warm()
+        process = Path(f"/proc/{worker(reader)}")
+        limits = (process / "limits").read_text().splitlines()
+        (memory,) = (line for line in limits if line.startswith("Max address space"))
+        assert memory.split()[3:5] == [str(MEMORY_BYTES_MAX)] * 2
+        assert not (process / "environ").read_bytes().strip(b"\0")
+        assert (process / "cwd").readlink() == Path("/")
+        await reader.close()
+
+
+async def test_a_text_that_is_too_long_needs_no_worker(reader: ShellWorker) -> None:
+    assert (await reader.analyse("x" * 1_000_000)).reason == Reason.TOO_LONG
+    assert reader.pid is None
+
+
+async def test_the_longest_text_passes_both_ways(reader: ShellWorker) -> None:
+    text = "a " * (TEXT_BYTES_MAX // 2)
+    analysis = await reader.analyse(text)
+    assert len(analysis.commands[0].words) == TEXT_BYTES_MAX // 2
+
+
+async def test_a_worker_that_does_not_answer_is_ended_and_replaced(
+    supervisor: Supervised,
+) -> None:
+    reader = ShellWorker(supervisor)
+    with anyio.fail_after(30):
+        await reader.warm()
+        pid = worker(reader)
+        os.kill(pid, signal.SIGSTOP)
+        assert (await reader.analyse("cargo")).reason == Reason.TIMEOUT
+        assert not is_running(pid)
+        await reader.close()
+
+
+async def test_the_call_after_a_timeout_is_answered(
+    supervisor: Supervised, reader: ShellWorker
+) -> None:
+    hasty = ShellWorker(supervisor, 0)
+    assert (await hasty.analyse("cargo")).reason == Reason.TIMEOUT
+    assert (await hasty.analyse("cargo")).reason == Reason.TIMEOUT
+    await hasty.close()
+    await reader.warm()
+    os.kill(worker(reader), signal.SIGKILL)
+    wait_until_gone(worker(reader))
+    assert (await reader.analyse("cargo")).commands
+
+
+async def test_a_worker_that_dies_at_work_is_a_failure_not_a_wait(reader: ShellWorker) -> None:
+    await reader.warm()
+    pid = worker(reader)
+    os.kill(pid, signal.SIGSTOP)
+    answers: list[Reason | None] = []
+
+    async def ask() -> None:
+        answers.append((await reader.analyse("cargo")).reason)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        os.kill(pid, signal.SIGKILL)
+    assert answers == [Reason.PARSER_FAILED]
+    assert (await reader.analyse("cargo")).commands
+
+
+async def test_a_cancelled_call_leaves_no_answer_for_the_next(reader: ShellWorker) -> None:
+    await reader.warm()
+    os.kill(worker(reader), signal.SIGSTOP)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(reader.analyse, "cancelled one")
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    analysis = await reader.analyse("b")
+    assert [word.source for word in analysis.commands[0].words] == ["b"]
+
+
+async def test_calls_at_once_get_their_own_answers_in_turn(reader: ShellWorker) -> None:
+    order: list[str] = []
+
+    async def ask(text: str) -> None:
+        analysis = await reader.analyse(text)
+        order.append(analysis.commands[0].words[0].source)
+
+    texts = [f"c{n}" for n in range(20)]
+    async with anyio.create_task_group() as tasks:
+        for text in texts:
+            tasks.start_soon(ask, text)
+            await anyio.wait_all_tasks_blocked()
+    assert order == texts
+
+
+async def test_a_closed_reader_answers_that_there_is_none(reader: ShellWorker) -> None:
+    await reader.warm()
+    pid = worker(reader)
+    await reader.close()
+    assert not is_running(pid)
+    assert (await reader.analyse("cargo")).reason == Reason.NO_ANALYST
+    await reader.close()
+
+
+async def test_closing_ends_a_call_at_work(reader: ShellWorker) -> None:
+    await reader.warm()
+    os.kill(worker(reader), signal.SIGSTOP)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(reader.analyse, "cargo")
+        await anyio.wait_all_tasks_blocked()
+        with anyio.fail_after(PATIENT_S / 2):
+            await reader.close()
+
+
+async def test_without_a_supervisor_there_is_no_answer(
+    supervisor: Supervised, reader: ShellWorker
+) -> None:
+    await reader.warm()
+    supervisor.process.kill()
+    supervisor.process.wait()
+    assert (await reader.analyse("cargo")).reason in (None, Reason.NO_ANALYST)
+    await reader.close()
+    assert (await ShellWorker(supervisor).analyse("cargo")).reason == Reason.NO_ANALYST
+
+
+@pytest.mark.parametrize("name", ["bashlex.py", "wcore.py", "json.py", "sitecustomize.py"])
+async def test_nothing_in_the_workspace_or_the_environment_is_imported(
+    tmp_path: Path, name: str
+) -> None:
+    """The worker of an engine in a folder of traps reads a text, and none of them is sprung."""
+    (tmp_path / name).write_text(f"open({str(tmp_path / 'evil')!r}, 'w').close()\n")
+    search = f"{ROOT}:{tmp_path}" if name in ("bashlex.py", "wcore.py") else ROOT
+    with supervised(tmp_path, PYTHONPATH=search) as supervisor, anyio.fail_after(PATIENT_S):
+        reader = ShellWorker(supervisor, PATIENT_S)
+        assert (await reader.analyse("cargo test")).commands
+        await reader.close()
+    assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_the_worker_ends_with_its_engine(stopped: bool) -> None:
+    with supervised() as supervisor:
+        reader = ShellWorker(supervisor, PATIENT_S)
+        await reader.warm()
+        pid = worker(reader)
+        if stopped:
+            os.kill(pid, signal.SIGSTOP)
+    wait_until_gone(pid)
+
+
+def test_a_worker_at_work_ends_itself_when_nobody_is_left() -> None:
+    """Its CPU time is limited while it works: nothing else would end an endless loop."""
+    code = (
+        "import socket, sys\n"
+        "from wcore import shell_worker\n"
+        "from wcore.policy import shell\n"
+        "def endless(text):\n"
+        "    while True: pass\n"
+        "shell.analyse = endless\n"
+        "shell_worker.serve(socket.socket(fileno=int(sys.argv[1])))\n"
+    )
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(theirs.fileno())],
+            env={"PYTHONPATH": ROOT},
+            pass_fds=[theirs.fileno()],
+        )
+        ours.sendall(b'["n", "cargo"]\n')
+        assert process.wait(30) == -signal.SIGPROF
+
+
+class Forger(Supervisor):
+    """Forks workers that answer what the test wants: `forge` makes lines of a question."""
+
+    def __init__(self, forge: Callable[[str, str], Sequence[object]]) -> None:
+        self._forge = forge
+        self._tasks: list[threading.Thread] = []
+        self.dropped = 0
+
+    def worker(self) -> tuple[socket.socket, int]:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        thread = threading.Thread(target=self._answer, args=(theirs,), daemon=True)
+        self._tasks.append(thread)
+        thread.start()
+        return ours, 1
+
+    def _answer(self, link: socket.socket) -> None:
+        with link, link.makefile("rb") as questions, suppress(OSError):
+            link.sendall(b'["ready", 1]\n')
+            for line in questions:
+                nonce, text = json.loads(line)
+                for answer in self._forge(nonce, text):
+                    link.sendall(json.dumps(answer).encode() + b"\n")
+
+    async def drop(self, number: int) -> int:
+        self.dropped += 1
+        return 0
+
+
+COVERED: Final = analyse("make").to_plain()
+WRONG: Final = st.one_of(
+    st.text(max_size=40), st.none(), st.integers(), st.lists(st.text(max_size=3), max_size=3)
+)
+
+
+@settings(max_examples=40)
+@given(wrong=WRONG, shape=st.sampled_from(["nonce first", "bare", "swapped", "longer", "shifted"]))
+def test_an_answer_to_another_question_is_none(wrong: object, shape: str) -> None:
+    """What does not repeat the nonce covers nothing, and whoever sent it is never asked again."""
+
+    def forge(nonce: str, text: str) -> list[object]:
+        shapes: dict[str, list[object]] = {
+            "nonce first": [[wrong, COVERED]],
+            "bare": [COVERED],
+            "swapped": [[COVERED, nonce]],
+            "longer": [[nonce, COVERED, wrong]],
+            "shifted": [[wrong, COVERED], [nonce, analyse(text).to_plain()]],
+        }
+        return shapes[shape]
+
+    async def ask() -> None:
+        forger = Forger(forge)
+        reader = ShellWorker(forger, PATIENT_S)
+        analysis = await reader.analyse("make; id > pwned.txt")
+        assert analysis.reason == Reason.PARSER_FAILED
+        assert not analysis.commands
+        assert reader.pid is None
+        assert forger.dropped == 1
+        await reader.close()
+
+    anyio.run(ask)
+
+
+async def test_what_is_sent_unasked_ends_the_worker() -> None:
+    """An answer in stock for the next question is none, also where the first was right."""
+
+    def forge(nonce: str, text: str) -> list[object]:
+        return [[nonce, analyse(text).to_plain()], [nonce, COVERED]]
+
+    forger = Forger(forge)
+    reader = ShellWorker(forger, PATIENT_S)
+    with anyio.fail_after(2 * PATIENT_S):
+        for text in ("ls", "id; ls", "make; id"):
+            analysis = await reader.analyse(text)
+            assert not analysis.commands or analysis == analyse(text)
+        await reader.close()
+
+
+def test_the_engine_never_imports_the_second_analysis() -> None:
+    code = (
+        "import sys, wcore.__main__, wcore.shell_worker, wcore.session, wcore.engine\n"
+        "from wcore.policy import shell\n"
+        "shell.lex('a'); shell.suggest('a b'); shell.parse_grant('a'); shell.rough_words('a')\n"
+        "assert 'bashlex' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ROOT}, check=True)

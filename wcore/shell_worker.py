@@ -1,0 +1,222 @@
+"""Reads shell text in a process of its own, which can be ended: no text may hold up the engine.
+
+The engine's side is `ShellWorker`. The other side is `serve`: it answers one line for each line
+that it reads, and ends when its input ends, so it never outlives the engine. Only there is the
+second analysis, bashlex, imported.
+
+A question is a line `[nonce, text]`, its answer `[nonce, analysis]`. The socket between the two has
+no name that could be opened, and the worker cannot be traced; and what does not repeat the random
+nonce of the question at hand answers nothing: the worker is ended, and the text counts as unread.
+"""
+
+import json
+import os
+import resource
+import secrets
+import signal
+import socket
+from contextlib import suppress
+from typing import Final, cast
+
+import anyio
+
+from wcore.policy import shell
+from wcore.policy.shell import Analysis, Reason
+from wcore.supervisor.client import Supervisor, SupervisorError
+
+DEADLINE_S: Final = 0.25  # a typical text takes 1 ms; who waits longer would rather be asked
+START_S_MAX: Final = 10.0  # importing bashlex: 0.2 s on an idle machine, seconds on a busy one
+WORK_S_MAX: Final = 1.0  # of CPU; then the worker ends itself, should nobody be left to end it
+MEMORY_BYTES_MAX: Final = 512 * 1024 * 1024  # bashlex needs a tenth of it for the longest text
+ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024  # a word takes 30 bytes; a text has at most 8,192 words
+READ_BYTES: Final = 64 * 1024  # what is often read at once
+NONCE_BYTES: Final = 16  # more than anybody guesses
+
+_READY: Final = "ready"
+
+
+class ShellWorker:
+    """Analyses shell texts, one at a time, in the order of the calls."""
+
+    def __init__(self, supervisor: Supervisor, deadline_s: float = DEADLINE_S) -> None:
+        self._supervisor = supervisor
+        self._deadline_s = deadline_s
+        self._lock = anyio.Lock()
+        self._worker: _Worker | None = None
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The worker's process id, while there is one."""
+        return self._worker.pid if self._worker else None
+
+    async def warm(self) -> None:
+        """Start the worker now rather than on the first text."""
+        async with self._lock:
+            await self._ready()
+
+    async def analyse(self, text: str) -> Analysis:
+        """Return what `shell.analyse` returns, or a reason why there is no answer.
+
+        Waits for earlier calls, then `deadline_s` at most, or `START_S_MAX` if a worker must be
+        started first. A worker that does not answer, or whose call is cancelled, is ended.
+        """
+        if len(text) > shell.TEXT_BYTES_MAX:
+            return Analysis(text, reason=Reason.TOO_LONG)
+        async with self._lock:
+            worker = await self._ready()
+            if worker is None:
+                return Analysis(text, reason=Reason.NO_ANALYST)
+            return await self._asked(worker, text)
+
+    async def close(self) -> None:
+        """End the worker. Later calls get the reason `no_analyst`."""
+        self._closed = True
+        if self._worker:
+            self._worker.hang_up()
+        with anyio.CancelScope(shield=True):
+            async with self._lock:
+                await self._discard()
+
+    async def _ready(self) -> "_Worker | None":
+        """Return a worker that waits for a text, or `None` where there can be none."""
+        if self._worker and self._worker.is_alive() and not self._closed:
+            return self._worker
+        await self._discard()
+        if self._closed:
+            return None
+        is_ready = False
+        try:
+            self._worker = _Worker(*self._supervisor.worker())
+            with anyio.move_on_after(START_S_MAX):
+                is_ready = await self._worker.is_ready()
+        except (SupervisorError, OSError, ValueError):  # no process, or it ended at once
+            pass
+        finally:
+            if not is_ready:
+                await self._discard()
+        return self._worker
+
+    async def _asked(self, worker: "_Worker", text: str) -> Analysis:
+        answer, reason = None, Reason.PARSER_FAILED
+        try:
+            with anyio.move_on_after(self._deadline_s) as late:
+                answer = await worker.answer(text)
+            if late.cancelled_caught:
+                reason = Reason.TIMEOUT
+        except (OSError, ValueError):  # it has ended, or talks nonsense
+            pass
+        finally:
+            if answer is None:
+                await self._discard()
+        return answer or Analysis(text, reason=reason)
+
+    async def _discard(self) -> None:
+        """End the worker and forget it; nobody may be waiting for it. It cannot be cancelled."""
+        worker, self._worker = self._worker, None
+        if worker:
+            worker.hang_up()
+            await self._supervisor.drop(worker.number)
+            worker.close()
+
+
+class _Worker:
+    """One worker process as the engine sees it."""
+
+    def __init__(self, link: socket.socket, number: int) -> None:
+        self._link = link
+        self.number = number
+        self.pid = 0
+
+    async def is_ready(self) -> bool:
+        """Wait for its greeting.
+
+        Raises:
+            OSError, ValueError: as for `answer`.
+        """
+        word, self.pid = json.loads(await self._line())
+        return word == _READY
+
+    def is_alive(self) -> bool:
+        """Tell whether it still listens; between two questions it has nothing to say."""
+        try:
+            self._link.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    async def answer(self, text: str) -> Analysis:
+        """Send a text and wait for its analysis.
+
+        Raises:
+            OSError: the worker has ended.
+            ValueError: the answer is none, or none to this question.
+        """
+        nonce = secrets.token_hex(NONCE_BYTES)
+        left = memoryview(json.dumps([nonce, text]).encode() + b"\n")
+        while left:
+            try:
+                left = left[self._link.send(left) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._link)
+        return _checked(nonce, text, await self._line())
+
+    async def _line(self) -> bytes:
+        received = bytearray()
+        while not received.endswith(b"\n"):
+            await anyio.wait_readable(self._link)
+            with suppress(BlockingIOError):
+                part = self._link.recv(READ_BYTES)
+                if not part:
+                    raise BrokenPipeError(self.pid)
+                received += part
+            if len(received) > ANSWER_BYTES_MAX:
+                raise ValueError("the answer is too long")
+        return bytes(received)
+
+    def hang_up(self) -> None:
+        """Let whoever waits for an answer know that there will be none."""
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._link.close()
+
+
+def _checked(nonce: str, text: str, line: bytes) -> Analysis:
+    """Return the analysis that `line` answers this one question with.
+
+    Raises:
+        ValueError: it does not.
+    """
+    answer: object = json.loads(line)
+    if not isinstance(answer, list) or len(cast("list[object]", answer)) != 2:
+        raise ValueError("an answer is a nonce and an analysis")
+    repeated, plain = cast("list[object]", answer)
+    if not isinstance(repeated, str) or not secrets.compare_digest(
+        repeated.encode(errors="replace"), nonce.encode()
+    ):
+        raise ValueError("the answer is to another question")
+    try:
+        return Analysis.from_plain(text, plain)
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError("the answer is no analysis") from error
+
+
+def serve(link: socket.socket) -> None:
+    """Answer each line with one line, until the engine ends."""
+    with suppress(ValueError, OSError):  # not every system has this limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    os.chdir("/")
+    shell.warm()
+    with suppress(BrokenPipeError, ConnectionResetError), link.makefile("rb") as questions:
+        link.sendall(json.dumps([_READY, os.getpid()]).encode() + b"\n")
+        for line in questions:
+            signal.setitimer(signal.ITIMER_PROF, WORK_S_MAX)  # SIGPROF ends the process
+            nonce, text = json.loads(line)
+            analysis = shell.analyse(cast("str", text))
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            link.sendall(json.dumps([nonce, analysis.to_plain()]).encode() + b"\n")

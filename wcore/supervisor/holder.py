@@ -1,0 +1,152 @@
+"""Holds one program: starts it, tells how it ends, and ends whatever it has started.
+
+A holder is over when nothing is left below it: the kernel gives it every orphan from below, so
+`waitpid` knows, whatever the program did to hide.
+"""
+
+import os
+import resource
+import signal
+import socket
+import time
+from contextlib import suppress
+
+from wcore.supervisor import frames, kernel, killing
+from wcore.supervisor.waking import CHANGED, Waker, reap
+
+TYPE_CHECKING = False  # `typing` itself costs 0.6 MB
+if TYPE_CHECKING:
+    from typing import Any
+
+PASS_S = 0.005  # between two rounds of killing, at first; most need one
+PASS_S_MAX = 0.25  # a process that cannot be killed must not cost CPU time
+CORE_BYTES = 0  # soft limit: a dump would lie in the workspace, with secrets; `ulimit -c` lifts it
+
+
+def hold(link: socket.socket) -> None:
+    """Do what the engine asks over `link`, until nothing is left of the program."""
+    parent = os.getppid()
+    kernel.adopt_orphans()
+    kernel.tell_of_parents_death(signal.SIGCONT)
+    waker = Waker()
+    received = _request(link)
+    if received is None:
+        return  # the engine changed its mind, or is gone
+    (argv, cwd, environ, stdio, grace_s), descriptors = received
+    try:
+        program = _started(argv, cwd, environ, _dealt(stdio, descriptors))
+    except OSError as error:
+        _tell(link, ("failed", error.errno, error.filename))
+        return
+    for descriptor in descriptors:
+        os.close(descriptor)
+    _tell(link, ("started", program))
+    _Holder(link, waker, program, grace_s, parent).run()
+
+
+class _Holder:
+    def __init__(
+        self, link: socket.socket, waker: Waker, program: int, grace_s: float, parent: int
+    ) -> None:
+        self._link = link
+        self._waker = waker
+        self._program = program
+        self._grace_s = grace_s
+        self._parent = parent
+        self._frames = frames.Frames()
+        self._kill_at: float | None = None  # when everything is killed; `None`: not yet asked for
+        self._passes = 0
+        self._is_lost = False  # the supervisor was killed: the program's end is not its own
+        waker.hear(link)
+
+    def run(self) -> None:
+        while self._reap():
+            if os.getppid() != self._parent:
+                self._is_lost = True
+                self._end(self._grace_s)
+            now = time.monotonic()
+            if self._kill_at is not None and now >= self._kill_at:
+                self._kill()
+                pause_s = min(PASS_S * 2**self._passes, PASS_S_MAX)
+                self._passes += 1
+                self._kill_at = time.monotonic() + pause_s
+            wait_s = None if self._kill_at is None else self._kill_at - time.monotonic()
+            if self._waker.wait(wait_s):
+                self._listen()
+
+    def _reap(self) -> bool:
+        """Reap what has died; false when nothing is left."""
+        ended, is_left = reap()
+        if self._program in ended and not self._is_lost:
+            _tell(self._link, ("exited", ended[self._program]))
+        return is_left
+
+    def _listen(self) -> None:
+        try:
+            data = self._link.recv(frames.READ_BYTES)
+        except OSError:
+            data = b""
+        if not data:
+            self._waker.ignore(self._link)
+            self._end(self._grace_s)
+        self._frames.feed(data)
+        while message := self._frames.next():  # "end", and nothing else
+            self._end(message[1])
+
+    def _end(self, grace_s: float) -> None:
+        """Ask everything to end, and see to it after `grace_s` seconds."""
+        until = time.monotonic() + grace_s
+        if self._kill_at is None and grace_s > 0:
+            killing.signal_all(self._below(), signal.SIGTERM)
+        self._kill_at = until if self._kill_at is None else min(until, self._kill_at)
+
+    def _kill(self) -> None:
+        if not kernel.ADOPTS:  # what has lost its parent is seen no more, but may be in the group
+            with suppress(OSError):
+                os.killpg(self._program, signal.SIGKILL)
+        killing.kill_all(killing.children_of(os.getpid()), self._passes)
+
+    def _below(self) -> "list[int]":
+        return killing.with_all_below(killing.children_of(os.getpid()))
+
+
+def _request(link: socket.socket) -> "tuple[tuple[Any, ...], list[int]] | None":
+    found = frames.Frames()
+    descriptors: list[int] = []
+    while (request := found.next()) is None:
+        try:
+            data, more = frames.receive(link, frames.READ_BYTES)
+        except OSError:
+            return None
+        if not data:
+            return None
+        descriptors += more
+        found.feed(data)
+    return request, descriptors
+
+
+def _dealt(stdio: "list[bool]", descriptors: "list[int]") -> "list[int]":
+    """Return what becomes descriptor 0, 1 and 2."""
+    given = iter(descriptors)
+    return [next(given) if is_given else 0 for is_given in stdio]  # our own 0 is `/dev/null`
+
+
+def _started(argv: "list[str]", cwd: str, environ: "dict[str, str]", stdio: "list[int]") -> int:
+    os.chdir(cwd)
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (CORE_BYTES, hard))
+    actions = [(os.POSIX_SPAWN_DUP2, given, number) for number, given in enumerate(stdio)]
+    return os.posix_spawn(
+        argv[0],
+        argv,
+        environ,
+        file_actions=actions,
+        setsid=True,
+        setsigmask=(),
+        setsigdef=CHANGED,
+    )
+
+
+def _tell(link: socket.socket, message: "tuple[Any, ...]") -> None:
+    with suppress(OSError):  # the engine is gone, which `_listen` hears
+        link.sendall(frames.packed(message))
