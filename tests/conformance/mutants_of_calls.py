@@ -1,6 +1,7 @@
 """Broken engines: calls, approvals and questions."""
 
 from pathlib import Path
+from typing import cast
 
 from conformance.mutant import Faithful, Table
 

@@ -97,9 +97,10 @@ class Supervisor:
         It cannot be cancelled; it takes `BURIAL_S_MAX` seconds at most.
         """
         with anyio.CancelScope(shield=True):
-            answer = await self._buried(number)
-            return answer[0] if answer else await self._inherit()
-        raise AssertionError("a shielded scope swallows nothing")
+            if answer := await self._buried(number):
+                return answer[0]
+            return await self._inherit()
+        raise AssertionError("the scope is never cancelled")
 
     async def _buried(self, number: int) -> bytes:
         """Let the supervisor kill a child; return its answer, which is empty if it is dead."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024  # Linux passes on 6 MiB of arguments and environment
-LENGTH_BYTES = 4
+LENGTH_BYTES = 4  # enough for FRAME_BYTES_MAX
 DESCRIPTORS_MAX = 16  # of one message: stdio, and some for what is to come
 READ_BYTES = 64 * 1024  # most messages are a few bytes
 

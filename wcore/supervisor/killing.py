@@ -7,7 +7,7 @@ from contextlib import suppress
 
 QUICK_PASSES = 2  # what does not fork meanwhile is dead after one
 FREEZE_PASSES_MAX = 64  # each stops what is left of a fork bomb; it has one core less each time
-PS_BYTES = 64 * 1024
+PS_BYTES = 64 * 1024  # a pipe's default capacity
 
 _BY_KERNEL = sys.platform == "linux" and os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
