@@ -42,6 +42,7 @@ def hold(link: socket.socket) -> None:
         os.close(descriptor)
     _tell(link, ("started", program))
     _Holder(link, waker, program, grace_s, parent).run()
+    link.close()  # the engine need not wait for our own end
 
 
 class _Holder:

@@ -20,6 +20,12 @@ from wcore.vocabulary import Access, Category, Prepared, ToolOutput
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
 
+INTERNAL: Final = "internal error in the tool"
+EXHAUSTED: Final = (
+    "the engine gets no more memory or threads: the machine is short of them, or a limit is too "
+    "small (`ulimit -v`, `ulimit -u`, or that of a container)"
+)
+
 log = logging.getLogger("wcore.turn")
 
 
@@ -81,12 +87,17 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
             output = await flight.session.hands.run(tool, prepared, live)
         except ToolError as error:
             output = ToolOutput.failed(str(error))
-        except Exception:
+        except Exception as error:
             log.exception("tool.run_failed")
-            output = ToolOutput.failed("internal error in the tool")
+            output = ToolOutput.failed(EXHAUSTED if is_exhausted(error) else INTERNAL)
         tasks.cancel_scope.cancel()
     assert output is not None
     return output
+
+
+def is_exhausted(error: Exception) -> bool:
+    """Tell whether the system refused memory or a thread, which is no mistake of a tool."""
+    return isinstance(error, MemoryError) or str(error) == "can't start new thread"
 
 
 class _Heart:
