@@ -230,6 +230,7 @@ async def test_the_worker_ends_with_its_engine(stopped: bool) -> None:
         if stopped:
             os.kill(pid, signal.SIGSTOP)
     wait_until_gone(pid)
+    await reader.close()
 
 
 def test_a_worker_at_work_ends_itself_when_nobody_is_left() -> None:

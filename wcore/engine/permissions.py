@@ -123,7 +123,7 @@ async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str,
             for tool in command.tools
         }
     before = session.ruling.tiers.assigned(command.agent) or {}
-    await session.ruling.tiers.assign(command.agent, tools, only=command.only)
+    await session.ruling.tiers.assign(command.agent, tools, only=command.only is not False)
     for tool, row in (tools or {}).items():
         if row.tier is Tier.ALWAYS_ALLOW and before.get(tool) != row:
             await _tell_of_order(session, command.agent, tool, "set_agent_tools")

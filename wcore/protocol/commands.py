@@ -203,8 +203,8 @@ class AgentTool(BaseModel):
 class SetAgentTools(Introspection):
     type: Literal["set_agent_tools"] = "set_agent_tools"
     agent: Id
-    tools: list[AgentTool] | None
-    only: bool = True
+    tools: list[AgentTool] | None  # null, which is not the same as absent, takes all rows back
+    only: bool | None = None  # true
 
 
 class SetToolOverride(Introspection):

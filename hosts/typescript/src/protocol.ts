@@ -773,7 +773,7 @@ export interface SetAgentToolsCommand {
    * built-in tools that are not listed are not offered; if false, rules and mode decide about
    * them. About tools of MCP servers that are not listed rules and mode decide in any case
    */
-  only?: boolean;
+  only?: boolean | null;
 }
 
 export interface SetAgentToolsResult {

