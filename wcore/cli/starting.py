@@ -93,7 +93,6 @@ async def _serve(
     location: Location,
     rims: _Rims,
 ) -> int:
-    in_fd, out_fd = rims.fds
     places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies
@@ -126,14 +125,14 @@ async def _serve(
         named=named_paths.finder(places),
         supervisor=rims.supervisor,
     )
-    wire = Wire(out_fd)
+    wire = Wire(rims.fds[1])
     reader = ShellWorker(rims.supervisor)
     session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
     session.ruling = Ruling(files, Rules.of(loaded.snapshot), keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
-        return await _engine(session, in_fd, wire, place).serve()
+        return await _engine(session, rims.fds[0], wire, place).serve()
     finally:
         await reader.close()
         await keeper.close()
