@@ -15,7 +15,9 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         "An engine without any flag: nothing optional is sent", ("WC-VERS-002",), cards.baseline
     ),
     "unknown": Scenario(
-        "Unknown events, fields, flags and values", ("WC-VERS-001", "WC-VERS-003"), cards.unknown
+        "Unknown events, fields, flags, values and scopes",
+        ("WC-VERS-001", "WC-VERS-003", "WC-HOST-010"),
+        cards.unknown,
     ),
     "parallel": Scenario("Three cards at once", ("WC-HOST-001",), cards.parallel),
     "late-settle": Scenario(

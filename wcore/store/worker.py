@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
+from msgspec import Struct
 
 from wcore.store.database import Database, open_database
 from wcore.store.errors import StoreError, StoreLockedError, StoreSilentError
@@ -19,7 +20,7 @@ from wcore.store.location import Location
 ANSWER_S_MAX: Final = 10.0  # twice the wait for a lock; a store that is silent for longer hangs
 COMMAND_S_MAX: Final = 1.0  # of a command: `stop` may wait behind it; and of a doubtful store
 HEARD_S_MAX: Final = 0.1  # a broken connection shows within milliseconds
-HURRY_S_MAX: Final = 0.75  # at stop or signal: hosts expect an end within two seconds
+HURRY_S_MAX: Final = 0.75  # of silence at stop or signal: hosts expect an end within two seconds
 
 T = TypeVar("T")
 
@@ -32,6 +33,13 @@ class _Job(Generic[T]):
         self.given_up = False
 
 
+class _Limits(Struct):
+    """How long one waits for the next sign of life of the store, and until when for all of them."""
+
+    silence_s: float
+    latest: float
+
+
 class Worker:
     """Carries out jobs one at a time, in order, over one connection, opened by the first."""
 
@@ -39,7 +47,7 @@ class Worker:
         self._location = location
         self._database: Database | None = None
         self._thread = ThreadPoolExecutor(1, "store")  # starts with the first job
-        self._waits: set[anyio.CancelScope] = set()
+        self._waits: dict[anyio.CancelScope, _Limits] = {}
         self._silent: Future[object] | None = None  # the job that was given up last
         self._in_hurry = self._is_ending = False
         self._is_doubted = False  # a job was in vain, and none has been carried out since
@@ -62,6 +70,8 @@ class Worker:
     def hurry(self, *, for_good: bool = False) -> None:
         """Wait for nothing longer than `HURRY_S_MAX` from now on, until `calm`."""
         self._in_hurry, self._is_ending = True, self._is_ending or for_good
+        for limits in self._waits.values():
+            limits.silence_s = HURRY_S_MAX
         self._shorten(anyio.current_time() + HURRY_S_MAX)
 
     def calm(self) -> None:
@@ -92,17 +102,19 @@ class Worker:
         is_brief = self._is_doubted or asyncio.current_task() is self._commands
         limit_s = COMMAND_S_MAX if is_brief else ANSWER_S_MAX
         limit_s = HURRY_S_MAX if self._in_hurry else limit_s
-        with anyio.CancelScope(deadline=anyio.current_time() + limit_s, shield=True) as wait:
-            self._waits.add(wait)
+        now = anyio.current_time()
+        with anyio.CancelScope(deadline=now + limit_s, shield=True) as wait:
+            self._waits[wait] = _Limits(limit_s, now + ANSWER_S_MAX)
             try:
                 result = await asyncio.wrap_future(future)  # which forgets it if it has not begun
                 self._is_doubted = False
+                self._hear_life()
                 return result
             except StoreLockedError:
                 self._is_doubted = True  # whoever comes next need not find out anew
                 raise
             finally:
-                self._waits.discard(wait)
+                self._waits.pop(wait, None)
         if future.done() and not future.cancelled():
             return future.result()
         if not future.cancelled():
@@ -133,6 +145,12 @@ class Worker:
         database, self._database = self._database, None
         if database is not None:
             database.give_up()
+
+    def _hear_life(self) -> None:
+        """Let those wait on who stand in line: a thousand calls may end at once."""
+        now = anyio.current_time()
+        for wait, limits in self._waits.items():
+            wait.deadline = max(wait.deadline, min(now + limits.silence_s, limits.latest))
 
     def _shorten(self, deadline: float) -> None:
         for wait in self._waits:
