@@ -154,7 +154,7 @@ class SetIsAnyOfIt(Grants):
 
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         match scope:
-            case {"always_prefixes": {"prefixes": [*prefixes]}}:
+            case {"always_prefixes": {"prefixes": prefixes}}:
                 command = str(tool["args"].get("command", ""))
                 given = cast("list[str]", prefixes)
                 return ";" not in command and any(command.startswith(each) for each in given)

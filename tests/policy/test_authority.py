@@ -306,7 +306,7 @@ FORGED = """
 import sqlite3
 with sqlite3.connect({path!r}) as db:
     db.execute("INSERT INTO grants SELECT 'g-forged', 'forged', user_id, workspace, agent, 'Bash', "
-               "'name', '', from_call_id, created_at, NULL, 0, NULL, NULL, NULL FROM grants")
+               "'name', '', from_call_id, created_at, NULL, 0, NULL, NULL, NULL, NULL FROM grants")
     db.execute("UPDATE store_versions SET version = version + 1 WHERE name = 'grants'")
 """
 

@@ -41,7 +41,7 @@ TRIED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("sessions", "show"): ("held",),
     ("sessions", "export"): ("held",),
     ("sessions", "replay"): ("ended",),
-    ("sessions", "purge"): ("ended",),
+    ("sessions", "purge"): ("ended", "--yes"),
     ("policy", "explain"): ("ls",),
     ("policy", "check"): (),
     ("policy", "rules"): (),

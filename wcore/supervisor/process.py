@@ -49,6 +49,7 @@ def supervise(link: socket.socket, work: Work) -> None:
     """Be the supervisor: closes what else is open, and returns when the engine and all are gone."""
     gc.disable()  # it would write to every page that we share with the engine
     link = _detached(link)
+    os.chdir("/")  # no folder is in use because of us; each program is told its own
     os.setsid()
     kernel.conceal()
     kernel.adopt_orphans()

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from wcore.locked_files import open_unlocked
 from wcore.tools.paths import inside
 
 DIGESTED_BYTES_MAX: Final = 8 * 1024 * 1024  # of all scripts together; none is as long
@@ -58,7 +59,7 @@ class _Finder:
         return where or None
 
     def _digest(self, path: str) -> str:
-        handle = os.open(path, _OPEN)
+        handle = open_unlocked(path, _OPEN)
         with open(handle, "rb") as file:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode) or found.st_size > self._left:
