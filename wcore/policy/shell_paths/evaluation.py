@@ -185,7 +185,11 @@ class _Evaluation:
             if is_alone:
                 values = [value for _, value in given[at + 1 :]]
                 self._state.change_folder(
-                    name, values, is_prefixed=is_prefixed, may_vanish=may_vanish
+                    name,
+                    values,
+                    is_prefixed=is_prefixed,
+                    may_vanish=may_vanish,
+                    may_be_skipped=before == "||",
                 )
         elif name in builtins.SETTERS:
             self._declared(name, argv, [word for word, _ in given[at:]])
@@ -203,7 +207,9 @@ class _Evaluation:
         )
         for word in words[1:]:
             match = _ASSIGNMENT.match(word.source)
-            if match and is_plain and word.begins_bare:
+            if match and "{" in word.source.replace("${", ""):  # several assignments in one
+                state.forget(match[1])
+            elif match and is_plain and word.begins_bare:
                 self._assign(word, lasts=True, sure=False)
             elif match:
                 state.forget(match[1])

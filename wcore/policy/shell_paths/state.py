@@ -214,8 +214,12 @@ class State(Scene):
         *,
         is_prefixed: bool,
         may_vanish: bool,
+        may_be_skipped: bool,
     ) -> None:
-        """Follow `cd`, `pushd` and `popd`; whoever fails stays."""
+        """Follow `cd`, `pushd` and `popd`; whoever fails stays.
+
+        `may_be_skipped`: it stands behind `||`, and what follows `&&` runs without it as well.
+        """
         operands = [value for value in arguments if not _is_option(value)]
         before = self._where()
         if name == "popd" or (name == "pushd" and len(operands) != 1):
@@ -230,6 +234,8 @@ class State(Scene):
             after = tuple(_normal(path) for path in self.absolute(operands[0]))
         if may_vanish:  # then it is `cd` alone
             after = (*after, *self.folders(""))
+        if may_be_skipped:
+            after = (*after, *before)
         self._failed = _few((*self._failed, *before))
         self._old = _few((*before, *self._old))
         self._folders = _few(after)
