@@ -254,8 +254,8 @@ async def test_a_prefix_grant_is_shown_edited_and_given(place: Place, key: str, 
         terminal.press("p" + ENTER)
         await terminal.see("which, 1 to 2?")
         terminal.press("2" + ENTER)
-        await terminal.see("starts with echo a")
-        terminal.press("\x17" + ENTER)  # Ctrl-W: what is left is `echo `
+        await terminal.see("starts with echo")
+        terminal.press(" a\x17" + ENTER)  # Ctrl-W: what is left is `echo `
         await terminal.see("kept for: Enter this session, p this project, u everywhere?")
         terminal.press("yes" + ENTER)
         await terminal.see("one of those")

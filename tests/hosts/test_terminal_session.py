@@ -220,7 +220,7 @@ async def test_the_lists_of_the_command_line_are_shown(
         await screen.see('"tool_name": "Bash"')
         await screen.press("escape", "escape")
         await command(screen, "/policy")
-        await screen.see("needs_approval")
+        await screen.see("main     Read               runs unasked")
         await screen.press("escape")
         await command(screen, "/policy rm -rf /")
         await screen.see("rm -rf /: deny")

@@ -38,7 +38,7 @@ async def test_a_yes_can_last_for_the_session_the_project_or_everywhere(place: P
                 assert names(editor)["grant-2-project"].endswith("in this project, also later")
                 assert names(editor)["grant-2-user"].endswith("everywhere, also later")
             await editor.prompt(session_id, {"type": "text", "text": "/grants"})
-            assert "`git status` (user, used" in editor.said()
+            assert "commands that begin with 'git status'` (user, used" in editor.said()
             assert not editor.cards() or option == "grant-2-user", "it lasts"
 
 

@@ -88,6 +88,8 @@ def _fields(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
     open_: list[Value] = [EMPTY]
     for index, atom in enumerate(atoms):
         alternatives = _alternatives(atom, scene, first=index == 0)
+        if index == 0 and len(atoms) > 1 and isinstance(atom, Text) and "/" not in atom.text:
+            alternatives.append([_pattern(atom.text, scene)])  # `~$X` is nobody's home
         done += [
             value + fields[0]
             for fields in alternatives
