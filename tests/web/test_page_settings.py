@@ -38,7 +38,7 @@ def test_a_tool_is_blocked_and_the_model_is_told_that_it_is_unknown(
 def test_always_allowing_a_command_takes_a_second_yes_and_then_it_runs_unasked(
     serve: Serve, visit: Visit
 ) -> None:
-    server = serve([call("Bash", command="touch made")], [{"text": "over"}])
+    server = serve([call("Bash", command="touch made")], [{"text": "all is finished"}])
     page = visit(server)
     press(page, "Settings")
     mine = page.get_by_role("checkbox", name="Always allow Bash, for me")
@@ -50,7 +50,7 @@ def test_always_allowing_a_command_takes_a_second_yes_and_then_it_runs_unasked(
     expect(mine).to_be_checked()
     press(page, "Chat")
     say(page, "go")
-    expect(page.get_by_role("log")).to_contain_text("over")
+    expect(page.get_by_role("log")).to_contain_text("all is finished")
     assert (server.workspace / "made").exists()
 
 
