@@ -153,13 +153,12 @@ class SetIsAnyOfIt(Grants):
     """Keeps of a set what can be granted."""
 
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
-        match scope:
-            case {"always_prefixes": {"prefixes": prefixes}}:
-                command = str(tool["args"].get("command", ""))
-                given = cast("list[str]", prefixes)
-                return ";" not in command and any(command.startswith(each) for each in given)
-            case _:
-                return False
+        if scope in ("once", "always"):
+            return False
+        given = cast("dict[str, dict[str, list[str]]]", scope).get("always_prefixes", {})
+        command = str(tool["args"].get("command", ""))
+        prefixes = given.get("prefixes", [])
+        return ";" not in command and any(command.startswith(each) for each in prefixes)
 
 
 class GrantLetsAllGo(Faithful):

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 PORT_FILE = ".s.PGSQL.5432"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class StallingProxy:

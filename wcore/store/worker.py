@@ -4,6 +4,8 @@ A disk or a server can hang. Then whoever waits is told so, the engine stays abl
 end, and what was under way does not count: it is rolled back unless it was already committing.
 """
 
+import math
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -50,6 +52,7 @@ class Worker:
         self._waits: dict[anyio.CancelScope, _Limits] = {}
         self._silent: Future[object] | None = None  # the job that was given up last
         self._in_hurry = self._is_ending = False
+        self._heard_at = -math.inf  # when a job was done last
         self._is_doubted = False  # a job was in vain, and none has been carried out since
         self._commands: object = None  # the task that obeys the host
 
@@ -102,24 +105,43 @@ class Worker:
         is_brief = self._is_doubted or asyncio.current_task() is self._commands
         limit_s = COMMAND_S_MAX if is_brief else ANSWER_S_MAX
         limit_s = HURRY_S_MAX if self._in_hurry else limit_s
-        now = anyio.current_time()
-        with anyio.CancelScope(deadline=now + limit_s, shield=True) as wait:
-            self._waits[wait] = _Limits(limit_s, now + ANSWER_S_MAX)
-            try:
-                result = await asyncio.wrap_future(future)  # which forgets it if it has not begun
-                self._is_doubted = False
-                self._hear_life()
-                return result
-            except StoreLockedError:
-                self._is_doubted = True  # whoever comes next need not find out anew
-                raise
-            finally:
-                self._waits.pop(wait, None)
-        if future.done() and not future.cancelled():
-            return future.result()
-        if not future.cancelled():
-            self._give_up(job, future)
-        raise StoreSilentError(self._location.name, limit_s)
+        if not await self._until_done(future, limit_s) and not future.done():
+            if not future.cancel():  # it has begun, or is done by now
+                self._give_up(job, future)
+            raise StoreSilentError(self._location.name, limit_s)
+        try:
+            result = future.result()
+        except StoreLockedError:
+            self._is_doubted = True  # whoever comes next need not find out anew
+            raise
+        self._is_doubted = False
+        return result
+
+    async def _until_done(self, future: Future[T], limit_s: float) -> bool:
+        """Wait for a job; false when the store has been silent for `limit_s` seconds.
+
+        Who stands in line waits on with each answer to those before: a thousand calls may end at
+        once, and the loop may be late to hear of answers that are there.
+        """
+        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
+
+        begin = anyio.current_time()
+        limits = _Limits(limit_s, begin + ANSWER_S_MAX)
+        answer = asyncio.wrap_future(future)
+        # The job itself is looked at for its result: an error must be no news to the loop.
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        deadline = begin + limit_s
+        while not future.done():
+            with anyio.CancelScope(deadline=deadline, shield=True) as wait:
+                self._waits[wait] = limits
+                try:
+                    await asyncio.wait([answer])  # leaving cancels nothing
+                finally:
+                    del self._waits[wait]
+            deadline = min(max(begin, self._heard_at) + limits.silence_s, limits.latest)
+            if not future.done() and deadline <= anyio.current_time():
+                return False
+        return True
 
     async def _until_heard(self) -> None:
         """Wait a moment for a job that was given up, which mostly ends by that.
@@ -141,16 +163,13 @@ class Worker:
         """Let what runs end if it can; those who wait behind it need not wait either."""
         job.given_up = self._is_doubted = True
         self._silent = future  # pyright: ignore[reportAttributeAccessIssue] - only asked whether done
-        self._shorten(anyio.current_time())
+        now = anyio.current_time()
+        for limits in self._waits.values():
+            limits.latest = now
+        self._shorten(now)
         database, self._database = self._database, None
         if database is not None:
             database.give_up()
-
-    def _hear_life(self) -> None:
-        """Let those wait on who stand in line: a thousand calls may end at once."""
-        now = anyio.current_time()
-        for wait, limits in self._waits.items():
-            wait.deadline = max(wait.deadline, min(now + limits.silence_s, limits.latest))
 
     def _shorten(self, deadline: float) -> None:
         for wait in self._waits:
@@ -166,6 +185,7 @@ class Worker:
             self._database = database
             return job.work(database)
         finally:
+            self._heard_at = time.monotonic()  # the clock of the loop
             if job.given_up:  # the next job opens another connection
                 self._database = None
                 database.close()
