@@ -21,7 +21,9 @@ def policy_of(tmp_path: Path, text: str) -> Path:
     """Write the user's policy as another program would."""
     path = tmp_path / "home" / ".config" / "wcore" / "policy.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    whole = path.with_suffix(".new")  # an engine that reads meanwhile finds the old or the new
+    whole.write_text(text)
+    whole.replace(path)
     return path
 
 

@@ -38,7 +38,8 @@ class StallingProxy:
         trace: TracebackType | None,
     ) -> None:
         self._door.close()
-        for each in self._open:
+        self._cut()  # closing alone ends no connection that a thread of ours reads: what hung
+        for each in self._open:  # would keep the server's locks until the server gives it up
             each.close()
 
     def wait_until_it_hangs(self) -> None:
@@ -48,6 +49,9 @@ class StallingProxy:
         """Pass on what comes from now on; the connections that hung are cut."""
         self._at = b"\0 nobody says this \0"
         self._stalls.clear()
+        self._cut()
+
+    def _cut(self) -> None:
         for each in self._open:
             with suppress(OSError):  # closed by the other side
                 each.shutdown(socket.SHUT_RDWR)
@@ -67,10 +71,12 @@ class StallingProxy:
                 ).start()
 
     def _pass_on(self, source: socket.socket, sink: socket.socket, is_client: bool) -> None:
+        before = b""  # the end of what was passed on: what is waited for can come in two pieces
         try:
             while data := source.recv(65_536):
-                if is_client and self._at in data:
+                if is_client and self._at in before + data:
                     self._stalls.set()
+                before = (before + data)[-64:]
                 if self._stalls.is_set():
                     return  # both ends stay open: nobody hears anything
                 sink.sendall(data)

@@ -88,8 +88,7 @@ async def test_stop_is_obeyed_while_the_store_hangs(
         assert ran(host)
 
 
-#: Not `turn_started`, whose bytes may reach the proxy in two pieces, and are then not seen.
-@moments(*(name for name in MOMENTS if name != "turn_started"))
+@moments()
 async def test_a_signal_ends_the_engine_while_the_store_hangs(
     talk: Talk, proxy: StallingProxy
 ) -> None:
