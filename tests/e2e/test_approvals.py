@@ -287,7 +287,7 @@ async def test_changed_arguments_run_instead_and_the_model_is_told(talk: Talk) -
         await edited(host, {"command": "echo changed"})
         settled = await host.hear("call_settled")
         assert settled["args"] == {"command": "echo changed"}
-        assert settled["digest"].startswith("sha256:")
+        assert settled["digest"].startswith("v2:")
         assert (await host.hear("tool_result"))["output"] == "changed\n"
         assert "the user changed the arguments" in (await host.hear("text_delta"))["text"]
         await host.hear("stream_end")
@@ -296,7 +296,7 @@ async def test_changed_arguments_run_instead_and_the_model_is_told(talk: Talk) -
 
 async def test_changed_arguments_need_the_digest_that_was_shown(talk: Talk) -> None:
     async with talk([BASH], []) as host:
-        await edited(host, {"command": "echo x"}, digest="sha256:other")
+        await edited(host, {"command": "echo x"}, digest="v2:other")
         assert "digest" in (await host.hear("info"))["message"]
         await host.approve("c1", args={"command": "echo x"})
         assert "digest" in (await host.hear("info"))["message"]

@@ -319,6 +319,21 @@ async def test_a_yes_to_something_else_is_asked_for_again(talk: Talk) -> None:
         await host.hear("stream_end")
 
 
+async def test_a_yes_that_was_given_in_another_folder_is_asked_for_again(
+    talk: Talk, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    await killed_with_a_yes(talk, ASKS)
+    for _ in range(2):  # the second time this folder is also where the session was last
+        async with talk(DONE, flags=(*AGAIN, "--cwd", str(other))) as host:
+            await host.ready()
+            await resumed(host)
+            await host.hear("tool_request", call_id="c1")
+            await host.kill()
+    assert not (other / "ran").exists()
+
+
 async def test_an_old_yes_is_asked_for_again(talk: Talk) -> None:
     await killed_with_a_yes(talk, WRITES)
     async with talk(DONE, flags=(*AGAIN, "--approval-ttl", "0.001")) as host:

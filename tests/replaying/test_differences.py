@@ -143,7 +143,7 @@ async def test_an_altered_outcome_is_the_first_difference(recording: Recording) 
     row, records = recording
     for kind, name, value in (
         (Kind.ENDED, "output", "other\n"),
-        (Kind.PREPARED, "digest", "sha256:0"),
+        (Kind.PREPARED, "digest", "v2:0"),
         (Kind.REPLIED, "text", "hullo"),
         (Kind.DECIDED, "rule_id", "x"),
         (Kind.ASKED, "row", "rule"),
@@ -240,7 +240,7 @@ async def test_an_engine_that_says_more_than_then_is_found_out(recording: Record
 async def test_a_session_of_an_older_version_says_so(recording: Recording) -> None:
     row, records = recording
     old = {name: value for name, value in records[0].body.items() if name != "replay"}
-    with pytest.raises(UnreplayableError, match="record 1: recorded by an older wcore"):
+    with pytest.raises(UnreplayableError, match="record 1: recorded by another version of wcore"):
         await played(row, [replace(records[0], body=old), *records[1:]])
 
 

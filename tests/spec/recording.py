@@ -13,7 +13,7 @@ HELD_BACK: Final = "…"
 NORMAL: Final[
     tuple[tuple[str, str], ...]
 ] = (  # what differs from run to run, and what stands for it
-    (r"sha256:[0-9a-f]+", "sha256:4f1c…"),
+    (r"(sha256|v2):[0-9a-f]{64}", r"\1:4f1c…"),
     (r'"session_id":"[0-9a-f-]{32,}"', '"session_id":"6e0d…"'),
     (r'"version":"[^"]+"', '"version":"1.0.0"'),
     (r'"created_at":"[^"]+"', '"created_at":"2026-11-22T09:00:00Z"'),

@@ -8,6 +8,7 @@ from wcore import __version__
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, WcoreError
 from wcore.keeping import Keeper
+from wcore.keeping.records import REPLAY_FORM
 from wcore.keeping.restoring import DOUBTED, Left
 from wcore.session import Session
 from wcore.store import Kind, Store, identity
@@ -16,7 +17,6 @@ from wcore.visible import visible_line
 from wcore.vocabulary import Json
 
 PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
-REPLAY: Final = 1  # the form of all that a replay needs; older sessions do not have it
 
 
 async def asked_session(options: Options, store: Store, workspace: str) -> tuple[Keeper, Left]:
@@ -79,6 +79,6 @@ def _opened(session: Session) -> dict[str, Json]:
         "max_writes": settings.max_writes,
         "system_prompt": settings.system_prompt,
         "has_mcp": settings.has_mcp,
-        "replay": REPLAY,
+        "replay": REPLAY_FORM,
         "servers": True,  # whatever becomes of them is recorded too
     }

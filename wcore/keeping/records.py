@@ -39,11 +39,21 @@ UNKNOWN: Final = (
 )
 
 
+#: The form of all that a replay needs; sessions with another one cannot be replayed. 2: digests
+#: of calls hold paths relative to the workspace.
+REPLAY_FORM: Final = 2
+
+
 class Answer(Struct, frozen=True):
-    """A person's yes as it was recorded; `args` where the person changed them."""
+    """A person's yes as it was recorded; `args` where the person changed them.
+
+    It was given in `workspace`: the same call somewhere else is another one, although its
+    digest is the same there. Empty in records of before this was written down.
+    """
 
     digest: str
     at: str
+    workspace: str
     args: Args | None = None
     answer: str | None = None
 
@@ -214,10 +224,21 @@ def decided(event: ToolApprovalDecisionEvent, facts: Body) -> Record:
 
 
 def yes(
-    digest: str, *, args: Args | None = None, answer: str | None = None, always: bool = False
+    digest: str,
+    workspace: str,
+    *,
+    args: Args | None = None,
+    answer: str | None = None,
+    always: bool = False,
 ) -> dict[str, Json]:
-    """Return the facts of a person's yes: what it was given to, and what came with it."""
-    return {"digest": digest, "changed_args": args, "answer": answer, "always": always}
+    """Return the facts of a person's yes: what it was given to, where, and what came with it."""
+    return {
+        "digest": digest,
+        "workspace": workspace,
+        "changed_args": args,
+        "answer": answer,
+        "always": always,
+    }
 
 
 def answer(body: Body, at: str) -> Answer | None:
@@ -228,6 +249,7 @@ def answer(body: Body, at: str) -> Answer | None:
     return Answer(
         _text(body, "digest"),
         at,
+        str(body.get("workspace", "")),
         args if isinstance(args, Mapping) else None,
         said if isinstance(said, str) else None,
     )

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from wcore.errors import UsageError
 from wcore.keeping.journaling import UNWRITTEN
-from wcore.keeping.records import listed
+from wcore.keeping.records import REPLAY_FORM, listed
 from wcore.store import JournalRecord, Kind
 
 MCP_COMMANDS = ("add_mcp_server", "remove_mcp_server")
-FORM = 1  # of the records; see `REPLAY` in `wcore.cli.asked_session`
 
 
 class UnreplayableError(UsageError):
@@ -42,8 +41,8 @@ def refuse(records: Sequence[JournalRecord]) -> None:
 def _why_not(record: JournalRecord, *, has_servers: bool) -> str | None:
     body = record.body
     match record.kind:
-        case Kind.OPENED if body.get("replay") != FORM:
-            return "recorded by an older wcore, cannot be replayed"
+        case Kind.OPENED if body.get("replay") != REPLAY_FORM:
+            return "recorded by another version of wcore, cannot be replayed"
         case Kind.COMMANDED if body.get("type") in MCP_COMMANDS and not has_servers:
             return "the session had MCP servers, which an older wcore did not record"
         case Kind.FOUND if body.get("mcp"):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wcore.tools.arguments import canonical
+from wcore.tools.paths import relative
 from wcore.vocabulary import Args, Touch
 
 ABSENT: Final = "absent"  # the content digest of a file that does not exist
@@ -18,16 +19,26 @@ def content_digest(data: bytes) -> str:
 def call_digest(
     tool: str,
     args: Args,
-    cwd: str,
+    workspace: str,
     touches: tuple[Touch, ...] = (),
     contents: Mapping[str, str] | None = None,
+    depends: Mapping[str, str] | None = None,
 ) -> str:
-    """Bind tool, arguments, folder, real paths and the content of the files that will change."""
+    """Bind tool, arguments, real paths and the content of the files that will change.
+
+    Paths inside the workspace count relative to it, so that the same call in the same tree has
+    the same digest wherever the tree is; whoever acts upon a recorded digest asks for the
+    workspace beside it. `contents` has the digest of each file that will change, by its real
+    path; `depends` that of each definition the call rests on, by a name. The view is `none`:
+    nothing confines a call yet.
+    """
+    found = {relative(workspace, path): digest for path, digest in (contents or {}).items()}
     facts = {
         "tool": tool,
         "args": args,
-        "cwd": cwd,
-        "touches": [[touch.path, touch.access] for touch in touches],
-        "contents": dict(contents or {}),
+        "view": "none",
+        "touches": [[relative(workspace, touch.path), touch.access] for touch in touches],
+        "contents": found,
+        "depends": dict(depends or {}),
     }
-    return "sha256:" + hashlib.sha256(canonical(facts).encode()).hexdigest()
+    return "v2:" + hashlib.sha256(canonical(facts).encode()).hexdigest()

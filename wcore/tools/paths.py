@@ -76,11 +76,14 @@ def guarded(place: Place, path: str) -> bool:
     return not inside(place.workspace, path) or place.hidden(path)
 
 
+def relative(root: str, path: str) -> str:
+    """Return the real `path` relative to `root` where it is inside, else as it is."""
+    return os.path.relpath(path, root) if inside(root, path) else path
+
+
 def shown(place: Place, path: str) -> str:
     """Return `path` for people: relative to the workspace when inside."""
-    if path == place.workspace:
-        return "."
-    return os.path.relpath(path, place.workspace) if inside(place.workspace, path) else path
+    return relative(place.workspace, path)
 
 
 def described(text: str) -> str:

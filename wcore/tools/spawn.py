@@ -80,7 +80,7 @@ class Spawn(Struct, frozen=True):
             args=args,
             description=described(f"Spawn: {given.task}"),
             digest=call_digest(
-                NAME, args, self.place.workspace, contents={agent.name: agent.digest}
+                NAME, args, self.place.workspace, depends={agent.name: agent.digest}
             ),
             preview=Preview("text", text, truncated=cut),
             plan=Assignment(agent, given.task),

@@ -112,7 +112,8 @@ async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exc
         _count_use(flight.session, yes.decision)
     changed = prepared.args if flight.edited else None
     answer = None if flight.is_inner else yes.answer  # it is for an MCP server only
-    facts = records.yes(prepared.digest, args=changed, answer=answer, always=yes.always)
+    workspace = flight.session.settings.places.workspace
+    facts = records.yes(prepared.digest, workspace, args=changed, answer=answer, always=yes.always)
     try:
         await keeper.publish(event, facts, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
@@ -174,10 +175,11 @@ def _unknown(flight: Flight, known: Iterable[str]) -> str:
 
 
 def _stands(flight: Flight, yes: records.Answer, prepared: Prepared | None) -> bool:
-    """Whether a yes that another engine was given is still one: to the same, and not too old."""
+    """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = flight.session
     is_young = 0 <= session.journal.age_s(yes.at) < session.settings.approval_ttl_s
-    return is_young and prepared is not None and prepared.digest == yes.digest
+    is_here = yes.workspace == session.settings.places.workspace
+    return is_young and is_here and prepared is not None and prepared.digest == yes.digest
 
 
 async def _block(flight: Flight, told: str) -> None:

@@ -127,7 +127,7 @@ async def test_an_editor_that_knows_us_changes_the_arguments(place: Place) -> No
     "more",
     [
         {"args": {"file_path": "new.txt", "content": "two\n"}},
-        {"args": {"file_path": "new.txt", "content": "two\n"}, "digest": "sha256:0"},
+        {"args": {"file_path": "new.txt", "content": "two\n"}, "digest": "v2:0"},
         {"args": "two"},
         {"args": None},
     ],

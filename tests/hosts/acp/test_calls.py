@@ -29,7 +29,7 @@ async def test_a_person_sees_the_diff_and_an_allowed_edit_is_made(place: Place) 
         assert (card["kind"], card["status"]) == ("edit", "pending")
         meta = card["_meta"]["wcore"]
         assert meta["why"]["row"] == "default"
-        assert meta["digest"].startswith("sha256:")
+        assert meta["digest"].startswith("v2:")
         assert editor.call("e")["status"] == "completed"
         assert editor.call("e")["content"][0]["type"] == "diff"
         assert (end["stopReason"], editor.said()) == ("end_turn", "done")

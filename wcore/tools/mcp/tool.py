@@ -69,7 +69,7 @@ class McpTool(Struct, frozen=True):
             category=Category.MCP,
             args=args,
             description=described(f"{self.server.definition.safe_name}/{raw} {one_line}"),
-            digest=call_digest(name, args, self.server.around.workspace, contents=depends),
+            digest=call_digest(name, args, self.server.around.workspace, depends=depends),
             preview=Preview("text", text, truncated=cut),
             pin=self.pin,
         )
