@@ -273,7 +273,7 @@ class Session:
         refused = self.ruling.refuses_grants(self.grants, len(parts))
         if refused:
             return ScopeRefused(refused)
-        created_at = f"{self.journal.now():%Y-%m-%dT%H:%M:%SZ}"
+        created_at = self.journal.time()
         return tuple(
             Grant(
                 grant_id=self.journal.mint("g-", 16),

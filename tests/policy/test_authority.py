@@ -567,3 +567,35 @@ async def test_every_command_is_granted_for_the_session_at_most(talk: Talk) -> N
         assert given["grants"][0]["persist"] == "session"
         assert "kept for this session only" in host.of("info")[0]["message"]
         assert (await why_of(host, "c1"))["row"] == "grant"
+
+
+@pytest.mark.parametrize("way", ["override", "grant"])
+async def test_a_yes_lifts_a_deny_only_if_it_was_given_in_spite_of_it(
+    talk: Talk, tmp_path: Path, way: str
+) -> None:
+    async def give(host: Conversation) -> None:
+        if way == "override":
+            done = await ask(
+                host, "set_tool_override", agent="main", tool="Bash", approve_always=True
+            )
+        else:
+            done = await ask(host, "give_grant", tool="Bash", scope="always", persist="session")
+        assert done["ok"], done
+
+    async with talk(*turns(touch("c1"), touch("c2"), touch("c3"))) as host:
+        await host.ready()
+        await give(host)
+        assert (await why_of(host, "c1"))["row"] in ("grant", "override")
+        policy_of(tmp_path, '[[rule]]\nmatch = "Bash"\ndo = "deny"\n')
+        assert (await why_of(host, "c2"))["row"] == "rule"
+        await give(host)
+        assert (await why_of(host, "c3"))["row"] in ("grant", "override")
+    await is_identical(host)
+    lasts = way == "override"
+    async with talk(*turns(touch("c1"))) as host:
+        await host.ready()
+        assert (await why_of(host, "c1"))["row"] in (["grant", "override"] if lasts else ["rule"])
+    policy_of(tmp_path, '\n[[rule]]\nmatch = "Bash"\ndo = "deny"\n')
+    async with talk(*turns(touch("c1"))) as host:
+        await host.ready()
+        assert (await why_of(host, "c1"))["row"] == "rule"

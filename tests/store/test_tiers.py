@@ -6,6 +6,7 @@ from store.samples import AGENT, OTHER_AGENT, OTHER_USER, USER
 from wcore.store import tiers
 from wcore.store.database import Database
 from wcore.store.errors import StoreError
+from wcore.store.texts import now
 from wcore.store.values import (
     AgentPermissionSnapshot,
     PermissionStatus,
@@ -32,15 +33,20 @@ def test_the_snapshot_holds_each_tier_and_the_overrides_of_this_user_only(
     ]
     tiers.set_agent_tools(database, AGENT, tools)
     tiers.set_agent_tools(database, OTHER_AGENT, [ToolPermission("Write", ALLOW)])
+    before = now()
     tiers.set_tool_override(database, USER, AGENT, "Bash", approve_always=True)
     tiers.set_tool_override(database, OTHER_USER, AGENT, "mcp__x__y", approve_always=True)
-    assert tiers.preload_for_agent(database, AGENT, USER) == AgentPermissionSnapshot(
+    found = tiers.preload_for_agent(database, AGENT, USER)
+    assert list(found.overridden_at) == ["Bash"]
+    assert before <= found.overridden_at["Bash"] <= now()
+    assert found == AgentPermissionSnapshot(
         always_allow=frozenset({"Read"}),
         needs_approval=frozenset({"Bash"}),
         blocked=frozenset({"mcp__x__y"}),
         user_overrides=frozenset({"Bash"}),
         defaulted=frozenset({"Bash"}),
         assigned=True,
+        overridden_at=found.overridden_at,
     )
 
 
@@ -81,10 +87,13 @@ def test_a_tool_named_twice_counts_as_it_was_named_last(database: Database) -> N
 
 
 def test_an_override_can_be_given_twice_and_taken_back_twice(database: Database) -> None:
+    times: list[str] = []
     for wanted in (True, True, False, False):
         tiers.set_tool_override(database, USER, AGENT, "Bash", approve_always=wanted)
         snapshot = tiers.preload_for_agent(database, AGENT, USER)
         assert snapshot.user_overrides == (frozenset({"Bash"}) if wanted else frozenset())
+        times += [at for at in snapshot.overridden_at.values() if wanted]
+    assert len(times) == len(set(times)), "a yes that is given again is a new one"
 
 
 def test_a_set_that_is_too_large_is_refused_and_the_old_one_stays(database: Database) -> None:

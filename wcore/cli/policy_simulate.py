@@ -64,15 +64,15 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         PolicyError: a policy file is broken.
         StoreError: a session cannot be read.
     """
-    text = read_owned(given.policy)
-    if text is None:
+    file = read_owned(given.policy)
+    if file is None:
         raise UsageError(f"--policy {given.policy}: there is no such file")
     place = stored.location(given, environ)
     if not place.exists:
         raise SessionMissingError(given.ids[0])
     with opened(place) as database:
         rows = [_chosen(database, given, wanted) for wanted in given.ids]
-        simulation = _Simulation(text, given.policy)
+        simulation = _Simulation(file.text, given.policy)
         once = {row.session_id: row for row in rows}.values()
         changes = (change for row in once for change in simulation.changes(database, row))
         return simulation.tell_json(changes) if given.json else simulation.tell(changes)

@@ -62,7 +62,7 @@ def _weighed(session: Session, command: said.GiveGrant, tool: Tool) -> Grant:
         grant_id=session.journal.mint("g-", 16),
         tool=command.tool,
         scope=part,
-        created_at=f"{session.journal.now():%Y-%m-%dT%H:%M:%SZ}",
+        created_at=session.journal.time(),
         from_call_id="",
         prefix=prefix,
         agent=agent,

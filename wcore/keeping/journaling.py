@@ -28,6 +28,7 @@ from wcore.store import (
     Store,
     ToolApprovalDecisionEvent,
 )
+from wcore.times import stamp
 from wcore.vocabulary import Json
 
 NOTES_MAX: Final = 256  # then they are written at the next command, also between turns
@@ -283,6 +284,10 @@ class Journal:
     def _take(self, held: SessionJournal) -> None:
         self._held = held
         self.opened.set()
+
+    def time(self) -> str:
+        """Return the time of day as grants and records have it: RFC 3339, UTC, microseconds."""
+        return stamp(self.now())
 
     def age_s(self, at: str) -> float:
         """Return how long ago a record of this journal was written, by the time of day."""

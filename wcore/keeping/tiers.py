@@ -79,7 +79,7 @@ class KeptTiers(TierSource):
         if held is None:
             held = _asking(snapshot) if self._foreign_changes else snapshot
         overrides = held.user_overrides & snapshot.user_overrides
-        held = replace(held, user_overrides=overrides)
+        held = replace(held, user_overrides=overrides, overridden_at=snapshot.overridden_at)
         self._held[agent_id] = snapshot if held == snapshot else held
 
     async def _read(self, agent_id: str) -> AgentPermissionSnapshot:
@@ -92,6 +92,7 @@ class KeptTiers(TierSource):
             stored.user_overrides,
             stored.defaulted,
             is_assigned=stored.assigned,
+            overridden_at=stored.overridden_at,
         )
         if snapshot.has_rows:
             rows = await self._store.list_permissions(agent)
@@ -230,12 +231,19 @@ def held_in(facts: Mapping[str, Json]) -> AgentPermissionSnapshot | None:
     held = facts.get("held")
     if not isinstance(held, Mapping):
         return None
-    sets = {name: frozenset(map(str, listed(held.get(name)))) for name in SETS}
-    return AgentPermissionSnapshot(**sets, is_assigned=held.get("is_assigned") is True)
+    return _from_sets(held, is_assigned=held.get("is_assigned") is True)
 
 
 def _sets(snapshot: AgentPermissionSnapshot) -> dict[str, Json]:
-    return {name: sorted(getattr(snapshot, name)) for name in SETS}
+    sets = {name: sorted(getattr(snapshot, name)) for name in SETS}
+    return {**sets, "overridden_at": dict(snapshot.overridden_at)}
+
+
+def _from_sets(facts: Mapping[str, Json], *, is_assigned: bool) -> AgentPermissionSnapshot:
+    sets = {name: frozenset(map(str, listed(facts.get(name)))) for name in SETS}
+    times = facts.get("overridden_at")
+    at = {k: str(v) for k, v in times.items()} if isinstance(times, Mapping) else {}
+    return AgentPermissionSnapshot(**sets, is_assigned=is_assigned, overridden_at=at)
 
 
 def _asking(snapshot: AgentPermissionSnapshot) -> AgentPermissionSnapshot:
@@ -252,10 +260,9 @@ def from_facts(
     facts: Mapping[str, Json],
 ) -> tuple[AgentPermissionSnapshot, dict[str, Assigned] | None]:
     """Return what `as_facts` was made of."""
-    sets = {name: frozenset(map(str, listed(facts.get(name)))) for name in SETS}
     rows = facts.get("tools")
     only = facts.get("only", rows is not None)  # left out by earlier versions
-    snapshot = AgentPermissionSnapshot(**sets, is_assigned=only is True)
+    snapshot = _from_sets(facts, is_assigned=only is True)
     if rows is None:
         return snapshot, None
     tools: dict[str, Assigned] = {}

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wcore.policies.agents import AgentFiles, Agents, agent_files, parse_agents
 from wcore.policies.reading import (
     POLICY_NAME,
+    PolicyText,
     ProjectFiles,
     decode_project,
     read_owned,
@@ -21,7 +22,6 @@ from wcore.policies.reading import (
 from wcore.policies.snapshot import PolicySnapshot
 from wcore.policies.trust import TrustBook, TrustError
 from wcore.policy.policies import Policies
-from wcore.policy.policyfile import PolicyFile
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.rules import Level, Scene
@@ -53,8 +53,9 @@ class PolicyFiles:
             Level.PROJECT: os.path.join(places.workspace, OWN_FOLDER, POLICY_NAME),
         }
         self._real: dict[str, str] = {}  # where folders that rules name really are
+        self._since: dict[tuple[Level, str], str] = {}  # when liftable denies came to be there
         self._scene = Scene(places, {}, self._realpath)
-        self._texts: dict[Level, str] = {}
+        self._texts: dict[Level, PolicyText] = {}
         self._was_trusted: bool | None = None
         self._found = PolicySnapshot()
         self._told = ""
@@ -79,11 +80,18 @@ class PolicyFiles:
         trusted, notice = self._is_trusted(project)
         if texts != self._texts or trusted != self._was_trusted:
             self._real.clear()
-            files = [self._parsed(level, text) for level, text in texts.items()]
-            named = {level: (self._paths[level], text) for level, text in texts.items()}
+            since: dict[tuple[Level, str], str] = {}
+
+            def came(level: Level, rule: str) -> str:
+                known = self._since.get((level, rule), texts[level].changed)
+                return since.setdefault((level, rule), known)
+
+            scene = replace(self._scene, since=came)
+            files = [parse(each.text, self._paths[at], at, scene) for at, each in texts.items()]
+            named = {level: (self._paths[level], each.text) for level, each in texts.items()}
             policies = Policies(files, trusted=trusted)
-            self._found = PolicySnapshot(policies, named, dict(self._real))
-            self._texts, self._was_trusted = texts, trusted
+            self._found = PolicySnapshot(policies, named, dict(self._real), since)
+            self._texts, self._was_trusted, self._since = texts, trusted, since
         self._project = project
         fresh = notice if notice != self._told else ""
         self._told = notice
@@ -132,7 +140,11 @@ class PolicyFiles:
         """
         project = read_project(self.places.workspace)
         texts = self._read(project)
-        files = [self._parsed(level, texts[level]) for level in texts if level is not Level.USER]
+        files = [
+            parse(each.text, self._paths[level], level, self._scene)
+            for level, each in texts.items()
+            if level is not Level.USER
+        ]
         files.append(parse(text, path, Level.USER, self._scene))
         trusted, _ = self._is_trusted(project)
         return Policies(files, trusted=trusted)
@@ -145,19 +157,17 @@ class PolicyFiles:
         """
         return read_project(self.places.workspace)
 
-    def _read(self, project: ProjectFiles) -> dict[Level, str]:
-        found: dict[Level, str] = {}
+    def _read(self, project: ProjectFiles) -> dict[Level, PolicyText]:
+        found: dict[Level, PolicyText] = {}
         for level in (Level.MANAGED, Level.USER):
-            text = read_owned(self._paths[level])
-            if text is not None:
-                found[level] = text
+            file = read_owned(self._paths[level])
+            if file is not None:
+                found[level] = file
         data = project.contents.get(POLICY_NAME)
         if data is not None:
-            found[Level.PROJECT] = decode_project(self.places.workspace, data)
+            text = decode_project(self.places.workspace, data)
+            found[Level.PROJECT] = PolicyText(text, project.changed)
         return found
-
-    def _parsed(self, level: Level, text: str) -> PolicyFile:
-        return parse(text, self._paths[level], level, self._scene)
 
     def _realpath(self, folder: str) -> str:
         self._real[folder] = found = os.path.realpath(folder)

@@ -155,12 +155,12 @@ def _of_user(config: str, problems: list[str]) -> list[AgentFile]:
     found: list[AgentFile] = []
     for name in names[:AGENTS_MAX]:
         try:
-            text = read_owned(os.path.join(folder, name))
+            file = read_owned(os.path.join(folder, name))
         except PolicyError as error:
             problems.append(f"agent file not used: {error}")
             continue
-        if text is not None:
-            found.append(AgentFile(name.removesuffix(".md"), text.encode(), is_own=True))
+        if file is not None:
+            found.append(AgentFile(name.removesuffix(".md"), file.text.encode(), is_own=True))
     return found
 
 

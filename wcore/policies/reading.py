@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import stat
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from wcore.locked_files import open_unlocked
 from wcore.policy.policyfile import PolicyError
 from wcore.policy.policyparse import FILE_BYTES_MAX
 from wcore.policy.protected import OWN_FOLDER
+from wcore.times import stamp
 
 POLICY_NAME: Final = "policy.toml"
 PROJECT_FILES_MAX: Final = 256  # more is reviewed by nobody, so it cannot be trusted
@@ -21,24 +23,37 @@ _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not ho
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
+class PolicyText(Struct, frozen=True):
+    """A file's text, and when the file came to be what and where it is: RFC 3339, UTC.
+
+    That is the time of the last change of its inode, which no copying program can set back.
+    """
+
+    text: str
+    changed: str
+
+
 class ProjectFiles(Struct, frozen=True):
     """The files below a project's `.wcore/`, as they were read once.
 
-    `digest` is `None` when there is more than anybody reviews: such a folder cannot be trusted.
+    `changed` is that of the policy, see `PolicyText`. `digest` is `None` when there is more than
+    anybody reviews: such a folder cannot be trusted.
     """
 
     contents: dict[str, bytes]
     digest: str | None
+    changed: str = ""
 
     def digests(self) -> list[tuple[str, str]]:
         """Return each file with the digest of its content."""
         return [(path, _sha256(data)) for path, data in sorted(self.contents.items())]
 
 
-def read_owned(path: str) -> str | None:
-    """Return the text of the user's or the administrator's file; `None` when there is none.
+def read_owned(path: str) -> PolicyText | None:
+    """Return the user's or the administrator's file; `None` when there is none.
 
-    A symbolic link is followed: people keep their settings elsewhere.
+    A symbolic link is followed: people keep their settings elsewhere. One that was made later
+    than what it leads to tells since when this has been the file.
 
     Raises:
         PolicyError: it cannot be read, or others than root and the user may have written it.
@@ -53,7 +68,10 @@ def read_owned(path: str) -> str | None:
         found = os.fstat(fd)
         if found.st_uid not in (0, os.getuid()) or found.st_mode & stat.S_IWOTH:
             raise PolicyError(path, 1, "others may write it: it must be yours or root's alone")
-        return _text(path, _content(path, fd, FILE_BYTES_MAX))
+        text = _text(path, _content(path, fd, FILE_BYTES_MAX))
+        return PolicyText(text, max(_changed(found), _changed(os.lstat(path))))
+    except OSError as error:  # gone meanwhile
+        raise PolicyError(path, 1, f"cannot be read: {error.strerror}") from error
     finally:
         os.close(fd)
 
@@ -73,13 +91,14 @@ def read_project(workspace: str) -> ProjectFiles:
         raise PolicyError(folder, 1, "must be a folder, and no link to one") from error
     try:
         policy = _project_policy(fd, os.path.join(folder, POLICY_NAME))
-        contents: dict[str, bytes] = {} if policy is None else {POLICY_NAME: policy}
+        data, changed = (None, "") if policy is None else policy
+        contents = {} if data is None else {POLICY_NAME: data}
         complete = _collect(fd, "", contents)
     finally:
         os.close(fd)
     if not complete:
-        contents = {} if policy is None else {POLICY_NAME: policy}
-    return ProjectFiles(contents, _digest(contents) if complete else None)
+        contents = {} if data is None else {POLICY_NAME: data}
+    return ProjectFiles(contents, _digest(contents) if complete else None, changed)
 
 
 def decode_project(workspace: str, data: bytes) -> str:
@@ -91,7 +110,7 @@ def decode_project(workspace: str, data: bytes) -> str:
     return _text(os.path.join(workspace, OWN_FOLDER, POLICY_NAME), data)
 
 
-def _project_policy(folder: int, path: str) -> bytes | None:
+def _project_policy(folder: int, path: str) -> tuple[bytes, str] | None:
     try:
         fd = open_unlocked(POLICY_NAME, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
@@ -100,7 +119,7 @@ def _project_policy(folder: int, path: str) -> bytes | None:
         reason = "is a link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
         raise PolicyError(path, 1, reason) from error
     try:
-        return _content(path, fd, FILE_BYTES_MAX)
+        return _content(path, fd, FILE_BYTES_MAX), _changed(os.fstat(fd))
     finally:
         os.close(fd)
 
@@ -164,6 +183,10 @@ def _text(path: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise PolicyError(path, line, "is not UTF-8") from error
+
+
+def _changed(found: os.stat_result) -> str:
+    return stamp(datetime.fromtimestamp(found.st_ctime, UTC))
 
 
 def _digest(contents: dict[str, bytes]) -> str:

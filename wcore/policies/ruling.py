@@ -157,7 +157,12 @@ class Ruling(Struct):
         named = then.always_allow | then.needs_approval | now.always_allow | now.needs_approval
         gone = frozenset(tool for tool in named if not now.offers(tool))
         overrides = now.user_overrides if self.may_grant else frozenset[str]()
-        return replace(then, blocked=then.blocked | now.blocked | gone, user_overrides=overrides)
+        return replace(
+            then,
+            blocked=then.blocked | now.blocked | gone,
+            user_overrides=overrides,
+            overridden_at=now.overridden_at,
+        )
 
     @property
     def may_grant(self) -> bool:
@@ -215,4 +220,5 @@ def _defined(
         by_tier[Tier.NEEDS_APPROVAL],
         by_tier[Tier.BLOCKED],
         user_overrides=stored.user_overrides,
+        overridden_at=stored.overridden_at,
     )

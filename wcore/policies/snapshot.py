@@ -25,12 +25,14 @@ class PolicySnapshot(Struct, frozen=True):
     """Policy and agent files as they were read at one moment.
 
     `texts` are path and text of each policy file, `real` is where folders that rules name really
-    were. `agents` is `None` until they were read; `of_project` names the project's among them.
+    were, `since` when each deny that a grant can lift came to be there. `agents` is `None` until
+    they were read; `of_project` names the project's among them.
     """
 
     policies: Policies = NO_POLICIES
     texts: Mapping[Level, tuple[str, str]] = field(default_factory=dict[Level, tuple[str, str]])
     real: Mapping[str, str] = field(default_factory=dict[str, str])
+    since: Mapping[tuple[Level, str], str] = field(default_factory=dict[tuple[Level, str], str])
     agents: Mapping[str, AgentDefinition] | None = None
     of_project: frozenset[str] = frozenset()
 
@@ -40,6 +42,7 @@ class PolicySnapshot(Struct, frozen=True):
             self.policies.trusted == other.policies.trusted
             and self.texts == other.texts
             and self.real == other.real
+            and self.since == other.since
             and self.agents == other.agents
         )
 
@@ -52,6 +55,7 @@ class PolicySnapshot(Struct, frozen=True):
         return {
             "texts": {level.value: list(each) for level, each in self.texts.items()},
             "real": dict(self.real),
+            "since": [[level.value, text, at] for (level, text), at in self.since.items()],
             "trusted": self.policies.trusted,
             "agents": [_agent_facts(agent) for agent in (self.agents or {}).values()],
         }
@@ -115,6 +119,7 @@ class Rules(Struct):
             Policies([file for file in files.values() if file], trusted=True),
             {level: text for level, text in texts.items() if text},
             {**held.real, **project.real},
+            {**held.since, **project.since},
             agents,
             project.of_project,
         )

@@ -256,11 +256,17 @@ def _danger(case: Case, verdict: Verdict) -> Decision | None:
 
 
 def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
-    """Whether a yes to the tool's name lifts a deny; never one with a spec or an admin's."""
+    """Whether a yes to the tool's name lifts a deny; never one with a spec or an admin's.
+
+    Nor does a yes that is older: it was not said in spite of the rule.
+    """
     if rule.stands:
         return False
-    tool, pin = case.facts.tool, case.facts.pin
-    return tool in standing.tiers.user_overrides or standing.grants.by_name(tool, pin) is not None
+    tool, tiers = case.facts.tool, standing.tiers
+    grant = standing.grants.by_name(tool, case.facts.pin)
+    said = [tiers.overridden_at.get(tool, "")] if tool in tiers.user_overrides else []
+    said += [grant.created_at] if grant else []
+    return any(not rule.since or at > rule.since for at in said)
 
 
 def _by_rule(row: Row, match: Match, what: str) -> Decision:

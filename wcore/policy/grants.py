@@ -89,10 +89,12 @@ class GrantBook:
         return iter(tuple(self._grants.values()))
 
     def add(self, grant: Grant) -> Grant:
-        """Enter `grant`; an equal one already there is returned instead."""
-        for known in self._grants.values():
+        """Enter `grant`; an equal one already there is given anew and returned instead."""
+        for known in self:
             if _meaning(known) == _meaning(grant):
-                return known
+                renewed = replace(known, created_at=grant.created_at)
+                self._put(renewed if each is known else each for each in self)
+                return renewed
         self._put((*self, grant))
         return grant
 
@@ -167,7 +169,10 @@ class GrantBook:
             if grant.prefix is not None:
                 self._prefixes.setdefault(grant.tool, []).append(grant_id)
             elif isinstance(grant.scope, Always):
-                self._names.setdefault((grant.tool, grant.pin), grant_id)
+                named = (grant.tool, grant.pin)
+                known = self._names.get(named)
+                if known is None or self._grants[known].created_at <= grant.created_at:
+                    self._names[named] = grant_id  # the youngest: it lifts the most
             elif isinstance(grant.scope, AlwaysPath):
                 self._folders.append((grant_id, grant.scope.root))
             elif isinstance(grant.scope, AlwaysExact):

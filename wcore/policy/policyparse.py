@@ -147,7 +147,11 @@ class _Checked(Struct):
         agent = self._agent(where, table)
         rule = self._rule((*where, "match"), text, do, agent)
         always = self._always((*where, "always"), table.get("always", False), do)
-        return replace(rule, source=self._source(where), always=always)
+        rule = replace(rule, source=self._source(where), always=always)
+        if do is Verdict.DENY and not rule.stands:
+            named = text if agent is None else f"{text} for {agent}"
+            rule = replace(rule, since=self.scene.since(self.level, named))
+        return rule
 
     def _always(self, where: tuple[str | int, ...], value: object, do: Verdict) -> bool:
         if not isinstance(value, bool):

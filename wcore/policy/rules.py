@@ -87,6 +87,7 @@ class Rule(Struct, frozen=True):
     agent: str | None = None
     bare: bool = True  # whether it was written without `(spec)`
     always: bool = False  # written so: for a rule that asks or denies
+    since: str = ""  # when it came to be there, see `Scene.since`
 
     @property
     def stands(self) -> bool:
@@ -102,12 +103,22 @@ class Rule(Struct, frozen=True):
         return self.agent is None or patterns.name_glob(self.agent).match(agent) is not None
 
 
+def _always(level: Level, text: str) -> str:
+    del level, text
+    return ""
+
+
 class Scene(Struct, frozen=True):
-    """What the text of a rule is relative to."""
+    """What the text of a rule is relative to.
+
+    `since` tells from when on there has been such a deny: a yes of before was no answer to it.
+    A time as grants have it, or `""`: it has always been there.
+    """
 
     places: Places
     groups: Mapping[str, tuple[str, ...]]
     resolve: Resolve = posixpath.normpath
+    since: Callable[[Level, str], str] = _always
 
 
 def parse_targets(text: str, do: Verdict, scene: Scene) -> tuple[Target, ...]:

@@ -66,6 +66,7 @@ def default_tier(tool: str, category: Category | None = None) -> Tier:
 class AgentPermissionSnapshot(Struct, frozen=True):
     """The tiers of one agent and the overrides of one user, as of the start of a turn.
 
+    `overridden_at` has the time of each override, in the form of `Grant.created_at`.
     `defaulted` are the tools whose status nobody chose. When `is_assigned`, the three sets
     together are all built-in tools that the agent is offered. What has no row else is left to
     rules and mode.
@@ -77,6 +78,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     user_overrides: frozenset[str] = frozenset()
     defaulted: frozenset[str] = frozenset()
     is_assigned: bool = False
+    overridden_at: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def tier_of(self, tool: str) -> Tier | None:
         """Return the status of `tool`, or `None` where it has no row."""

@@ -195,7 +195,16 @@ def _snapshot(facts: Mapping[str, Json], places: Places) -> PolicySnapshot:
 def _policies(facts: Mapping[str, Json], places: Places) -> Policies:
     texts, real = facts.get("texts"), facts.get("real")
     known = {k: str(v) for k, v in real.items()} if isinstance(real, Mapping) else {}
-    scene = Scene(places, {}, lambda folder: known.get(folder, folder))
+    since = {
+        (str(level), str(rule)): str(at)
+        for level, rule, at in (listed(each) for each in listed(facts.get("since")))
+    }
+    scene = Scene(
+        places,
+        {},
+        lambda folder: known.get(folder, folder),
+        lambda level, rule: since.get((level.value, rule), ""),
+    )
     files = [
         parse(str(text), str(path), Level(level), scene)
         for level, (path, text) in (

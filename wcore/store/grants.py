@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
+from msgspec.structs import replace
+
 from wcore.store.database import Database, Lock, Row
 from wcore.store.errors import StoreError
 from wcore.store.texts import from_key, normal_time, now, storable, storable_key
@@ -67,7 +69,7 @@ def load(database: Database, key: GrantKey) -> Loaded:
 
 
 def add(database: Database, key: GrantKey, grant: LastingGrant) -> LastingGrant:
-    """Keep a grant; an equal one that lasts as long or longer is returned instead.
+    """Keep a grant; an equal one that lasts as long or longer is given anew and returned instead.
 
     Raises:
         StoreError: there are too many, or it cannot be written; nothing was granted.
@@ -95,7 +97,13 @@ def _put(
 ) -> LastingGrant:
     known = database.query(f"SELECT {_COLUMNS} FROM grants WHERE same = :same", same=values["same"])
     if known and _lasts(known[0][8], values["expires_at"]):
-        return _grant(known[0])
+        database.change(
+            "UPDATE grants SET created_at = :at WHERE same = :same",
+            at=values["created_at"],
+            same=values["same"],
+        )
+        count_change(database, "grants")
+        return replace(_grant(known[0]), created_at=str(values["created_at"]))
     database.change("DELETE FROM grants WHERE same = :same", same=values["same"])
     if int(database.query(_COUNT, user=str(key.user_id))[0][0] or 0) >= GRANTS_MAX:
         raise StoreError(database.name, f"holds {GRANTS_MAX} lasting grants already", "revoke some")

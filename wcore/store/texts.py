@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from wcore.times import stamp
+
 _REPLACEMENT = "�"
 
 
@@ -32,12 +34,6 @@ def from_key(stored: str) -> str:
 def now() -> str:
     """Return the time as it is stored: RFC 3339, UTC, microseconds; sorts as text."""
     return stamp(datetime.now(UTC))
-
-
-def stamp(moment: datetime) -> str:
-    """Return an aware time in the stored form."""
-    text = moment.astimezone(UTC).isoformat(timespec="microseconds")
-    return text.replace("+00:00", "Z")
 
 
 def normal_time(text: str) -> str:

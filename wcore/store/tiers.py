@@ -6,7 +6,7 @@ from uuid import UUID
 
 from wcore.store.database import Database, Lock, Row
 from wcore.store.errors import StoreError
-from wcore.store.texts import from_key, now, storable_key
+from wcore.store.texts import from_key, normal_time, now, storable_key
 from wcore.store.values import (
     AgentPermissionSnapshot,
     PermissionStatus,
@@ -23,7 +23,7 @@ _PRELOAD: Final = """
     SELECT 'tool', tool_name, permission_status, status_source
     FROM agent_tool_permissions WHERE agent_id = :agent
     UNION ALL
-    SELECT 'override', tool_name, '', ''
+    SELECT 'override', tool_name, CAST(created_at AS TEXT), ''
     FROM agent_tool_user_overrides WHERE agent_id = :agent AND user_id = :user
 """
 _LIST: Final = """
@@ -42,7 +42,7 @@ _MARK_SET: Final = """
 _ADD_OVERRIDE: Final = """
     INSERT INTO agent_tool_user_overrides (user_id, agent_id, tool_name, created_at)
     VALUES (:user, :agent, :tool, :now)
-    ON CONFLICT (user_id, agent_id, tool_name) DO NOTHING
+    ON CONFLICT (user_id, agent_id, tool_name) DO UPDATE SET created_at = excluded.created_at
 """
 _DROP_OVERRIDE: Final = """
     DELETE FROM agent_tool_user_overrides
@@ -147,7 +147,7 @@ def count_change(database: Database, name: str) -> None:
 
 def _snapshot(rows: list[Row]) -> AgentPermissionSnapshot:
     tiers: dict[PermissionStatus, set[str]] = {status: set() for status in PermissionStatus}
-    overrides: set[str] = set()
+    overrides: dict[str, str] = {}
     defaulted: set[str] = set()
     assigned = False
     for what, stored, status, source in rows:
@@ -155,7 +155,7 @@ def _snapshot(rows: list[Row]) -> AgentPermissionSnapshot:
         if what == "set":
             assigned = True
         elif what == "override":
-            overrides.add(tool)
+            overrides[tool] = normal_time(str(status))
         else:
             tiers[PermissionStatus(status)].add(tool)
             if StatusSource(source) is StatusSource.DEFAULT:
@@ -167,4 +167,5 @@ def _snapshot(rows: list[Row]) -> AgentPermissionSnapshot:
         user_overrides=frozenset(overrides),
         defaulted=frozenset(defaulted),
         assigned=assigned,
+        overridden_at=overrides,
     )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Json, Persist
 
@@ -49,7 +49,8 @@ class ToolPermission(Struct, frozen=True):
 class AgentPermissionSnapshot(Struct, frozen=True):
     """What is stored about an agent's tools at one instant.
 
-    `defaulted` are the tools of the first three sets whose status nobody chose. `assigned` tells
+    `overridden_at` has the time of each override. `defaulted` are the tools of the first three
+    sets whose status nobody chose. `assigned` tells
     an agent with an empty set (nothing is offered) from one that was never given a set.
     """
 
@@ -59,6 +60,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     user_overrides: frozenset[str] = frozenset()
     defaulted: frozenset[str] = frozenset()
     assigned: bool = False
+    overridden_at: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 # --- grants -----------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ each combination of files, trust, mode and of what may lift a question is tried.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide, decide_by_row
@@ -28,6 +29,9 @@ ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.ASK
 STRICT: Final = {ALLOW: 0, ASK: 1, DENY: 2}
 PLACES: Final = Places("/ws", "/home/me")
 SCENE: Final = Scene(PLACES, {})
+OLDER: Final = "2025-12-31T23:59:59.999999Z"
+YES_AT: Final = "2026-01-01T00:00:00.000000Z"
+YOUNGER: Final = "2026-01-01T00:00:00.000001Z"
 
 CALLS: Final = {
     "Bash": Facts("Bash", Category.EXEC, (), shell.analyse("git push --force origin main")),
@@ -151,16 +155,17 @@ def standing(tool: str, lift: str, mode: Mode, found: Policies) -> Standing:
     tiers = AgentPermissionSnapshot(
         named if lift == "tier" else nobody,
         user_overrides=named if lift == "override" else nobody,
+        overridden_at={tool: YES_AT} if lift == "override" else {},
         is_assigned=lift == "tier",
     )
     grants: list[Grant] = []
     if lift == "grant":
-        grants.append(Grant("g", tool, Always(), "2026-01-01T00:00:00Z", "c"))
+        grants.append(Grant("g", tool, Always(), YES_AT, "c"))
     if lift == "prefix":
         prefix = shell.parse_grant("git push")
         assert isinstance(prefix, shell.Grant)
         scope = AlwaysPrefix("git push")
-        grants.append(Grant("g", tool, scope, "2026-01-01T00:00:00Z", "c", prefix=prefix))
+        grants.append(Grant("g", tool, scope, YES_AT, "c", prefix=prefix))
     return Standing(mode, GrantBook(grants), named, found, tiers)
 
 
@@ -176,6 +181,22 @@ def test_every_combination_of_files_is_decided_as_the_table_says(tool: str, lift
         assert (number, decision.verdict) == expected, (w, mode, expected)
         count += number == "4c"
     assert count > 500
+
+
+def _always(since: str, level: Level, rule: str) -> str:
+    del level, rule
+    return since
+
+
+@pytest.mark.parametrize("lift", ["grant", "override"])
+@pytest.mark.parametrize("tool", CALLS)
+def test_a_yes_lifts_no_deny_that_is_younger(tool: str, lift: str) -> None:
+    for level, since in product((Level.USER, Level.PROJECT), (OLDER, YES_AT, YOUNGER)):
+        scene = replace(SCENE, since=partial(_always, since))
+        text = _text(("deny",), tool)
+        found = Policies([parse(text, "/p", level, scene)], trusted=True)
+        decision = decide_by_row(CALLS[tool], standing(tool, lift, Mode.DEFAULT, found))[1]
+        assert (decision.verdict is ALLOW) == (since == OLDER), (level, since)
 
 
 @pytest.mark.parametrize("tool", CALLS)
