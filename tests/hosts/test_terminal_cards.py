@@ -9,6 +9,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
 from wcore_host.terminal import cards
+from wcore_host.terminal.answers import Answers
 
 BUSY_S = 60.0  # a quiet moment that no busy machine outlasts
 SHORT_S = 0.05  # and one that no test waits for
@@ -293,3 +294,37 @@ async def test_a_question_takes_several_options(
         await screen.see("[x] blue")
         await screen.press("enter")
         await screen.see('["grün", "blue"]')
+
+
+@pytest.mark.parametrize("size", [(40, 15), (40, 24), (60, 20), (100, 40)])
+async def test_on_any_screen_one_sees_what_would_run_and_which_answer_is_chosen(
+    place: Place, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    lines = "\n".join(f"line {number}" for number in range(1, 59))
+    script = place.script([call("Bash", command=f"cat > out <<'EOF'\n{lines}\nEOF")], ECHO)
+    async with looking(place, monkeypatch, "--model", script, size=size) as screen:
+        await screen.say("go")
+        await screen.see("│ cat > out <<")
+        await screen.see("PgDn: ")
+        await screen.listens()
+        assert "line 58" not in screen.text
+        picking = screen.pane.query_one(Answers).picking
+        assert picking is not None
+        for choice in picking.choices:
+            label = choice.label
+
+            def is_chosen(label: str = label) -> bool:
+                first, chosen = screen.text.partition("\n> ")[::2]
+                return bool(first) and "".join(label.split()) in "".join(chosen.split())
+
+            await screen.until(is_chosen, f"{label!r}, chosen")
+            await screen.press("down")
+        for _ in range(60):
+            await screen.press("pagedown")
+        await screen.see("line 58")
+        await screen.unsee("PgDn: ")
+        await screen.unsee("│ cat > out <<")
+        await screen.press("down")
+        assert "line 58" in screen.text, "choosing an answer moves nothing else"
+        await screen.press("escape")
+        await screen.unsee("line 58")

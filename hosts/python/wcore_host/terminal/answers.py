@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ALONE_S: Final = 0.05  # text that is pasted as keys comes faster: then Enter was no answer
 CHOSEN: Final = Style(bold=True, reverse=True)
+ROWS_MAX: Final = 1_000  # where nobody says how much room there is
 UNARMED_HINT: Final = "in a moment…"
 AWAY_HINT: Final = "Tab goes to these answers"
 
@@ -68,6 +69,7 @@ class Answers(RowsView, can_focus=True):
         self.picking: Picking | None = None
         self._rows: list[Strip] = []
         self._owners: list[int] = []  # which choice a row belongs to, -1 for none
+        self.rows_max = ROWS_MAX
         self._entering: Timer | None = None
 
     # --- rows -------------------------------------------------------------------------------------
@@ -89,7 +91,7 @@ class Answers(RowsView, can_focus=True):
         if self.picking is None:
             return
         width = max(20, self.size.width - 1)
-        self._rows, self._owners = _rows(self.picking, width, self._hint())
+        self._rows, self._owners = _rows(self.picking, width, self._hint(), self.rows_max)
         self.styles.height = len(self._rows)
         self.sized()
 
@@ -208,7 +210,8 @@ class Answers(RowsView, can_focus=True):
             self._entering = None
 
 
-def _rows(picking: Picking, width: int, hint: str) -> tuple[list[Strip], list[int]]:
+def _rows(picking: Picking, width: int, hint: str, rows_max: int) -> tuple[list[Strip], list[int]]:
+    """Return the rows and whose they are; where there is no room for all, those around one."""
     rows: list[Strip] = []
     owners: list[int] = []
     if picking.in_step:
@@ -222,9 +225,31 @@ def _rows(picking: Picking, width: int, hint: str) -> tuple[list[Strip], list[in
                 lead = ("> " if here else "  ") if not number else "    "
                 rows.append(strip_of((lead, BOLD), (row, style)))
                 owners.append(at)
-    rows += rows_of(hint, width, DIM, bar=("  ", PLAIN), words=True)
     owners += [-1] * (len(rows) - len(owners))
-    return rows, owners
+    hints = list(rows_of(hint, width, DIM, bar=("  ", PLAIN), words=True))
+    if len(rows) + len(hints) > rows_max:
+        hints = hints[:1]
+        rows, owners = _around(rows, owners, picking.at, rows_max - 1)
+    return [*rows, *hints], [*owners, *(-1 for _ in hints)]
+
+
+def _around(
+    rows: list[Strip], owners: list[int], at: int, room: int
+) -> tuple[list[Strip], list[int]]:
+    """Return some `room` rows with all of the choice `at` among them; the rest is counted."""
+    own = owners.count(at)
+    room = max(room, own + 2)
+    first = owners.index(at) if own else 0
+    top = max(0, min(first - (room - own) // 2, len(rows) - room))
+    end = top + room
+    shown, whose = rows[top:end], owners[top:end]
+    if top:
+        above = len(set(owners[: top + 1]))
+        shown[0], whose[0] = strip_of((f"  ↑ {above} more", DIM)), -1
+    if end < len(rows):
+        below = len(set(owners[end - 1 :]))
+        shown[-1], whose[-1] = strip_of((f"  ↓ {below} more", DIM)), -1
+    return shown, whose
 
 
 def _label(picking: Picking, at: int, choice: Choice) -> str:

@@ -23,7 +23,8 @@ from wcore_host.terminal.picking import Act, Picking
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.visible import visible_line
 
-BODY_ROWS_MIN: Final = 3  # less of a card says nothing
+BODY_ROWS_MIN: Final = 6  # less of a card says nothing: then the answers scroll instead
+ANSWER_ROWS_MIN: Final = 4  # the chosen one, what is above and below it, and the keys
 ROWS_BESIDE: Final = 5  # two of the conversation, prompt, footer, head
 FIELD_CHARS_MAX: Final = 4_000  # of a reason or an answer; the engine keeps 2,000
 
@@ -135,11 +136,12 @@ class CardPanel(Vertical):
         rows = card_rows(self.shown, width)
         body = self.query_one("#card-body", Rows)
         body.put(rows)
+        room = place.height - ROWS_BESIDE - self.field.display
+        least = min(len(rows), BODY_ROWS_MIN)
+        self.answers.rows_max = max(ANSWER_ROWS_MIN, room - least)
         self.answers.redraw()
-        beside = ROWS_BESIDE + self.answers.row_count() + self.field.display
-        room = place.height - beside
-        body.styles.height = max(min(len(rows), room), min(len(rows), BODY_ROWS_MIN))
-        self.tick()
+        body.styles.height = max(min(len(rows), room - self.answers.row_count()), 1)
+        self.call_after_refresh(self.tick)  # when it is known how much of the body is seen
 
     @property
     def _place(self) -> Size:
@@ -152,7 +154,10 @@ class CardPanel(Vertical):
             return
         left = self._cards.left_s(monotonic())
         self._watch(left)
-        facts = [clock(left)] if left is not None else []
+        body = self.query_one("#card-body", Rows)
+        below = body.row_count() - body.scroll_offset.y - body.size.height
+        facts = [f"PgDn: {below} more rows"] if below > 0 else []
+        facts += [clock(left)] if left is not None else []
         if self._cards.waiting:
             facts.append(f"{self._cards.waiting} more")
         width = max(20, self._place.width - 1)
@@ -240,6 +245,7 @@ class CardPanel(Vertical):
         message.stop()
         body = self.query_one("#card-body", Rows)
         body.scroll_relative(y=message.pages * max(1, body.size.height - 1), animate=False)
+        self.call_after_refresh(self.tick)
 
     @on(Field.Kept)
     def kept(self, message: Field.Kept) -> None:

@@ -34,6 +34,7 @@ from wcore_host.terminal.rows import (
 from wcore_host.visible import visible, visible_line
 
 ARGUMENT_CHARS_SHOWN: Final = 400  # of one argument; the viewer shows all of it
+REASON_ROWS_MAX: Final = 2  # before what would run, which is never to be out of sight behind it
 ARGUMENTS_SHOWN: Final = 30  # a tool of ours has seven
 
 
@@ -44,12 +45,16 @@ def card_rows(card: Card, width: int, *, whole: bool = False) -> list[Strip]:
         question = request.tool.args.get("question")
         text = question if isinstance(question, str) else ""
         return list(rows_of(text or "(no question)", width, bar=bar, words=True))
-    rows = list(rows_of(f"asks because {_because(request)}", width, DIM, bar=bar, words=True))
+    because = f"asks because {_because(request)}"
+    rows, rest = list(rows_of(because, width, DIM, bar=bar, words=True)), list[Strip]()
+    if len(rows) > REASON_ROWS_MAX:  # the whole of it stands below what would run
+        rows, rest = [strip_of(bar, (cropped(because, width - 2), DIM))], rows
     if card.problem:
         rows += rows_of(f"not taken: {card.problem}", width, RED, bar=bar, words=True)
     if card.changed is not None:
-        return [*rows, *_changed(request.tool.args, card.changed, width, bar, whole=whole)]
-    return [*rows, *_body(request, width, bar, whole=whole)]
+        changed = _changed(request.tool.args, card.changed, width, bar, whole=whole)
+        return [*rows, *changed, *rest]
+    return [*rows, *_body(request, width, bar, whole=whole), *rest]
 
 
 def head(card: Card, width: int, right: str) -> Strip:

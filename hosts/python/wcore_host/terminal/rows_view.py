@@ -83,7 +83,9 @@ class Rows(RowsView, can_focus=False):
         self._rows = list(rows)
 
     def put(self, rows: Sequence[Strip]) -> None:
-        """Show other rows, from the first."""
+        """Show other rows, from the first; the same ones stay where they are."""
+        if self._rows == list(rows):
+            return
         self._rows = list(rows)
         self.sized()
         self.scroll_home(animate=False)
