@@ -9,6 +9,7 @@ no name that could be opened, and the worker cannot be traced; and what does not
 nonce of the question at hand answers nothing: the worker is ended, and the text counts as unread.
 """
 
+import gc
 import json
 import os
 import resource
@@ -24,9 +25,9 @@ from wcore.policy import shell
 from wcore.policy.shell import Analysis, Reason
 from wcore.supervisor.client import Supervisor, SupervisorError
 
-DEADLINE_S: Final = 0.25  # a typical text takes 1 ms; who waits longer would rather be asked
+WORK_S_MAX: Final = 0.25  # of CPU: a typical text takes 1 ms, and the worker ends itself
+DEADLINE_S: Final = 1.0  # however busy the machine is: who waits longer would rather be asked
 START_S_MAX: Final = 10.0  # importing bashlex: 0.2 s on an idle machine, seconds on a busy one
-WORK_S_MAX: Final = 1.0  # of CPU; then the worker ends itself, should nobody be left to end it
 MEMORY_BYTES_MAX: Final = 512 * 1024 * 1024  # bashlex needs a tenth of it for the longest text
 ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024  # a word takes 30 bytes; a text has at most 8,192 words
 READ_BYTES: Final = 64 * 1024  # what is often read at once
@@ -99,13 +100,15 @@ class ShellWorker:
 
     async def _asked(self, worker: "_Worker", text: str) -> Analysis:
         answer, reason = None, Reason.PARSER_FAILED
+        asked_at = anyio.current_time()
         try:
             with anyio.move_on_after(self._deadline_s) as late:
                 answer = await worker.answer(text)
             if late.cancelled_caught:
                 reason = Reason.TIMEOUT
         except (OSError, ValueError):  # it has ended, or talks nonsense
-            pass
+            if anyio.current_time() - asked_at >= WORK_S_MAX:
+                reason = Reason.TIMEOUT
         finally:
             if answer is None:
                 await self._discard()
@@ -212,6 +215,8 @@ def serve(link: socket.socket) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     os.chdir("/")
     shell.warm()
+    gc.freeze()  # what we share with the engine is not looked through, and so not copied
+    gc.enable()  # our parent has switched it off
     with suppress(BrokenPipeError, ConnectionResetError), link.makefile("rb") as questions:
         link.sendall(json.dumps([_READY, os.getpid()]).encode() + b"\n")
         for line in questions:

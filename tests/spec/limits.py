@@ -44,6 +44,7 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("text of a prefix grant", prefixes, "GRANT_CHARS_MAX"),
     ("shell text analysed", analysis, "TEXT_BYTES_MAX"),
     ("commands in a shell text", analysis, "COMMANDS_MAX"),
+    ("CPU time for the analysis", shell_worker, "WORK_S_MAX"),
     ("time for the analysis", shell_worker, "DEADLINE_S"),
     ("replies of the model in one turn (`--max-turns`)", settings, "ROUNDS_MAX"),
     ("messages of a history page", introspection, "HISTORY_LIMIT"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from supervising import Supervised, supervised
 
 import wcore
 from wcore.policy.shell import TEXT_BYTES_MAX, Reason, analyse
-from wcore.shell_worker import MEMORY_BYTES_MAX, ShellWorker
+from wcore.shell_worker import MEMORY_BYTES_MAX, WORK_S_MAX, ShellWorker
 from wcore.supervisor.client import Supervisor
 
 pytestmark = pytest.mark.anyio
@@ -100,6 +101,39 @@ async def test_the_worker_has_little_memory_and_nothing_of_our_environment() -> 
 async def test_a_text_that_is_too_long_needs_no_worker(reader: ShellWorker) -> None:
     assert (await reader.analyse("x" * 1_000_000)).reason == Reason.TOO_LONG
     assert reader.pid is None
+
+
+def resident_kib(pid: int) -> int:
+    (line,) = re.findall(r"VmRSS:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(line)
+
+
+async def test_a_worker_does_not_grow_with_what_it_has_read(reader: ShellWorker) -> None:
+    async def size_after(count: int) -> int:
+        for number in range(count):
+            await reader.analyse(f"a=1 git status -- {number}")
+        return resident_kib(worker(reader))
+
+    before = await size_after(200)
+    grown = await size_after(2_000) - before
+    assert grown < 1_000, f"{grown} KiB more after 2,000 texts"
+
+
+async def test_a_text_that_takes_too_much_work_is_a_timeout(reader: ShellWorker) -> None:
+    await reader.warm()
+    pid = worker(reader)
+    os.kill(pid, signal.SIGSTOP)
+    answers: list[Reason | None] = []
+
+    async def ask() -> None:
+        answers.append((await reader.analyse("cargo")).reason)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.sleep(WORK_S_MAX)
+        os.kill(pid, signal.SIGPROF)  # as its own timer does
+        os.kill(pid, signal.SIGCONT)
+    assert answers == [Reason.TIMEOUT]
 
 
 async def test_the_longest_text_passes_both_ways(reader: ShellWorker) -> None:
