@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from wcore.cli import stored
 from wcore.cli.subcommand import Parser, write, write_json
-from wcore.errors import UsageError
+from wcore.errors import ConfigError, UsageError
 from wcore.store import AuditDecision, audit
 from wcore.store.audit import FIRST_PREV_HASH
 from wcore.store.database import opened
@@ -151,8 +151,10 @@ def _verify(given: Namespace, environ: Mapping[str, str]) -> int:
     if place.exists:
         with opened(place) as database:
             result = verify(database, given.head)
-    else:
+    elif given.head is not None:
         result = _nothing_against(given.head)
+    else:  # whoever verifies expects one
+        raise ConfigError(f"there is no {visible_line(place.name, 200)}: nothing can be verified")
     if given.json:
         write_json(_as_object(result))
     else:
@@ -160,11 +162,11 @@ def _verify(given: Namespace, environ: Mapping[str, str]) -> int:
     return 0 if result.intact else EXIT_TAMPERED
 
 
-def _nothing_against(head: Head | None) -> Verified:
+def _nothing_against(head: Head) -> Verified:
     """Return what is to be said of a store that is not there, though rows of it were seen."""
     end = Head(0, FIRST_PREV_HASH)
-    missing = Problem("truncated", head.seq, "there is no audit at all") if head else None
-    return Verified(0, end, (missing,) if missing and head != end else (), head)
+    missing = Problem("truncated", head.seq, "there is no audit at all")
+    return Verified(0, end, (missing,) if head != end else (), head)
 
 
 def _as_object(result: Verified) -> dict[str, object]:

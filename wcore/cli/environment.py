@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, MutableMapping
 
+from wcore.errors import UsageError
 from wcore.policy.protected import Places, is_within
 
 
@@ -17,6 +18,22 @@ def refuse_plugins(environ: MutableMapping[str, str]) -> None:
     Looking for it takes milliseconds as well. For this process, not for its children.
     """
     environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+
+
+def folder(given: str | None) -> str:
+    """Return the folder that `--cwd` names, or the current one; absolute.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    try:
+        cwd = os.path.abspath(given or os.curdir)
+    except FileNotFoundError:
+        gone = "the current folder does not exist any more"
+        raise UsageError(f"{gone}: cd to another one, or name one with --cwd") from None
+    if not os.path.isdir(cwd):
+        raise UsageError(f"{given}: there is no such folder")
+    return cwd
 
 
 def places(cwd: str, environ: Mapping[str, str], store: tuple[str, ...] = ()) -> Places:

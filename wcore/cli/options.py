@@ -1,7 +1,6 @@
 """The command line of the engine. Only argparse is loaded here: `--version` must be quick."""
 
 import argparse
-import os
 import uuid
 from collections.abc import Mapping
 from typing import Final, NoReturn
@@ -9,6 +8,7 @@ from typing import Final, NoReturn
 from msgspec import Struct
 
 from wcore import __version__
+from wcore.cli import environment
 from wcore.errors import UsageError
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode
 
@@ -95,9 +95,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
     mode = Mode.FORCE if given.force else given.mode or Mode.DEFAULT
     if mode.rank > max_mode.rank:
         raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
-    cwd = os.path.abspath(given.cwd or os.curdir)
-    if not os.path.isdir(cwd):
-        raise UsageError(f"--cwd {given.cwd}: there is no such folder")
+    cwd = environment.folder(given.cwd)
     return Options(
         provider=given.provider,
         model=given.model,

@@ -1,7 +1,6 @@
 """`wcore policy check`: whether the policy files can be honoured, for scripts."""
 
 import argparse
-import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -31,9 +30,10 @@ def load(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyF
     """Return the files of the workspace and what they say.
 
     Raises:
+        UsageError: there is no such folder.
         PolicyError: one of them is broken.
     """
-    files = PolicyFiles.of(environment.places(os.path.abspath(given.cwd), environ))
+    files = PolicyFiles.of(environment.places(environment.folder(given.cwd), environ))
     return files, files.load().policies
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -85,9 +84,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     mode = MODE_ALIASES.get(given.mode)
     if mode is None:
         raise UsageError(f"unknown mode {given.mode!r}; modes are {', '.join(Mode)}")
-    cwd = os.path.abspath(given.cwd or os.curdir)
-    if not os.path.isdir(cwd):
-        raise UsageError(f"--cwd {given.cwd}: there is no such folder")
+    cwd = environment.folder(given.cwd)
     args = _arguments(given)
     grants, refused = _grants(given.grant, given.tool)
     places = environment.places(cwd, environ)

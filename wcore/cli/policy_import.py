@@ -64,7 +64,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if given.output is not None:
         refuse_inside_call()
     text = _read(given.file)
-    scene = Scene(environment.places(os.curdir, environ), {})
+    scene = Scene(environment.places(environment.folder(None), environ), {})
     draft = _drafted(given.format, text, given.file, scene)
     made = as_toml(draft, f"{given.file} ({given.format})")
     try:
@@ -114,6 +114,7 @@ def _write_file(path: str, text: str, *, overwrite: bool) -> None:
         raise ConfigError(f"{path}: the policy would be longer than {FILE_BYTES_MAX} bytes")
     beside = f"{path}.{os.getpid()}.new"
     try:
+        os.makedirs(os.path.dirname(path) or os.curdir, mode=0o700, exist_ok=True)
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(fd, "w", encoding="utf-8") as file:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
+from wcore.cli import environment
 from wcore.cli.subcommand import has_colours, write
 from wcore.store import Location, identity, locate, texts
 
@@ -98,7 +99,7 @@ def days(text: str) -> float:
 
 
 def workspace_here() -> str:
-    return os.path.realpath(os.getcwd())
+    return os.path.realpath(environment.folder(None))
 
 
 def _uuid(text: str) -> UUID:

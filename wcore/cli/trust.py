@@ -1,6 +1,5 @@
 """`wcore trust DIR`: let a project's own rules count as far as the user's do."""
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from typing import Final
 from wcore.cli import environment
 from wcore.cli.consent import NotAgreedError, add_yes, refuse_inside_call, require
 from wcore.cli.subcommand import Parser, write, write_json
-from wcore.errors import ConfigError, UsageError
+from wcore.errors import ConfigError
 from wcore.policies import PolicyFiles
 from wcore.policies.reading import ProjectFiles
 from wcore.policy.protected import OWN_FOLDER
@@ -40,9 +39,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         TrustError: the record cannot be read or written.
     """
     given = _read(argv)
-    if not os.path.isdir(given.folder):
-        raise UsageError(f"{given.folder}: there is no such folder")
-    files = PolicyFiles.of(environment.places(given.folder, environ))
+    files = PolicyFiles.of(environment.places(environment.folder(given.folder), environ))
     folder = files.places.workspace
     if given.revoke:
         was = files.trust.revoke(folder)

@@ -253,11 +253,13 @@ def test_nesting_of_ten_thousand_is_malformed_even_in_an_ignored_field(
         b'{"always_prefix":{"prefix":1}}',
         b'{"always_path":{"write":true}}',
         b'{"always_path":{"root":"/x","write":"yes"}}',
+        b'{"always_prefixes":{"prefixes":[]}}',
     ],
 )
 def test_an_unknown_scope_is_malformed_and_the_known_ones_are_named(scope: bytes) -> None:
-    what = malformed(b'{"type":"tool_approve","call_id":"c","scope":%s}' % scope)
-    assert what.startswith("tool_approve.scope is none of once, always, always_exact, ")
+    for command in (b'"tool_approve","call_id":"c"', b'"give_grant","tool":"Bash"'):
+        what = malformed(b'{"type":%s,"scope":%s}' % (command, scope))
+        assert ".scope is none of once, always, always_exact, " in what
 
 
 def test_a_malformed_line_does_not_repeat_a_secret_further_on() -> None:
