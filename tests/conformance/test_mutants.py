@@ -38,6 +38,7 @@ CAUGHT_BY = {
     "any-mode-is-force": ("mode-unknown", "config_changed comes instead of"),
     "exits-on-idle-stop": ("stop-idle", "ended"),
     "ends-without-a-word": ("turn-denied-again-and-again", "comes instead of info"),
+    "follows-the-link": ("call-command-leads-elsewhere-since", "success"),
     "runs-however-many": ("turn-too-many-calls", 'instead of {"type": "tool_result"'),
     "result-twice": ("approval-once", "after its tool_result"),
     "result-after-cancel": ("approval-deny-with-reason", "after its tool_cancelled"),

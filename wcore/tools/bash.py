@@ -24,6 +24,7 @@ from wcore.vocabulary import (
     Args,
     Category,
     Json,
+    PathFact,
     Prepared,
     Preview,
     Status,
@@ -99,7 +100,6 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        look, environ = self.place.named, cleaned(self.place.environ)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -111,13 +111,37 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
-            named=await to_thread.run_sync(look, command, environ) if look else None,
+            named=await self._named(command),
         )
 
+    async def _named(self, command: str) -> tuple[PathFact, ...] | None:
+        """Return the paths that a command would name now, if anybody can tell."""
+        look, environ = self.place.named, cleaned(self.place.environ)
+        return await to_thread.run_sync(look, command, environ) if look else None
+
+    async def _hold_to(self, prepared: Prepared) -> None:
+        """Make sure that the paths of a command still lead nowhere that a person was not shown.
+
+        Raises:
+            ToolError: one is protected or outside the workspace by now.
+        """
+        shown = frozenset(prepared.named or ())
+        for fact in await self._named(prepared.command or "") or ():
+            if fact not in shown and (fact.protected or fact.own or not fact.inside):
+                raise ToolError(
+                    f"{named(fact.path) if fact.path else 'a path'} was not what the command led "
+                    "to when it was shown: something has changed since; nothing was done"
+                )
+
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
-        """Run it. Every process of the call is dead when this returns or is cancelled."""
+        """Run it. Every process of the call is dead when this returns or is cancelled.
+
+        Raises:
+            ToolError: it cannot be started, or would no longer do what was shown.
+        """
         plan = prepared.plan
         assert isinstance(plan, _Plan)
+        await self._hold_to(prepared)
         environ = cleaned(self.place.environ)
         pipe, theirs = os.pipe()
         os.set_blocking(pipe, False)
