@@ -16,7 +16,7 @@ MANNER = sys.argv[1] if len(sys.argv) > 1 else "plain"
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 NAMES = (
     "echo env die hang flood rubbish giant line ask ask_badly leave_open ask_url sample roots "
-    "progress child change unchange blocks fail stderr flood_questions half pings "
+    "progress child change unchange blocks fail stderr flood_questions half pings abyss "
     "kill_holder relist nested crowd nag"
 ).split()
 about = "Does as its name says."
@@ -109,6 +109,11 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
                 sys.stdout.flush()
         case "giant":
             return text("x" * 3_000_000)
+        case "abyss":
+            deep = "[" * 100_000 + "]" * 100_000
+            sys.stdout.write(f'{{"jsonrpc":"2.0","id":{number},"result":{deep}}}\n')
+            sys.stdout.flush()
+            return None
         case "line":
             while True:
                 sys.stdout.write("x" * 100_000)

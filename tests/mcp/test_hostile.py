@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
         ("rubbish", "no MCP message"),
         ("line", "longer than"),
         ("crowd", "more than 50000 objects"),
+        ("abyss", "cannot be read"),
     ],
 )
 async def test_a_server_that_fails_in_a_call_fails_that_call_and_is_started_again(

@@ -14,7 +14,7 @@ from typing import Final, Self
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, JSONRPCMessage, jsonrpc_message_adapter
 
 from wcore.supervisor.client import Held
 from wcore.supervisor.client import Program as Started
@@ -32,6 +32,8 @@ GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, as for shell calls
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
 LEAVE_S: Final = 0.5  # to end by itself when its stdin is closed; a host waits for us meanwhile
 
+HEAD_BYTES: Final = 256  # of a line: where an answer says to what it is one
+_ANSWER: Final = re.compile(rb'^\s*\{[^\[{]*"id"\s*:\s*(\d{1,15})\b')
 _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _In = MemoryObjectSendStream[SessionMessage | Exception]
 _Answers = MemoryObjectSendStream[SessionMessage]
@@ -146,7 +148,10 @@ class Program:
         except (ValueError, RecursionError):
             self._rubbish += 1
             self._why = "it prints what is no MCP message on its stdout"
-            return self._rubbish < RUBBISH_MAX
+            answered = _ANSWER.search(line[:HEAD_BYTES])
+            if answered is None or self._rubbish >= RUBBISH_MAX:
+                return self._rubbish < RUBBISH_MAX
+            message = _unreadable(int(answered[1]))  # else its call would wait until it is late
         await inward.send(SessionMessage(message))
         return True
 
@@ -204,6 +209,12 @@ def _pipes() -> tuple[_Ends, _Ends]:
     for number in (we_write, we_read, we_log):
         os.set_blocking(number, False)
     return _Ends(we_write, we_read, we_log), _Ends(stdin, stdout, stderr)
+
+
+def _unreadable(number: int) -> JSONRPCMessage:
+    """Return what stands for an answer that cannot be read."""
+    error = {"code": PARSE_ERROR, "message": "its answer cannot be read: it is no valid JSON"}
+    return jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", "id": number, "error": error})
 
 
 def _mended(line: bytes) -> bytes:
