@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -244,11 +245,46 @@ async def test_grants_are_revoked_while_a_turn_runs(
         await screen.press("enter")
         await screen.see("… Bash")
         await command(screen, "/grants")
-        await screen.see("1 lasting yeses")
+        await screen.see("what you have allowed for longer: 1")
         await screen.press("delete")
-        await screen.see("0 lasting yeses")
+        await screen.see("what you have allowed for longer: 0")
         await screen.press("escape")
         await screen.see("taken back: Bash")
+
+
+async def test_what_was_loosened_meanwhile_counts_when_it_is_accepted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touches = [call("Bash", command="touch made")]
+    script = place.script([], touches, ECHO, touches, ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("one")
+        await screen.see("> one")
+        await screen.unsee("Esc stops")
+        await command(screen, "/accept")
+        await screen.see("nothing waits to be accepted")
+        policy = Path(place.env["HOME"]) / ".config" / "wcore" / "policy.toml"
+        policy.parent.mkdir(parents=True)
+        policy.write_text('[[rule]]\nmatch = "Bash(touch *)"\ndo = "allow"\n')
+        screen.pane.focus_prompt()
+        await screen.write("two")
+        await screen.press("enter")
+        await screen.listens()
+        await screen.press("escape")
+        await screen.unsee("Esc stops")
+        await screen.see("changed by others since this session began")
+        await command(screen, "/accept")
+        await screen.see("> No, leave it as it is")
+        await screen.press("down")
+        await screen.see("> Yes, let it count now")
+        await screen.pilot.pause(0.5)
+        await screen.press("enter")
+        await screen.see("accepted: it counts from now on")
+        assert not place.file("made").exists()
+        screen.pane.focus_prompt()
+        await screen.write("three")
+        await screen.press("enter")
+        await screen.until(lambda: place.file("made").exists(), "the file, unasked")
 
 
 async def test_two_sessions_side_by_side_keep_their_cards_apart(

@@ -44,8 +44,8 @@ class Waiting(Struct, frozen=True):
         more = len(self.changes) - len(shown)
         shown += [f"and {more} more"] if more else []
         return (
-            "changed by others since this session began, and not in force before the next start "
-            f'or accept_changes with digest "{self.digest}": {"; ".join(shown)}'
+            "changed by others since this session began, and in force from its next start, or as "
+            f"soon as this host accepts it: {'; '.join(shown)}"
         )
 
 

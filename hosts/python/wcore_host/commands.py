@@ -8,7 +8,7 @@ from uuid import uuid4
 from wcore_host import decode
 from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError
-from wcore_host.events import CommandResult, Grant, Json, JsonObject, Scope, ToolRequest
+from wcore_host.events import CommandResult, Grant, Info, Json, JsonObject, Scope, ToolRequest
 from wcore_host.permission import Allow, Deny, command
 
 LIST_PAGES_MAX: Final = 1024  # the engine holds at most 1,024 waiting calls
@@ -16,6 +16,8 @@ LIST_PAGES_MAX: Final = 1024  # the engine holds at most 1,024 waiting calls
 
 class Commands(ABC):
     """The commands of the protocol; `send` and `request` are the transport."""
+
+    waiting_changes: Info | None = None  #: the newest that `accept_changes` can let count
 
     @abstractmethod
     async def send(self, command: JsonObject) -> None:
@@ -107,6 +109,7 @@ class Commands(ABC):
     async def accept_changes(self, digest: str) -> None:
         """Let count what others have loosened, as the `Info` with this digest named it."""
         await self._result({"type": "accept_changes", "digest": digest})
+        self.waiting_changes = None
 
     async def resume_turn(self, action: str = "continue") -> None:
         """Go on with the turn that `ready.interrupted_turn` names, or `cancel` it."""

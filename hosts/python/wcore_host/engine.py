@@ -249,6 +249,8 @@ class Engine(Commands):
         match event:
             case events.ConfigChanged(capabilities=capabilities):
                 self.capabilities = capabilities
+            case events.Info(digest=digest) if digest:
+                self.waiting_changes = event
             case events.ToolRequest() if self._desk is not None:
                 self._desk.ask(event, self.capabilities.flags)
             case (

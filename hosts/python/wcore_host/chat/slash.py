@@ -27,6 +27,7 @@ Esc or Ctrl-C refuses a card, stops a running turn; Ctrl-C twice or Ctrl-D leave
   /mode NAME    what runs unasked: default, read_only, auto_edit, force
   /grants       what you have allowed for longer; /revoke ID takes it back
   /pending      the calls that wait for an answer
+  /accept       let count what others have loosened since this session began
   /continue     go on with a turn that was interrupted; /cancel gives it up
   /history      what has been said; /last the whole last output
   /quit         leave. A message that begins with a slash: write two."""
@@ -96,8 +97,17 @@ async def _mode(wanted: str, engine: Engine, out: Transcript) -> ModeDialog | No
     return None
 
 
+async def _accept(engine: Engine) -> str:
+    if engine.waiting_changes is None:
+        return "nothing waits to be accepted"
+    await engine.accept_changes(engine.waiting_changes.digest)
+    return "accepted: it counts from now on"
+
+
 async def _introspect(name: str, rest: str, engine: Engine, out: Transcript) -> None:
     match name:
+        case "/accept":
+            out.note(await _accept(engine))
         case "/grants":
             for grant in await engine.list_grants():
                 kept = f"{grant.persist}, used {grant.uses} times"

@@ -32,6 +32,7 @@ HELP: Final = {
     "/resume": "[ID]  continue a stored session, or this one after its engine has ended",
     "/policy": "[COMMAND]  rules and tools in force, or why a command would ask",
     "/trust": "what the folder brings along, and whether it counts",
+    "/accept": "let count what others have loosened since this session began",
     "/audit": "what was decided, by whom; whether the record is whole",
     "/mcp": "[add NAME COMMAND… | remove NAME]  MCP servers",
     "/model": "[NAME]  the language model",
@@ -84,6 +85,8 @@ async def _obey(pane: "Pane", name: str, rest: str) -> None:
             pane.copy_last()
         case "/stop":
             await pane.talk.stop()
+        case "/accept":
+            await _accept(pane)
         case "/help":
             pane.note("\n".join([*KEYS, *(f"{key:10} {text}" for key, text in HELP.items())]))
         case _:
@@ -113,13 +116,28 @@ async def mode(pane: "Pane", wanted: str) -> None:
     await engine.set_mode(wanted)
 
 
+async def _accept(pane: "Pane") -> None:
+    """Let what waits count, after a second yes."""
+    engine = pane.talk.engine
+    waiting = engine.waiting_changes if engine is not None else None
+    if engine is None or waiting is None:
+        pane.note("nothing waits to be accepted")
+    elif await pane.ask(ConfirmScreen(waiting.message, "Yes, let it count now")):
+        with anyio.fail_after(ANSWER_S):
+            await engine.accept_changes(waiting.digest)
+        pane.note("accepted: it counts from now on")
+
+
 async def _grants(pane: "Pane", _rest: str) -> None:
     while (engine := pane.talk.engine) is not None:
         with anyio.fail_after(ANSWER_S):
             grants = await engine.list_grants()
         hint = "Delete takes a yes back at once · type to filter · Esc closes"
         screen = ListScreen(
-            f"{len(grants)} lasting yeses", [_grant(g) for g in grants], hint, frozenset({"delete"})
+            f"what you have allowed for longer: {len(grants)}",
+            [_grant(g) for g in grants],
+            hint,
+            frozenset({"delete"}),
         )
         picked = await pane.ask(screen)
         if picked is None:

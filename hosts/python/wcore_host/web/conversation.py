@@ -30,7 +30,7 @@ SAID: Final = frozenset(
 )
 ASKED: Final = frozenset(
     "list_pending list_grants revoke_grant list_permissions set_agent_tools set_tool_override"
-    " get_history resume_turn trust_workspace remove_mcp_server".split()
+    " get_history resume_turn trust_workspace accept_changes remove_mcp_server".split()
 )
 
 

@@ -1,4 +1,5 @@
 // The conversation as it is read: what was said, what was done, in order.
+import { acceptance } from "./accepting.js";
 import { CallRow } from "./calls.js";
 import { make, put } from "./dom.js";
 import { Speech } from "./speech.js";
@@ -77,8 +78,11 @@ export class Transcript {
         this._over(event);
         break;
       case "info":
+        this._note("note", event.message);
+        if (event.digest) this._add(acceptance(event.message, event.digest));
+        break;
       case "host_note":
-        this._note("note", event.type === "info" ? event.message : event.text);
+        this._note("note", event.text);
         break;
       case "mcp_failed":
         this._note("problem", `MCP server ${event.name}: ${event.reason}`);
