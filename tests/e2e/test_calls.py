@@ -223,3 +223,13 @@ async def test_a_command_that_looks_like_an_option_is_still_the_command(talk: Ta
         await host.turn()
         assert all("command not found" in event["output"] for event in host.of("tool_result"))
         assert not (host.workspace / "ran").exists()
+
+
+async def test_a_command_runs_as_written_whatever_the_encoding_of_file_names(talk: Talk) -> None:
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    calls: list[object] = [bash("c1", "printf %s hé | od -An -tx1"), bash("c2", "echo plain")]
+    async with talk(calls, [], flags=FORCE, env=ascii_only) as host:
+        await host.ready()
+        heard = await host.turn()
+        results = [each for each in heard if each["type"] == "tool_result"]
+        assert [each["output"].split() for each in results] == [["68", "c3", "a9"], ["plain"]]

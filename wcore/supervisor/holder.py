@@ -4,6 +4,7 @@ A holder is over when nothing is left below it: the kernel gives it every orphan
 `waitpid` knows, whatever the program did to hide.
 """
 
+import errno
 import os
 import resource
 import signal
@@ -35,8 +36,10 @@ def hold(link: socket.socket) -> None:
     (argv, cwd, environ, stdio, grace_s), descriptors = received
     try:
         program = _started(argv, cwd, environ, _dealt(stdio, descriptors))
-    except OSError as error:
-        _tell(link, ("failed", error.errno, error.filename))
+    except (OSError, ValueError) as error:  # a ValueError: what no program can be given
+        number = error.errno if isinstance(error, OSError) else errno.EINVAL
+        filename = error.filename if isinstance(error, OSError) else argv[0]
+        _tell(link, ("failed", number, filename))
         return
     for descriptor in descriptors:
         os.close(descriptor)
@@ -139,13 +142,21 @@ def _started(argv: "list[str]", cwd: str, environ: "dict[str, str]", stdio: "lis
     actions = [(os.POSIX_SPAWN_DUP2, given, number) for number, given in enumerate(stdio)]
     return os.posix_spawn(
         argv[0],
-        argv,
+        [_encoded(word) for word in argv],
         environ,
         file_actions=actions,
         setsid=True,
         setsigmask=(),
         setsigdef=CHANGED,
     )
+
+
+def _encoded(word: str) -> bytes:
+    """Return a word as the system has it; what its file names cannot spell goes as UTF-8."""
+    try:
+        return os.fsencode(word)
+    except UnicodeEncodeError:
+        return word.encode("utf-8", "surrogateescape")
 
 
 def _tell(link: socket.socket, message: "tuple[Any, ...]") -> None:
