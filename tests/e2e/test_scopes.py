@@ -251,3 +251,14 @@ async def test_a_set_may_last_and_is_one_answer_in_the_audit(talk: Talk) -> None
         await second.ready()
         await second.turn()
         assert [e["why"]["row"] for e in second.of("call_announced")] == ["grant"]
+
+
+async def test_a_command_too_long_to_be_kept_runs_once_and_it_is_said_why(talk: Talk) -> None:
+    long = f"echo {'x' * 5_000} > ran"
+    async with talk(*bash(long), []) as host:
+        request = await begun(host)
+        await host.approve(request["call_id"], scope=exact(long))
+        assert "longer than 4096 characters" in (await host.hear("info"))["message"]
+        assert (await host.hear("tool_result"))["status"] == "success"
+        await host.hear("stream_end")
+        assert await grants(host) == []

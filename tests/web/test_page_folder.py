@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from talking import call
 from web.conftest import Serve
 from web.served import until
-from web.test_page import press
+from web.test_page import card, press
 
 Visit = Callable[..., Page]
 ECHO: list[object] = [{"echo": True}]
@@ -86,6 +86,33 @@ def test_the_folder_is_trusted_after_a_second_yes_and_no_longer_when_it_changes(
     press(page, "Trust these files")
     press(page, "Yes, trust them")
     expect(page.locator("#notes")).to_contain_text("not those of that digest")
+
+
+def test_what_was_loosened_meanwhile_counts_when_it_is_accepted(serve: Serve, visit: Visit) -> None:
+    touches = [call("Bash", command="touch made")]
+    server = serve([{"text": "one"}], touches, [{"text": "two"}], touches, [{"text": "three"}])
+    page = visit(server)
+    message = page.get_by_role("textbox", name="Message")
+    message.fill("go")
+    message.press("Enter")
+    expect(page.get_by_role("log")).to_contain_text("one")
+    policy = server.home / ".config" / "wcore" / "policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('[[rule]]\nmatch = "Bash(touch *)"\ndo = "allow"\n')
+    message.fill("again")
+    message.press("Enter")
+    card(page, "Bash")
+    press(page, "Deny")
+    expect(page.get_by_role("log")).to_contain_text("two")
+    expect(page.get_by_role("log")).to_contain_text("`Bash(touch *)` is allowed")
+    press(page, "Let it count now")
+    press(page, "Yes, let them count")
+    expect(page.locator("#notes")).to_contain_text("They count from now on.")
+    assert not (server.workspace / "made").exists()
+    message.fill("and again")
+    message.press("Enter")
+    expect(page.get_by_role("log")).to_contain_text("three")
+    assert (server.workspace / "made").exists()
 
 
 def test_a_server_is_added_after_a_second_yes_used_and_removed(serve: Serve, visit: Visit) -> None:

@@ -15,6 +15,7 @@ from wcore.vocabulary import (
 )
 
 SCOPE_TEXT_CHARS_MAX = 4096  # PATH_MAX on Linux; a prefix is shorter, a longer command not read
+COMMAND_CHARS_MAX = 65_536  # a longer command is on no card; which ones can be kept is told
 PREFIXES_MAX = 16  # of a set: more are not read before they are granted
 ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
 
@@ -35,7 +36,7 @@ class Prefixes(_Part):
 
 
 class Exact(_Part):
-    command: ScopeText
+    command: Annotated[str, Field(max_length=COMMAND_CHARS_MAX)]
 
 
 class Path(_Part):
