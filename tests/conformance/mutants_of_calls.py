@@ -357,6 +357,10 @@ class IgnoresStricterRules(Rules):
     says = 'deny = ["Write"]\n'
 
 
+class ComparesLeadingWordsOnly(Rules):
+    says = 'deny = ["Bash(git push)"]\n'
+
+
 class AcceptsAnyDigest(Faithful):
     def down(self, event: Table) -> list[Table]:
         if event.get("command") == "accept_changes":

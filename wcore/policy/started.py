@@ -14,7 +14,7 @@ from msgspec import Struct
 from wcore.policy import patterns, shell
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
-STARTED_MAX: Final = 4096  # readings of one text
+STARTED_MAX: Final = 4096  # readings of one text; one that has more is in doubt
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
 Span = tuple[int, int]
@@ -28,6 +28,7 @@ _SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
+_GIT_ALIAS: Final = re.compile(r"alias\.[^=]*=(!?)(.*)", re.DOTALL | re.IGNORECASE)
 GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
 
 
@@ -61,13 +62,14 @@ def read(analysis: shell.Analysis) -> Reading:
         rough = _first(_rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
         return Reading(rough, analysis.reason, analysis.span)
     found: list[Started] = []
-    doubt: Span | None = None
+    code, doubt = shell.Reason.DYNAMIC_HEAD, None
     for command in analysis.commands:
         values = [word.value for word in command.words]
         found += _first(_expanded(values, command.span, 0))
         doubt = doubt or _computed_program(command)
-    started = tuple(found[:STARTED_MAX])
-    return Reading(started, shell.Reason.DYNAMIC_HEAD if doubt else None, doubt)
+        if doubt is None and len(found) >= STARTED_MAX:
+            code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
+    return Reading(tuple(found[:STARTED_MAX]), code if doubt else None, doubt)
 
 
 def mentions(text: str, pattern: str) -> bool:
@@ -96,24 +98,33 @@ def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[
     at = 0
     while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
         at += 1
-    words = tuple(values[at : at + WORDS_MAX])
+    words = tuple(values[at:])
     if not words or not words[0]:
         return
-    yield Started(words, span)
+    yield Started(words[:WORDS_MAX], span)
     name = program(words[0])
     runs = shell.may_start_any(words)
     if runs:
         for start in range(1, len(words)):
-            yield Started(words[start:], span)
-    if name in _TAKE_TEXT and depth < DEPTH_MAX:
-        for word in words[1:]:
-            yield from _rough(word, span, depth + 1)
+            yield Started(words[start : start + WORDS_MAX], span)
+    texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
+    if name == "git":
+        texts += _git_aliases(words)
     inner = next((i for i, word in enumerate(words) if program(word) in SHELLS), None)
-    if inner is not None and depth < DEPTH_MAX and (inner == 0 or runs):
-        for word in words[inner + 1 :]:
-            yield from _rough(word, span, depth + 1)
+    if inner is not None and (inner == 0 or runs):
+        texts += words[inner + 1 :]
         if program(words[inner]) == "eval":
-            yield from _rough(" ".join(words[inner + 1 :]), span, depth + 1)
+            texts.append(" ".join(words[inner + 1 :]))
+    for text in texts if depth < DEPTH_MAX else ():
+        yield from _rough(text, span, depth + 1)
+
+
+def _git_aliases(words: Sequence[str]) -> Iterator[str]:
+    """Yield what `git -c alias.x=…` makes of `git x`."""
+    for word in words[1:]:
+        alias = _GIT_ALIAS.search(word)
+        if alias is not None:
+            yield alias[2] if alias[1] else f"git {alias[2]}"
 
 
 def _rough(text: str, span: Span | None, depth: int) -> Iterator[Started]:

@@ -52,6 +52,8 @@ class Reason(StrEnum):
     ASSIGNMENT = "assignment"
     #: The program's name is computed by the shell.
     DYNAMIC_HEAD = "dynamic_head"
+    #: A word that the shell computes, where a rule that stops compares words.
+    DYNAMIC_ARGUMENT = "dynamic_argument"
     #: A granted word is written with quotes or a backslash.
     QUOTED_HEAD = "quoted_head"
     #: Arguments with which `printf`, `test` or `[` evaluate text or set a variable.
