@@ -361,6 +361,10 @@ class ComparesLeadingWordsOnly(Rules):
     says = 'deny = ["Bash(git push)"]\n'
 
 
+class TrustsNamesOfPrograms(Rules):
+    says = 'deny = ["Bash(env)"]\n'
+
+
 class AcceptsAnyDigest(Faithful):
     def down(self, event: Table) -> list[Table]:
         if event.get("command") == "accept_changes":

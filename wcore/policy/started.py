@@ -58,14 +58,15 @@ def program(word: str) -> str:
 
 def read(analysis: shell.Analysis) -> Reading:
     """Return what the analysed text may start; total, and linear in the text."""
+    reader = _Reader(analysis)
     if analysis.reason is not None:
-        rough = _first(_rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
+        rough = _first(reader.rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
         return Reading(rough, analysis.reason, analysis.span)
     found: list[Started] = []
     code, doubt = shell.Reason.DYNAMIC_HEAD, None
     for command in analysis.commands:
         values = [word.value for word in command.words]
-        found += _first(_expanded(values, command.span, 0))
+        found += _first(reader.expanded(values, command.span, 0))
         doubt = doubt or _computed_program(command)
         if doubt is None and len(found) >= STARTED_MAX:
             code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
@@ -93,30 +94,54 @@ def _computed_program(command: shell.SimpleCommand) -> Span | None:
     return None
 
 
-def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
-    """Yield the command of `values`, and those that it hands on."""
-    at = 0
-    while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
-        at += 1
-    words = tuple(values[at:])
-    if not words or not words[0]:
-        return
-    yield Started(words[:WORDS_MAX], span)
-    name = program(words[0])
-    runs = shell.may_start_any(words)
-    if runs:
-        for start in range(1, len(words)):
-            yield Started(words[start : start + WORDS_MAX], span)
-    texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
-    if name == "git":
-        texts += _git_aliases(words)
-    inner = next((i for i, word in enumerate(words) if program(word) in SHELLS), None)
-    if inner is not None and (inner == 0 or runs):
-        texts += words[inner + 1 :]
-        if program(words[inner]) == "eval":
-            texts.append(" ".join(words[inner + 1 :]))
-    for text in texts if depth < DEPTH_MAX else ():
-        yield from _rough(text, span, depth + 1)
+class _Reader:
+    """Finds what may be started. A word counts as the program that it leads to as well."""
+
+    def __init__(self, analysis: shell.Analysis) -> None:
+        self._leads_to: dict[str, list[str]] = {}
+        for fact in analysis.programs:
+            if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
+                self._leads_to.setdefault(fact.word, []).append(fact.path)
+
+    def expanded(self, values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+        """Yield the command of `values`, and those that it hands on."""
+        at = 0
+        while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
+            at += 1
+        words = tuple(values[at:])
+        if not words or not words[0]:
+            return
+        for head in (words[0], *self._leads_to.get(words[0], ())):
+            yield from self._handed((head, *words[1:]), span, depth)
+
+    def _handed(self, words: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+        words = tuple(words)
+        yield Started(words[:WORDS_MAX], span)
+        name = program(words[0])
+        runs = shell.may_start_any(words)
+        for start in range(1, len(words)) if runs else ():
+            behind = words[start : start + WORDS_MAX]
+            yield Started(behind, span)
+            for head in self._leads_to.get(behind[0], ()):
+                yield Started((head, *behind[1:]), span)
+        texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
+        if name == "git":
+            texts += _git_aliases(words)
+        inner = next((i for i, word in enumerate(words) if self._is_shell(word)), None)
+        if inner is not None and (inner == 0 or runs):
+            texts += words[inner + 1 :]
+            if program(words[inner]) == "eval":
+                texts.append(" ".join(words[inner + 1 :]))
+        for text in texts if depth < DEPTH_MAX else ():
+            yield from self.rough(text, span, depth + 1)
+
+    def _is_shell(self, word: str) -> bool:
+        return any(program(each) in SHELLS for each in (word, *self._leads_to.get(word, ())))
+
+    def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
+        """Yield what looks like commands in a text that is not understood."""
+        for piece in _SEPARATORS.split(text.replace("\\\n", "")):
+            yield from self.expanded(piece.translate(_QUOTES).split(), span, depth)
 
 
 def _git_aliases(words: Sequence[str]) -> Iterator[str]:
@@ -125,9 +150,3 @@ def _git_aliases(words: Sequence[str]) -> Iterator[str]:
         alias = _GIT_ALIAS.search(word)
         if alias is not None:
             yield alias[2] if alias[1] else f"git {alias[2]}"
-
-
-def _rough(text: str, span: Span | None, depth: int) -> Iterator[Started]:
-    """Yield what looks like commands in a text that is not understood."""
-    for piece in _SEPARATORS.split(text.replace("\\\n", "")):
-        yield from _expanded(piece.translate(_QUOTES).split(), span, depth)

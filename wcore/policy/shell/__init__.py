@@ -34,7 +34,7 @@ from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough import ROUGH_CHARS_MAX, rough_words
-from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell.runners import is_shared_file, may_start_any
 from wcore.policy.shell.second import warm
 from wcore.policy.shell.suggesting import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
 
@@ -59,6 +59,7 @@ __all__ = [
     "Word",
     "analyse",
     "covers",
+    "is_shared_file",
     "lex",
     "matches",
     "may_start_any",

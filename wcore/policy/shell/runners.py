@@ -91,6 +91,9 @@ RUNNING_SUBCOMMANDS: Final = frozenset(_OWN_WORDS_OF_SUBCOMMANDS) | _SUBCOMMANDS
 #: Only for rules that deny: any word after these may be the program.
 _ALSO_START: Final = frozenset("command exec builtin find fd fdfind busybox toybox".split())
 
+#: Files that are many programs, each by its name.
+_SHARED_FILES: Final = frozenset("coreutils uutils snap mise asdf rustup volta-shim".split())
+
 Words = tuple[str, ...]
 
 
@@ -116,6 +119,12 @@ def is_runner(head: str) -> bool:
     """Whether a program exists to run others."""
     name = program(head)
     return name in _OWN_WORDS or name in _SHELLS or _is_never(head) or is_interpreter(head)
+
+
+def is_shared_file(head: str) -> bool:
+    """Whether a program is whatever it is called: one file with many names."""
+    name = head.rsplit("/", 1)[-1]
+    return _BUSYBOX.fullmatch(name) is not None or name in _SHARED_FILES
 
 
 def is_interpreter(head: str) -> bool:
