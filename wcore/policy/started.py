@@ -22,9 +22,10 @@ Span = tuple[int, int]
 _TAKE_TEXT: Final = frozenset(
     "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr".split()
 )
-SHELLS: Final = frozenset("bash sh zsh dash ash ksh mksh fish csh tcsh rbash eval trap".split())
+SHELLS: Final = shell.SHELLS | {"eval", "trap"}
 
 _SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
+_REDIRECTION: Final = re.compile(r"[0-9]*(?:<<-?|>>|<>|>\||[<>]&|[<>])\s*[^\s<>]+")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
@@ -64,10 +65,17 @@ def read(analysis: shell.Analysis) -> Reading:
         return Reading(rough, analysis.reason, analysis.span)
     found: list[Started] = []
     code, doubt = shell.Reason.DYNAMIC_HEAD, None
+    before: shell.SimpleCommand | None = None
     for command in analysis.commands:
         values = [word.value for word in command.words]
         found += _first(reader.expanded(values, command.span, 0))
+        if before is not None and shell.is_piped(analysis.text, before, command):
+            given = [None if word.dynamic else word.value for word in before.words]
+            found += _first(reader.input_of(values, given, command.span, 0))
+        before = command
         doubt = doubt or _computed_program(command)
+        if doubt is None and reader.is_lost:
+            code, doubt = shell.Reason.SCRIPT_FROM_INPUT, command.span
         if doubt is None and len(found) >= STARTED_MAX:
             code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
     return Reading(tuple(found[:STARTED_MAX]), code if doubt else None, doubt)
@@ -98,6 +106,7 @@ class _Reader:
     """Finds what may be started. A word counts as the program that it leads to as well."""
 
     def __init__(self, analysis: shell.Analysis) -> None:
+        self.is_lost = False  # whether something is run that nobody can read
         self._leads_to: dict[str, list[str]] = {}
         for fact in analysis.programs:
             if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
@@ -105,10 +114,7 @@ class _Reader:
 
     def expanded(self, values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
         """Yield the command of `values`, and those that it hands on."""
-        at = 0
-        while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
-            at += 1
-        words = tuple(values[at:])
+        words = _command_words(values)
         if not words or not words[0]:
             return
         for head in (words[0], *self._leads_to.get(words[0], ())):
@@ -138,10 +144,42 @@ class _Reader:
     def _is_shell(self, word: str) -> bool:
         return any(program(each) in SHELLS for each in (word, *self._leads_to.get(word, ())))
 
+    def input_of(
+        self, values: Sequence[str], given: Sequence[str | None], span: Span | None, depth: int
+    ) -> Iterator[Started]:
+        """Yield what a command may start of what another one, of the words `given`, prints."""
+        words = _command_words(values)
+        if not shell.runs_its_input(words):
+            return
+        text = None if shell.puts_input_into_words(words) else shell.printed(given)
+        if text is None or depth >= DEPTH_MAX:
+            self.is_lost = True
+        else:
+            yield from self.rough(text, span, depth + 1)
+
     def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
         """Yield what looks like commands in a text that is not understood."""
+        before: list[str] = []
+        reads = "|" in text or "<" in text or depth > 0
         for piece in _SEPARATORS.split(text.replace("\\\n", "")):
-            yield from self.expanded(piece.translate(_QUOTES).split(), span, depth)
+            values = piece.translate(_QUOTES).split()
+            yield from self.expanded(values, span, depth)
+            if "<" in piece or ">" in piece:
+                bare, _, given = piece.partition("<<<")
+                yield from self.expanded(given.translate(_QUOTES).split(), span, depth)
+                values = _REDIRECTION.sub(" ", bare).translate(_QUOTES).split()
+                yield from self.expanded(values, span, depth)
+            if reads and values:
+                yield from self.input_of(values, before, span, depth)
+            before = values
+
+
+def _command_words(values: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command from its program on."""
+    at = 0
+    while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
+        at += 1
+    return tuple(values[at:])
 
 
 def _git_aliases(words: Sequence[str]) -> Iterator[str]:

@@ -164,6 +164,10 @@ class State(Scene):
 
     # builtins
 
+    def get_words(self) -> None:
+        """Note that `$1` and its kind may be anything."""
+        self._has_options = True
+
     def builtin(self, name: str, argv: Sequence[str | None], before: str) -> None:
         """Note what a builtin changes; `before` is the operator in front of it."""
         if name in ("shopt", "alias", "enable"):
