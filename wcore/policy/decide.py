@@ -155,7 +155,10 @@ def _outside(case: Case, standing: Standing) -> Decision | None:
         if path.unknown or not standing.policies.opens(path, case):
             what = path.path or "a path of a command that cannot be read"
             how = "may lead" if path.unknown else "is"
-            return _answer(Verdict.ASK, Row.OUTSIDE, f"{what} {how} outside the workspace")
+            detail = f"{what} {how} outside the workspace"
+            doubt = None if path.path else case.reading
+            span, code = (doubt.span, doubt.doubt) if doubt else (None, None)
+            return Decision(Verdict.ASK, Why(Row.OUTSIDE, detail, span=span, code=code))
     return None
 
 

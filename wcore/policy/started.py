@@ -74,8 +74,8 @@ def read(analysis: shell.Analysis) -> Reading:
             found += _first(reader.input_of(values, given, command.span, 0))
         before = command
         doubt = doubt or _computed_program(command)
-        if doubt is None and reader.is_lost:
-            code, doubt = shell.Reason.SCRIPT_FROM_INPUT, command.span
+        if doubt is None and reader.lost is not None:
+            code, doubt = reader.lost, command.span
         if doubt is None and len(found) >= STARTED_MAX:
             code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
     return Reading(tuple(found[:STARTED_MAX]), code if doubt else None, doubt)
@@ -106,7 +106,7 @@ class _Reader:
     """Finds what may be started. A word counts as the program that it leads to as well."""
 
     def __init__(self, analysis: shell.Analysis) -> None:
-        self.is_lost = False  # whether something is run that nobody can read
+        self.lost: shell.Reason | None = None  # why it cannot be known what is run
         self._leads_to: dict[str, list[str]] = {}
         for fact in analysis.programs:
             if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
@@ -123,6 +123,8 @@ class _Reader:
     def _handed(self, words: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
         words = tuple(words)
         yield Started(words[:WORDS_MAX], span)
+        if shell.renames(words):
+            self.lost = shell.Reason.RENAMED
         name = program(words[0])
         runs = shell.may_start_any(words)
         for start in range(1, len(words)) if runs else ():
@@ -153,7 +155,7 @@ class _Reader:
             return
         text = None if shell.puts_input_into_words(words) else shell.printed(given)
         if text is None or depth >= DEPTH_MAX:
-            self.is_lost = True
+            self.lost = shell.Reason.SCRIPT_FROM_INPUT
         else:
             yield from self.rough(text, span, depth + 1)
 

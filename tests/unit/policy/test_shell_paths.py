@@ -198,3 +198,36 @@ def test_the_longest_texts_are_read_in_time_or_not_at_all() -> None:
     for text in ("((" * 8000, "{" * 8000, "$(" * 8000, "a " * 32000, "while " * 10000, "`" * 16000):
         assert len(paths_named(text, PLACES, ENVIRON)) <= 1024
     assert any(fact.unknown for fact in paths_named("x " * 64_000, PLACES, ENVIRON))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo x >&'$(cat .env)'",
+        "echo x >&'`touch a`'",
+        "X='$(id)'; echo >&\"$X\"",
+        "echo >&'~/.bashrc'",
+        "echo >&\\$HOME/x",
+        "cat <&'$(id)'",
+        "echo >&$(cat a)",
+    ],
+)
+def test_what_bash_expands_twice_asks(text: str) -> None:
+    assert outcome(text)[0] == "ask"
+
+
+def test_what_is_duplicated_or_plain_does_not_ask() -> None:
+    for text in ("echo >&2", "echo >&a.txt", 'echo 2>&1 >&"$N"', "X=a; echo >&$X.txt"):
+        assert outcome(text)[0] == "allow", text
+
+
+@pytest.mark.parametrize("text", ["echo 3>~$X", 'cat <""~/x', "echo > '~'/x", "echo > \\~"])
+def test_a_tilde_that_the_shell_does_not_expand_is_a_name(text: str) -> None:
+    found = [fact for fact in paths_named(text, PLACES, ENVIRON) if "~" in fact.path]
+    assert [fact.path[:16] for fact in found] == ["/home/ann/code/~"]
+    assert found[0].inside
+
+
+def test_a_tilde_that_a_program_may_expand_is_the_home_as_well() -> None:
+    named = {fact.path for fact in paths_named("rm '~/.bashrc'", PLACES, ENVIRON)}
+    assert {"/home/ann/.bashrc", "/home/ann/code/~/.bashrc"} <= named

@@ -20,6 +20,7 @@ Two analyses read each text: `lexer` and `reader`, our own, accept only what the
 """
 
 from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex
+from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import Kind
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
@@ -76,6 +77,7 @@ __all__ = [
     "parse_grant",
     "printed",
     "puts_input_into_words",
+    "renames",
     "rough_words",
     "runs_its_input",
     "suggest",

@@ -34,9 +34,9 @@ def runs_its_input(words: Words) -> bool:
 
     Of a runner every later word may be the program, as rules that deny read it.
     """
+    if reads_here(words):
+        return True
     name = _name(words[0]) if words else ""
-    if name in (".", "source"):
-        return any(word is None or is_device(word) for word in words[1:2])
     if name in _ALWAYS:
         return True
     if name in _OTHERS:
@@ -52,6 +52,14 @@ def runs_its_input(words: Words) -> bool:
             return True  # what is read is put into the text
         return text_of(given) is None and _script(given) is None
     return text_of(given) is None and _is_input(_script(given))
+
+
+def reads_here(words: Words) -> bool:
+    """Whether it is the shell itself that runs what the command reads: `source /dev/stdin`."""
+    at = next((i for i, word in enumerate(words) if word not in ("command", "builtin")), 0)
+    sources = at < len(words) and words[at] in (".", "source")
+    given = [word for word in words[at + 1 :] if word != "--"]
+    return sources and any(word is None or is_device(word) for word in given[:1])
 
 
 def puts_input_into_words(words: Words) -> bool:

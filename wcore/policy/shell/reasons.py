@@ -54,6 +54,8 @@ class Reason(StrEnum):
     DYNAMIC_HEAD = "dynamic_head"
     #: A word that the shell computes, where a rule that stops compares words.
     DYNAMIC_ARGUMENT = "dynamic_argument"
+    #: A word is made to mean another program: an alias, a hashed path.
+    RENAMED = "renamed"
     #: A shell runs a text that it reads, and nobody knows what that is.
     SCRIPT_FROM_INPUT = "script_from_input"
     #: A word that leads, on this machine, to another program than it says.

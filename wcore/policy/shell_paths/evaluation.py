@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from wcore.policy.shell import renames
 from wcore.policy.shell_paths import builtins, expansion
 from wcore.policy.shell_paths.handing import Handed, handed, has_input, read_as_input
 from wcore.policy.shell_paths.mention import Mention, Reading
@@ -34,6 +35,7 @@ MENTIONS_MAX: Final = 1024  # paths of one text; more is asked about
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=")
 _OPTION: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 _SOURCE_CHARS_MAX: Final = 200  # of a word that is told to people
+_SPECIAL: Final = frozenset("$`~*?[{\\'\"")
 _READS: Final = frozenset(["<"])
 
 
@@ -158,6 +160,7 @@ class _Evaluation:
                 may_vanish=any(expansion.may_vanish(word, state) for word in words[1:]),
             )
         literals = [value.literal for _, value in argv]
+        self._lost = self._lost or renames(literals)
         self._run(handed(literals), depth)
         self._run(
             read_as_input(command, previous, literals, state, elsewhere=self._has_input), depth
@@ -242,6 +245,7 @@ class _Evaluation:
         match = _ASSIGNMENT.match(word.source)
         assert match is not None
         name, is_simple = match[1], not match[2] and not match[3] and word.array is None
+        self._lost = self._lost or renames([name])
         values = expansion.assigned(_behind(word, match.end()), self._state)
         for value in values:
             self._mention(word, [value], Role.UNKNOWN)
@@ -262,8 +266,11 @@ class _Evaluation:
         role = Role.READ if redirection.operator in _READS else Role.WRITE
         values = expansion.fields(redirection.target, self._state) or [text("")]
         for value in values:
-            if redirection.operator in (">&", "<&") and (value.literal or "x").isdigit():
-                continue
+            if redirection.operator in (">&", "<&"):
+                if (value.literal or "x").isdigit():
+                    continue
+                if value.literal is None or _SPECIAL & set(value.literal):
+                    self._lost = True  # bash expands this word twice, what was quoted too
             if value != expansion.PIPE and value.literal != "":
                 self._add(value, role, redirection.target.source, opened=True)
 
@@ -292,7 +299,7 @@ class _Evaluation:
         is_part: bool = False,
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
-        for path in self._state.absolute(value):
+        for path in self._state.absolute(value, opened=opened):
             self._found.setdefault(Mention(path, role, shown, opened, is_part))
 
 

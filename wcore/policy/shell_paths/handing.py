@@ -10,6 +10,7 @@ from wcore.policy.shell import may_start_any
 from wcore.policy.shell.input_scripts import (
     printed,
     puts_input_into_words,
+    reads_here,
     runs_its_input,
     text_of,
 )
@@ -108,7 +109,8 @@ def read_as_input(
         text = _printed(previous, scene)
         lost = lost or text is None
         texts += [text] if text else []
-    return Handed(texts, lost=lost or (elsewhere and not is_given), with_words=True)
+    lost = lost or (elsewhere and not is_given)
+    return Handed(texts, here=reads_here(argv), lost=lost, with_words=True)
 
 
 def _printed(previous: Event | None, scene: Scene) -> str | None:
