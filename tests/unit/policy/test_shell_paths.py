@@ -115,6 +115,12 @@ def test_it_asks_although_every_command_was_granted(text: str, row: Row) -> None
         "D=build/out; mkdir -p $D; make > $D/log",
         "[[ a > b ]] && ((3 > 2)) || true",
         "sort a.txt -o a.txt",
+        "grep -rn --exclude-dir=.git --exclude-dir .ssh import .",
+        "tar --exclude=.env -cf a.tar .",
+        "rsync -a --exclude .git src/ dest/",
+        "find . -not -path './.git/*' -type f",
+        "find . -type f ! -name .env ! -path './.git/*' -exec wc -l {} +",
+        "find . -path ./.git -prune -o -type f -print",
     ],
 )
 def test_everyday_texts_do_not_ask(text: str) -> None:
@@ -123,6 +129,29 @@ def test_everyday_texts_do_not_ask(text: str) -> None:
         real = () if each.holes else (each.path,)
         disk[each] = Found(real, exists=False, has_parent=False)
     assert decided(text, disk=disk).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find . -path ./.git/config -exec cat {} +",
+        "find . -not -not -path ./.git/config -exec cat {} +",
+        "find . ! ! -name .env -exec cat {} +",
+        "find . ! -name .env -o -exec cat {} +",
+        "find . ! \\( ! -name .env \\) -exec cat {} +",
+        "find . -name .env -prune -o -print , -exec cat {} +",
+        "find . -name .env -prune -exec cat {} +",
+        "find . -type f -name .env -prune -o -print",
+        "find .env -not -name x",
+        "tool --exclude=.env",
+        "grep --exclude-dir=.git x .env",
+        "cat --exclude .env",
+        "tar --exclude a .env",
+        "cat -- -/../.env",
+    ],
+)
+def test_what_is_not_left_out_for_sure_asks(text: str) -> None:
+    assert outcome(text) == ("ask", Row.PROTECTED.value)
 
 
 DENY = 'deny = ["Read(secret/**)", "Write(gen/**)"]'

@@ -169,6 +169,8 @@ class _Evaluation:
     def _arguments(self, argv: Sequence[tuple[Word, Value]]) -> None:
         found = roles([value.literal for _, value in argv])
         for (word, value), role in list(zip(argv, found, strict=True))[1:]:
+            if role is Role.LEFT_OUT:
+                continue
             if role is not Role.TOLD or value.literal is not None:
                 self._mention(word, [value], role)
 
@@ -283,6 +285,10 @@ class _Evaluation:
             elif attached := _OPTION.fullmatch(value.beginning):
                 rest = (attached[1], *value.pieces[1:])
                 self._add(Value(rest, value.private), role, word.source, is_part=True)
+            if "/" in value.beginning and value.beginning.startswith(
+                "-"
+            ):  # behind `--` it is no option
+                self._add(value, role, word.source, is_part=True)
             for separators in ("=", "=:,@"):
                 parts = split(value, separators)
                 for part in parts[1:] if separators == "=" else parts:
