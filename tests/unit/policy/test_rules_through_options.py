@@ -6,8 +6,9 @@ import pytest
 
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.option_specs import Takes, option_spec
+from wcore.policy.shell_paths.naming import paths_named
 
-from .test_rules import bash, outcome, policies, rules
+from .test_rules import PLACES, bash, outcome, policies, rules
 
 MODULES: Final = frozenset(key for key in (*COMMANDS, *GROUPS) if key in ("json.tool", "unittest"))
 ALLOW: Final = ("Bash", "allow")
@@ -63,6 +64,16 @@ def test_a_rule_about_a_subcommand_fires_behind_every_option(key: str) -> None:
         ("bash -c 'git -C . push'", "git push"),
         ("git -c alias.p=push p", "git push"),
         ("git -c 'alias.p=!git -C . push' p", "git push"),
+        ("git -c alias.p=push -C . p", "git push"),
+        ("git-push origin", "git push"),
+        ("/usr/lib/git-core/git-push origin", "git push"),
+        ("docker-compose -f x down", "docker compose down"),
+        ("env -S 'git -C . push'", "git push"),
+        ("env -iS'git push'", "git push"),
+        ("env --split-string='git push'", "git push"),
+        ("git rebase -x 'git push' HEAD~1", "git push"),
+        ("git rebase --exec='make; git push' HEAD~1", "git push"),
+        ("tmux new -d 'git push'", "git push"),
         ("docker --context x compose down", "docker compose down"),
         ("docker compose -f x.yml down -v", "docker compose down"),
         ("docker -c x compose --project-name y down", "docker compose down"),
@@ -102,6 +113,11 @@ def test_a_rule_reaches_a_command_through_options(text: str, rule: str) -> None:
         ("git log $X", "git push"),
         ("git -C $HOME/x status", "git push"),
         ("rm *.o", "rm -rf"),
+        ("find . | xargs git log", "git push"),
+        ("find . | xargs grep -n push", "git push"),
+        ("env X=1 grep -S push", "git push"),
+        ("git config user.name x", "git push"),
+        ("echo alias.x", "git push"),
         (f"touch {'a ' * 90}", "touch b"),
     ],
 )
@@ -119,6 +135,16 @@ def test_a_rule_leaves_other_commands_alone(text: str, rule: str) -> None:
         ("git pu{sh,ll}", "git push"),
         ("git -C . ${SUB}", "git push --force"),
         ("git push $FLAGS", "git push --force"),
+        ("echo push | xargs git", "git push"),
+        ("echo push | parallel git {}", "git push"),
+        ("parallel git ::: push", "git push"),
+        ("echo push | xargs -I% git %", "git push"),
+        ("echo push | xargs -IX git -C . X now", "git push"),
+        ("echo push | xargs -n1 -I {} git {}", "git push"),
+        ("GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=push GIT_CONFIG_COUNT=1 git x", "git push"),
+        ("git --config-env=alias.x=V x", "git push"),
+        ("git config alias.x push; git x", "git push"),
+        ("env GIT_CONFIG_GLOBAL=f git x", "git push"),
         (f"git {'-c a=b ' * 40}push", "git push"),
         (f"env {'a= ' * 4500}git push", "git push"),
     ],
@@ -135,3 +161,18 @@ def test_options_do_not_widen_what_is_allowed() -> None:
     for text in ("git -C . log", "git --no-pager log", "git -c a=b log", "npm --prefix x test"):
         found = policies(rules(("Bash(git log *)", "allow"), ("Bash(npm test)", "allow")))
         assert outcome(bash(text), found).verdict.value == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("xargs " * 2700, "env " + "a= " * 5400, "git " + "-x " * 5000, "bash -c " * 2000),
+        *("command " * 2000 + "bash", "env -x " * 2000, "env -S" * 2000, "eval " * 3000),
+        *("xargs -I% git % " * 1000, "echo x | bash\n" * 1100, "git -c alias.x=" * 1000),
+        *("find -exec " * 1400, "timeout 5 " * 1600 + "sh", "parallel " * 1700, "a-" * 8000),
+    ],
+)
+def test_a_text_of_many_words_has_an_answer(text: str) -> None:
+    found = policies(rules(("Bash(git push)", "deny"), ("Bash(xargs *)", "ask"), ALLOW))
+    assert outcome(bash(text), found).verdict.value in ("allow", "ask", "deny")
+    assert paths_named(text, PLACES, {}) is not None

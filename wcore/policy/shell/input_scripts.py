@@ -9,6 +9,7 @@ from wcore.policy.shell.model import SimpleCommand, utf8
 from wcore.policy.shell.runners import SHELLS, is_device, may_start_any, own_words, program
 from wcore.policy.shell.skipping import behind_options
 
+WORDS_MAX: Final = 256  # of a command that runs another: nobody writes as many before that one
 PRINTED_CHARS_MAX: Final = 64 * 1024  # `printf` repeats its format for each argument
 
 _VALUED: Final = re.compile(r"[-+][A-Za-z]*[oO]|--rcfile|--init-file")
@@ -18,8 +19,9 @@ _ONLY_TELL: Final = frozenset(["--version", "--help"])
 _OTHERS: Final = frozenset("su runuser crontab script newgrp sg parallel rush".split())
 _ALWAYS: Final = frozenset(["at", "batch"])
 _REPLACES: Final = re.compile(r"-[A-Za-z0-9]*[IiJ]|--replace")
+_OF_SUBCOMMAND: Final = 3  # words that say whether a program runs others
 _RUNS: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
-_APPENDS: Final = frozenset(["xargs", "gxargs"])
+_APPENDS: Final = frozenset("xargs gxargs parallel rush".split())
 _PIPE: Final = re.compile(r"[\s\\]*\|(?!\|)")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n]*")
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
@@ -88,24 +90,35 @@ def printed(words: Words) -> str | None:
 
 
 def _shell_at(words: tuple[str, ...]) -> int | None:
-    """Return which of the words of a command is the shell that it runs, if it may be one."""
-    if words and _name(words[0]) in SHELLS:
-        return 0
-    if not words or not words[0] or not may_start_any(words):
-        return None
-    own = own_words(words[0])
-    if own is None:  # its command line is too rich to say more
-        found = (at for at in range(1, len(words)) if _name(words[at]) in SHELLS)
-        is_find = _name(words[0]) == "find"
-        return next((at for at in found if not is_find or _RUNS.match(words[at - 1])), None)
-    for start in behind_options(words, 1, ""):
-        at = start
-        while at < len(words) and ASSIGNMENT.match(words[at]):
-            at += 1
-        inner = _shell_at(words[at + own :])
-        if inner is not None:
-            return at + own + inner
+    """Return which of the words of a command is the shell that it runs, if it may be one.
+
+    Of a command with more than `WORDS_MAX` words the last one is taken for it, if it runs others.
+    """
+    found = [0]
+    for at in found:  # grows
+        behind = words[at:]
+        if at < len(words) and _name(words[at]) in SHELLS:
+            return at
+        if not behind or not behind[0] or not may_start_any(behind[:_OF_SUBCOMMAND]):
+            continue
+        own = own_words(behind[0])
+        if own is None:  # its command line is too rich to say more
+            return _any_shell(words, at)
+        if len(words) > WORDS_MAX:
+            return len(words) - 1
+        for start in behind_options(words, at + 1, ""):
+            inner = start
+            while inner < len(words) and ASSIGNMENT.match(words[inner]):
+                inner += 1
+            if inner + own not in found:
+                found.append(inner + own)
     return None
+
+
+def _any_shell(words: tuple[str, ...], start: int) -> int | None:
+    is_find = _name(words[start]) == "find"
+    found = (at for at in range(start + 1, len(words)) if _name(words[at]) in SHELLS)
+    return next((at for at in found if not is_find or _RUNS.match(words[at - 1])), None)
 
 
 def _name(word: str | None) -> str:

@@ -6,6 +6,7 @@ and of programs that stand in none, both readings count. Words behind an operand
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from wcore.policy.shell import runners
@@ -15,9 +16,9 @@ from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
 _UNKNOWN: Final = option_spec("*")
 #: What some programs take as the value of an option that needs none: `npm --silent true publish`.
 _OF_FLAGS: Final = frozenset("true false null always never auto".split())
-#: What the shell may still make of a word; the home and the working folder are paths for sure.
+#: What the shell, or `xargs`, may still make something of; home and working folder stay paths.
 _COMPUTED: Final = re.compile(
-    r"(?!\$\{?(?:HOME|PWD)\b)(?=.*(?:\$|`|\{.*(?:,|\.\.).*\}))", re.DOTALL
+    r"(?!\$\{?(?:HOME|PWD)\b)(?=.*(?:\$|`|\{\}|^:::|\{.*(?:,|\.\.).*\}))", re.DOTALL
 )
 _ONE: Final = (1,)
 _TWO: Final = (2,)
@@ -44,19 +45,21 @@ def is_computed(word: str) -> bool:
     return _COMPUTED.match(word) is not None
 
 
-def behind_options(words: Words, start: int, key: str) -> list[int]:
+@lru_cache(4096)  # the same command is held against every rule
+def behind_options(words: Words, start: int, key: str) -> tuple[int, ...]:
     """Return where the next word of the command `key` may stand: at `start` or behind options."""
     spec = _spec(key)
-    found = [start]
+    found, known = [start], {start}
     for at in found:  # grows
         if at >= len(words) or not words[at].startswith(("-", "+")) or words[at] == "-":
             continue
         after = words[at + 1] if at + 1 < len(words) else ""
         for count in _taken(words[at], after, spec):
             behind = min(at + count, len(words))
-            if behind not in found:
+            if behind not in known:
+                known.add(behind)
                 found.append(behind)
-    return found
+    return tuple(found)
 
 
 def _spec(key: str) -> OptionSpec:
