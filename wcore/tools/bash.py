@@ -24,7 +24,7 @@ from wcore.vocabulary import (
     Args,
     Category,
     Json,
-    PathFact,
+    Named,
     Prepared,
     Preview,
     Status,
@@ -100,6 +100,7 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
+        found = await self._look(command)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -111,11 +112,12 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
-            named=await self._named(command),
+            named=found.paths if found else None,
+            programs=found.programs if found else (),
         )
 
-    async def _named(self, command: str) -> tuple[PathFact, ...] | None:
-        """Return the paths that a command would name now, if anybody can tell."""
+    async def _look(self, command: str) -> Named | None:
+        """Return what a command names now, if anybody can tell."""
         look, environ = self.place.named, cleaned(self.place.environ)
         return await to_thread.run_sync(look, command, environ) if look else None
 
@@ -126,7 +128,8 @@ class Bash(Struct, frozen=True):
             ToolError: one is protected or outside the workspace by now.
         """
         shown = frozenset(prepared.named or ())
-        for fact in await self._named(prepared.command or "") or ():
+        found = await self._look(prepared.command or "")
+        for fact in found.paths if found else ():
             if fact not in shown and (fact.protected or fact.own or not fact.inside):
                 raise ToolError(
                     f"{named(fact.path) if fact.path else 'a path'} was not what the command led "
