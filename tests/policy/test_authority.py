@@ -62,7 +62,7 @@ async def why_of(host: Conversation, call_id: str) -> dict[str, Any]:
 def told(host: Conversation) -> list[str]:
     """Return what was said of changes that wait."""
     found = [event for event in host.of("info") if "digest" in event]
-    assert all(event["digest"] in event["message"] for event in found)
+    assert all(event["message"].startswith("changed by others since") for event in found)
     return [event["message"] for event in found]
 
 
