@@ -157,7 +157,8 @@ class Ruling(Struct):
         named = then.always_allow | then.needs_approval | now.always_allow | now.needs_approval
         gone = frozenset(tool for tool in named if not now.offers(tool))
         overrides = now.user_overrides if self.may_grant else frozenset[str]()
-        return replace(then, blocked=then.blocked | now.blocked | gone, user_overrides=overrides)
+        blocked = then.blocked | now.blocked | gone
+        return replace(then, blocked=blocked, user_overrides=overrides, unread=now.unread)
 
     @property
     def may_grant(self) -> bool:

@@ -68,7 +68,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
 
     `defaulted` are the tools whose status nobody chose. When `is_assigned`, the three sets
     together are all built-in tools that the agent is offered. What has no row else is left to
-    rules and mode.
+    rules and mode. `unread`: there may be rows, but they cannot be read any more.
     """
 
     always_allow: frozenset[str] = frozenset()
@@ -77,6 +77,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     user_overrides: frozenset[str] = frozenset()
     defaulted: frozenset[str] = frozenset()
     is_assigned: bool = False
+    unread: bool = False
 
     def tier_of(self, tool: str) -> Tier | None:
         """Return the status of `tool`, or `None` where it has no row."""
