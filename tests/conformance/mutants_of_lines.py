@@ -207,3 +207,18 @@ class HangsOnEof(Faithful):
 class IgnoresSignals(Faithful):
     def started(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+class TrustsTheModeWithoutItsStore(Faithful):
+    """Does as if nobody had ever said anything about the tools, and says nothing of it."""
+
+    def arguments(self, words: list[str]) -> list[str]:
+        return [word if "no-store" not in word else "none" for word in words]
+
+
+class FailsWithoutItsStore(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] != "info" or "in memory" not in event["message"]:
+            return [event]
+        problem = {"code": "config_error", "message": event["message"], "retryable": False}
+        return [{"type": "error", "error": problem}]

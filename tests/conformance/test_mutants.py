@@ -37,6 +37,8 @@ CAUGHT_BY = {
     "silent-about-unknown-ids": ("approval-unknown-id", 'expected {"type": "info"'),
     "any-mode-is-force": ("mode-unknown", "config_changed comes instead of"),
     "exits-on-idle-stop": ("stop-idle", "ended"),
+    "trusts-the-mode-without-its-store": ("session-without-its-store", "instead of tool_request"),
+    "fails-without-its-store": ("session-without-its-store", "error must never come here"),
     "ends-without-a-word": ("turn-denied-again-and-again", "comes instead of info"),
     "follows-the-link": ("call-command-leads-elsewhere-since", "success"),
     "runs-however-many": ("turn-too-many-calls", 'instead of {"type": "tool_result"'),

@@ -172,21 +172,6 @@ async def test_tiers_and_overrides_outlive_the_engine(talk: Talk, tmp_path: Path
         assert found["g"]["decision"] == "denied"
 
 
-async def test_a_store_that_cannot_be_opened_fails_the_turn_and_says_how_to_mend_it(
-    talk: Talk, tmp_path: Path
-) -> None:
-    broken = tmp_path / "broken.db"
-    broken.write_bytes(b"this is no database" * 100)
-    async with talk(ECHO, flags=("--force", "--store", str(broken))) as host:
-        await host.ready()
-        await host.message()
-        problem = (await host.next(), await host.next())[1]
-        assert problem["error"]["code"] == "config_error"
-        assert str(broken) in problem["error"]["message"]
-        await host.hear("stream_end", finish_reason="error")
-        assert host.of("call_announced") == []
-
-
 async def test_a_store_in_the_workspace_is_refused_at_start(workspace: Path) -> None:
     done = await anyio.run_process(
         [sys.executable, "-m", "wcore", "--store", "memory.db"], cwd=workspace, check=False

@@ -80,6 +80,20 @@ def test_engine_flags_go_through_after_two_dashes(place: Place) -> None:
     assert "Mode auto_edit" in said.stdout
 
 
+def test_without_its_store_it_works_and_the_person_is_told(place: Place) -> None:
+    place.file("broken.db").write_text("no database" * 100)
+    broken = str(place.file("broken.db").rename(place.workspace.parent / "broken.db"))
+    said = chat(place, "run echo $((6*7))\ny\n", "--store", broken)
+    assert said.returncode == 0, said.stderr
+    assert "42" in said.stdout
+    assert "goes on in memory" in " ".join(said.stdout.split())
+
+
+def test_a_turn_that_failed_shows_in_the_exit_code(place: Place) -> None:
+    said = chat(place, "go\n", "--model", place.script([{"error": {"code": "context_overflow"}}]))
+    assert said.returncode == 1, said.stdout
+
+
 def test_an_engine_that_does_not_start_is_explained(place: Place) -> None:
     said = chat(place, "", "--model", "script:/nowhere/at/all")
     assert said.returncode == 1

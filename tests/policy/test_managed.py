@@ -114,3 +114,29 @@ async def test_what_is_lifted_from_it_while_a_session_runs_forbids_on(
         assert [event["why"]["row"] for event in host.of("call_announced")] == ["deny"] * 3
         assert [event["type"] for event in host.of("tool_result")] == []
         assert "`Bash(touch)` is no longer denied" in host.of("info")[0]["message"]
+
+
+@pytest.mark.parametrize("store", ["none", "broken"])
+def test_it_can_require_a_store(run: Run, tmp_path: Path, workspace: Path, store: str) -> None:
+    script = write_script(tmp_path, ([call("Bash", "c", command="touch made")], [{"text": "x"}]))
+    broken = tmp_path / "broken.db"
+    broken.write_text("no database" * 100)
+    where = "none" if store == "none" else str(broken)
+    flags = ("--force", "--model", f"script:{script}", "--store", where)
+    host = '{"type":"message","msg_id":"m","content":"go"}\n'
+    done = run('[limits]\nstore = "required"\n', *flags, stdin=host)
+    heard = [json.loads(line) for line in done.stdout.splitlines()]
+    (told,) = [event["error"] for event in heard if event["type"] == "error"]
+    assert "requires a store" in told["message"]
+    assert told["code"] == ("init_failed" if store == "none" else "config_error")
+    assert not (workspace / "made").exists()
+    done = run("", *flags, stdin=host)
+    assert (workspace / "made").exists()
+
+
+def test_nobody_else_can_require_a_store(run: Run, tmp_path: Path) -> None:
+    user = tmp_path / "home" / ".config" / "wcore" / "policy.toml"
+    user.write_text('[limits]\nstore = "required"\n')
+    done = run("", "policy", "explain", "ls")
+    assert done.returncode == 1
+    assert "administrator's file" in done.stderr

@@ -12,13 +12,15 @@ import pytest
 from store.samples import AGENT, KEY, USER, decided, granted, record
 
 from wcore.store import (
-    AgentPermissionSnapshot,
     Kind,
+    Loaded,
     Location,
+    NoStoreError,
     PermissionStatus,
     SessionBusyError,
     Store,
     StoreError,
+    StoreLostError,
     ToolPermission,
 )
 from wcore.store.audit import newest_first
@@ -56,27 +58,45 @@ async def test_a_whole_life_through_the_engines_door(location: Location) -> None
             assert (await store.run(verify)).rows == 1
 
 
-async def test_unreadable_grants_are_none_with_a_reason(tmp_path: Path) -> None:
-    path = tmp_path / "wcore.db"
-    path.write_text("something else")
-    store = Store(Location(str(path), str(path)))
-    with anyio.fail_after(PATIENCE_S):
+async def test_grants_that_cannot_be_read_are_none_with_a_reason(location: Location) -> None:
+    with opened(location) as database, database.writing():
+        database.change("DROP TABLE grants")
+    async with Store(location) as store:
         loaded = await store.load_grants(KEY)
-    assert loaded.grants == ()
-    assert loaded.problem is not None
-    assert str(path) in loaded.problem
+        assert loaded.grants == ()
+        assert loaded.problem is not None
+        assert location.name in loaded.problem
+        assert store.is_kept, "the database answers, only these rows do not"
 
 
-async def test_unreadable_tiers_fail_the_preload(tmp_path: Path) -> None:
+async def test_tiers_that_cannot_be_read_fail_the_preload(location: Location) -> None:
+    with opened(location) as database, database.writing():
+        database.change("DROP TABLE agent_tool_sets")
+    async with Store(location) as store:
+        with pytest.raises(StoreError) as told:
+            await store.preload_for_agent(AGENT, USER)
+        assert not isinstance(told.value, StoreLostError)
+        assert store.is_kept
+
+
+async def test_a_lost_store_is_told_once_and_not_used_again(tmp_path: Path) -> None:
     path = tmp_path / "wcore.db"
     path.write_text("something else")
     store = Store(Location(str(path), str(path)))
-    with anyio.fail_after(PATIENCE_S), pytest.raises(StoreError, match="move it away"):
-        await store.preload_for_agent(AGENT, USER)
-    path.unlink()
+    told: list[str] = []
+    store.on_loss = lambda: told.append(str(store.problem))
     with anyio.fail_after(PATIENCE_S):
-        assert await store.preload_for_agent(AGENT, USER) == AgentPermissionSnapshot()
+        with pytest.raises(StoreLostError, match="move it away"):
+            await store.preload_for_agent(AGENT, USER)
+        path.unlink()
+        with pytest.raises(NoStoreError):
+            await store.preload_for_agent(AGENT, USER)
+        assert await store.load_grants(KEY) == Loaded(())
+        store.record_decision(decided())
         await store.aclose()
+    assert len(told) == 1
+    assert str(path) in told[0]
+    assert not path.exists()
 
 
 async def test_calls_are_carried_out_one_at_a_time_and_in_order(location: Location) -> None:

@@ -16,7 +16,7 @@ from talking import Conversation, call
 
 from wcore.store import Kind, Location, Store, StoreError
 from wcore.store.database import Database
-from wcore.store.errors import StoreSilentError
+from wcore.store.errors import StoreLostError, StoreSilentError
 from wcore.store.worker import ANSWER_S_MAX, COMMAND_S_MAX, HURRY_S_MAX, Worker
 
 Talk = Callable[..., Conversation]
@@ -153,20 +153,21 @@ async def test_commands_are_obeyed_while_the_store_hangs(talk: Talk, proxy: Stal
 
 
 @moments("decided")
-async def test_a_store_that_hangs_is_told_after_its_limit_and_can_come_back(
+async def test_a_store_that_hangs_is_lost_after_its_limit_and_not_used_again(
     talk: Talk, proxy: StallingProxy
 ) -> None:
     async with hanging(talk, proxy) as host:
         await until_it_hangs(host, proxy)
         with anyio.fail_after(ENDS_S):
-            told = await host.hear("error")
+            told = await host.hear("info")
             await host.hear("stream_end")
-        assert "does not answer" in told["error"]["message"]
-        assert not ran(host)
+        assert "does not answer" in told["message"]
+        assert not ran(host), "what may have been written down would be offered again"
         proxy.recover()
         await host.turn("again", "m2")
-        await host.turn("again", "m3")
         assert ran(host)
+        assert len(host.of("info")) == 1
+        assert [e["capabilities"].get("store") for e in host.of("config_changed")] == ["memory"]
 
 
 # --- the worker itself, with a thread that really hangs -------------------------------------------
@@ -252,8 +253,54 @@ async def test_the_task_of_the_commands_waits_briefly_and_others_do_not(place: L
     may_end = threading.Event()
     worker = Worker(place)
     worker.serve_commands()
-    with anyio.fail_after(COMMAND_S_MAX + OBEYS_S), pytest.raises(StoreSilentError, match="1 s"):
+    with (
+        anyio.fail_after(COMMAND_S_MAX + OBEYS_S),
+        pytest.raises(StoreSilentError, match="1 s") as told,
+    ):
         await worker.run(lambda _: may_end.wait(60))
+    assert not isinstance(told.value, StoreLostError), "a moment proves nothing"
+    may_end.set()
+    await worker.close()
+
+
+async def test_short_waits_in_vain_add_up_until_the_store_is_lost(
+    place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Side by side they count once, and an answer makes an end of the count."""
+    monkeypatch.setattr("wcore.store.worker.HURRY_S_MAX", 0.2)
+    monkeypatch.setattr("wcore.store.worker.ANSWER_S_MAX", 1.0)
+    worker, may_end = Worker(place), threading.Event()
+    waits: list[StoreError] = []
+
+    async def ask() -> None:
+        try:
+            await worker.run(lambda _: may_end.wait(60))
+        except StoreError as error:
+            waits.append(error)
+        worker.calm()
+        worker.hurry()
+
+    worker.hurry()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(ask)
+    assert len(waits) == 20
+    assert not any(isinstance(error, StoreLostError) for error in waits)
+    worker.calm()
+    with anyio.fail_after(20), pytest.raises(StoreLostError):
+        await worker.run(lambda _: None)
+    may_end.set()
+    with anyio.fail_after(20):
+        while True:
+            try:
+                await worker.run(lambda _: None)
+                break
+            except StoreSilentError:
+                await anyio.sleep(0.01)
+    may_end.clear()
+    worker.hurry()
+    await ask()
+    assert not isinstance(waits[-1], StoreLostError)
     may_end.set()
     await worker.close()
 

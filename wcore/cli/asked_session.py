@@ -1,17 +1,19 @@
 """The session that the command line asks for: a new one, one with a name, or a stored one."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 from uuid import uuid4
 
 from wcore import __version__
 from wcore.cli.options import Options
-from wcore.errors import ConfigError, WcoreError
+from wcore.errors import ConfigError, UsageError, WcoreError
 from wcore.keeping import Keeper
 from wcore.keeping.records import REPLAY_FORM
 from wcore.keeping.restoring import DOUBTED, Left
+from wcore.policy.policyfile import Limits
 from wcore.session import Session
-from wcore.store import Kind, Store, identity
+from wcore.store import Kind, Store, StoreLostError, identity
 from wcore.store.sessions import LATEST
 from wcore.visible import visible_line
 from wcore.vocabulary import Json
@@ -19,12 +21,17 @@ from wcore.vocabulary import Json
 PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
 
 
-async def asked_session(options: Options, store: Store, workspace: str) -> tuple[Keeper, Left]:
+async def asked_session(
+    options: Options, store: Store, workspace: str, limits: Limits
+) -> tuple[Keeper, Left]:
     """Return the way to the session, and what is in it; only a named one touches the store now.
 
     Raises:
         ConfigError: there is none to resume, it is there already or in use, or the store fails.
+        UsageError: there is no store to resume it from.
     """
+    if options.resume is not None and not store.is_kept:
+        raise UsageError("--store none keeps no session that could be resumed")
     session_id = options.resume or options.session_id or str(uuid4())
     try:
         if options.resume == LATEST:
@@ -33,11 +40,24 @@ async def asked_session(options: Options, store: Store, workspace: str) -> tuple
         if options.resume is not None:
             return keeper, await keeper.journal.resume()
         if options.session_id is not None:
-            await keeper.journal.begin()
+            with suppress(StoreLostError):  # then it is in memory, and `ready` says so
+                await keeper.journal.begin()
+        _require_store(keeper, limits)
     except WcoreError as error:
         await store.aclose()
         raise ConfigError(str(error)) from error
     return keeper, Left()
+
+
+def _require_store(keeper: Keeper, limits: Limits) -> None:
+    """Refuse to start in memory where the administrator's policy forbids that.
+
+    Raises:
+        ConfigError: it does, and there is no store.
+    """
+    if limits.store_required and not keeper.is_kept:
+        why = keeper.loss or "start without --store none"
+        raise ConfigError(f"the administrator's policy requires a store: {why}")
 
 
 def enter(session: Session, left: Left, secrets: Iterable[str]) -> None:

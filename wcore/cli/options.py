@@ -180,7 +180,8 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
     add("--session-id", type=_identifier, metavar="ID", help="name this session, which must be new")
     add("--resume", type=_identifier, metavar="ID", help="continue a stored session, or: latest")
-    add("--store", metavar="PLACE", help="a file, or postgresql://…; default: the state folder")
+    store = "a file, postgresql://…, or none: keep nothing; default: the state folder"
+    add("--store", metavar="PLACE", help=store)
     keep = f"forget sessions not used for DAYS days; 0: never (${KEEP_SESSIONS}, else {KEEP_DAYS})"
     add("--keep-sessions", metavar="DAYS", help=keep)
     add("--user-id", type=_uuid, metavar="UUID", help="whose grants; default: this login")

@@ -98,7 +98,7 @@ async def _serve(
     policies = (loaded := files.load()).policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     prompt, unused = briefing.system_prompt(places.workspace)
-    keeper, left = await asked_session(options, Store(location), places.workspace)
+    keeper, left = await asked_session(options, Store(location), places.workspace, policies.limits)
     settings = Settings(
         session_id=keeper.journal.session_id,
         places=places,
@@ -129,7 +129,7 @@ async def _serve(
     reader = ShellWorker(rims.supervisor)
     session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
     session.ruling = Ruling(files, Rules.of(loaded.snapshot), keeper.tiers)
-    session.notices = (*loaded.notices, *dropped, *((unused,) if unused else ()))
+    session.notices = (*loaded.notices, *dropped, *filter(None, (unused, keeper.consequences)))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
         return await _engine(session, rims.fds[0], wire, place).serve()

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from wcore.cli import environment
 from wcore.cli.subcommand import has_colours, write
+from wcore.errors import UsageError
 from wcore.store import Location, identity, locate, texts
 
 LINES_A_WRITE: Final = 256
@@ -41,8 +42,15 @@ def add_user_option(parser: ArgumentParser) -> None:
 
 
 def location(given: Namespace, environ: Mapping[str, str]) -> Location:
-    """Return the store that was asked for; it may not be there yet."""
-    return locate(given.store, environ)
+    """Return the store that was asked for; it may not be there yet.
+
+    Raises:
+        UsageError: none was.
+    """
+    found = locate(given.store, environ)
+    if not found.is_kept:
+        raise UsageError("--store none keeps nothing that could be shown; name a store")
+    return found
 
 
 def user(given: Namespace) -> UUID:

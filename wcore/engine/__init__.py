@@ -76,6 +76,8 @@ class Engine:
         self._has_continued = False  # an interrupted turn starts its stream once a process
         self._late_context: list[str] = []
         self._exit_code = EXIT_OK
+        lost = self._configuring.tell_of_loss
+        session.keeper.watch(lambda: lost(during_turn=self._turn is not None))
 
     async def serve(self) -> int:
         """Run to the end; return the exit code. Every child is dead when this returns."""

@@ -103,11 +103,13 @@ async def _settle(
     persist, short = how_long(kept, card.prepared.category, wanted)
     if wanted is not Persist.SESSION and card.request.why.row is Row.PROTECTED:
         persist, short = Persist.SESSION, "the path is protected"
-    kept = tuple(replace(grant, persist=persist) for grant in kept)
     session.approvals.approve(command.call_id, kept, command.answer, edited)
     if kept and persist is not Persist.SESSION:
+        kept = tuple(replace(grant, persist=persist) for grant in kept)
         problem = await session.keeper.keep(*kept)
-        if problem is not None:
+        if problem is None:
+            session.grants.prolong(kept)
+        else:
             persist, short = Persist.SESSION, problem
     if kept:
         session.approvals.tell_of_grants()

@@ -25,6 +25,7 @@ def capabilities(session: Session) -> events.Capabilities:
         introspection=True,
         grant_control=True,
         prompts=session.settings.prompts or None,
+        store=None if session.keeper.is_kept else "memory",
         current_model=session.model.name,
         context_limit=session.model.window_tokens,
     )

@@ -33,6 +33,7 @@ class Configuring:
             return
         changed = mode is not session.approvals.mode
         session.approvals.set_mode(mode)
+        session.keeper.tiers.mean_mode()
         session.put(events.Info(message=f"mode updated: {mode}"))
         if changed and during_turn:
             self._late_change = True
@@ -47,6 +48,16 @@ class Configuring:
             return
         for event in self._apply(command):
             await self._session.emit(event)
+
+    def tell_of_loss(self, *, during_turn: bool) -> None:
+        """Say that the store was lost, before anybody acts without it."""
+        session = self._session
+        text = session.secrets.strip(session.keeper.consequences or "")
+        session.put(events.Info(message=text))
+        if during_turn:
+            self._late_change = True
+        else:
+            session.put(self._changed())
 
     def apply_late(self) -> None:
         """Queue what waited for the end of the turn, right behind `stream_end`."""

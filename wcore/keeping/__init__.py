@@ -8,7 +8,7 @@ be kept is said, and what cannot be read grants nothing.
 
 import copy
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from wcore.errors import Code, WcoreError
@@ -25,9 +25,11 @@ from wcore.store import (
     AuditSource,
     GrantKey,
     Loaded,
+    NoStoreError,
     Record,
     Store,
     StoreError,
+    StoreLostError,
     ToolApprovalDecisionEvent,
     identity,
 )
@@ -35,6 +37,12 @@ from wcore.vocabulary import Json, Persist
 
 Told: TypeAlias = tuple[str, str | None]  # for a person, and the digest of what waits
 
+IN_MEMORY: Final = (
+    "The conversation goes on in memory: nothing of it is kept from here on, no audit is written, "
+    "and lasting grants do not count"
+)
+UNREAD: Final = "below mode force, what no rule or grant allows asks until the mode is set again"
+NO_STORE: Final = "no_store: there is nowhere to keep it"
 REFRESHED: Final = "grants"
 KEPT: Final = "kept"
 REVOKED: Final = "revoked"
@@ -80,11 +88,33 @@ class Keeper:
             lambda tool: tool in self.tiers.held(agent, "").user_overrides,
         )
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a store; without one the session is in memory."""
+        return self._store.is_kept
+
+    @property
+    def loss(self) -> str | None:
+        """What happened to a store that was lost, and what to do; `None` if it was not."""
+        return None if self._store.problem is None else str(self._store.problem)
+
+    @property
+    def consequences(self) -> str | None:
+        """The same with what follows from it, for people."""
+        if self.loss is None:
+            return None
+        text = f"{self.loss}. {IN_MEMORY}"
+        return f"{text}; {UNREAD}" if self.tiers.now(MAIN_AGENT, "").unread else text
+
+    def watch(self, lost: Callable[[], None]) -> None:
+        """Have `lost` called when the store is lost, before anything else is done."""
+        self._store.on_loss = lost
+
     async def open(self) -> None:
         """Open the store and be in a session; the first turn enters it.
 
         Raises:
-            StoreError: it cannot be used; says which file and what to do.
+            StoreError: it cannot be used at this moment; says which file and what to do.
             LeaseLostError: another engine has the session.
         """
         await self.journal.write()
@@ -114,6 +144,8 @@ class Keeper:
         """Delete this user's sessions that were not used for `days`; failing is no harm."""
         try:
             await self._store.purge_older(self._user_id, days)
+        except NoStoreError:
+            return
         except StoreError:
             log.warning("sessions.not_purged", exc_info=True)
 
@@ -150,6 +182,8 @@ class Keeper:
                 self.tiers.changed(versions.tiers)
                 await self.tiers.reload()
                 self._seen_tiers = versions.tiers
+        except StoreLostError:
+            return Loaded(())
         except StoreError as error:
             self._seen_version = None
             return Loaded((), f"no lasting grants are used: {error}")
@@ -189,6 +223,8 @@ class Keeper:
             await self._store.add_grants(self._key, kept)
             for each in kept:
                 self.lasting.hold(each)
+        except StoreLostError:
+            return NO_STORE
         except (StoreError, ValueError) as error:
             await self.journal.reached(what, problem=str(error))
             return str(error)

@@ -3,6 +3,10 @@
 `note` remembers something for the next write; `write` puts it on the disk with all notes before
 it, in one transaction. What cannot be written must not happen: `write` raises, and whoever was
 about to act does not. Secrets are taken out at once, so that none ever waits here.
+
+Without a store nothing is written, and nothing waits here. What the store may know of a call then
+stays true: a call of a reply that was written, or may have been, and that has not begun, does not
+begin any more, since whoever resumes the session would be offered it again.
 """
 
 import copy
@@ -26,6 +30,7 @@ from wcore.store import (
     Record,
     SessionJournal,
     Store,
+    StoreLostError,
     ToolApprovalDecisionEvent,
 )
 from wcore.times import stamp
@@ -38,6 +43,7 @@ EARLY: Final = frozenset(
     | {"add_mcp_server", "remove_mcp_server", "give_grant"}
 )
 BEGINS: Final = frozenset({"message", "give_grant"})  # a grant for the session is in no store
+ACTING: Final = frozenset({Kind.ASKED, Kind.STARTED})  # a resumed session goes on from there
 UNWRITTEN: Final = "unwritten"
 WRITTEN: Final = "w"  # stands among the events where a write has come back
 
@@ -60,12 +66,17 @@ class Journal:
         self._said: list[Json] = []
         self._is_telling = False
         self._heavy = NOTES_MAX
+        self._may_know_reply = False  # the store, of the last reply of the main agent
         self._marks: Mapping[str, Json] = {}  # on every record that a sub-agent writes
 
     # --- writing ------------------------------------------------------------------------------
 
     def note(self, kind: Kind, **facts: Json) -> None:
         """Remember a record for the next write."""
+        if kind is Kind.REPLIED and not self._marks:
+            self._may_know_reply = False
+        if not self._store.is_kept:
+            return
         self._is_telling = self._is_telling or kind is Kind.TURN_STARTED
         self._note_said()
         self._notes.append(self._cleaned(Record(kind, facts)))
@@ -86,9 +97,18 @@ class Journal:
 
         Raises:
             StoreError: nothing was written. The notes stay; `records` are forgotten.
+            StoreLostError: there is no store any more, and the store may know this call.
             LeaseLostError: another engine has the session.
         """
-        await self._append(*records, durable=durable, audited=audited)
+        try:
+            await self._append(*records, durable=durable, audited=audited)
+        except StoreLostError:
+            self._notes.clear()
+            self._said.clear()
+            is_known = self._may_know_reply and not self._marks  # those of sub-agents never go on
+            if is_known and not ACTING.isdisjoint(record.kind for record in records):
+                raise
+            return
         self._mark(self.written(*records))
 
     async def _append(
@@ -100,6 +120,8 @@ class Journal:
         self._note_said()
         notes = self._notes.copy()
         self._notes.clear()
+        if any(note.kind is Kind.REPLIED and "below" not in note.body for note in notes):
+            self._may_know_reply = True
         try:
             if self._held is None:
                 self._take(await self._begin())
@@ -122,7 +144,8 @@ class Journal:
 
     def below(self, agent: str, call_id: str) -> "Journal":
         """Return the journal as a sub-agent writes it: its records name it and its call."""
-        assert self._held is not None, "sub-agents work within a turn, and a turn has the session"
+        is_entered = self._held is not None or not self._store.is_kept
+        assert is_entered, "sub-agents work within a turn, and a turn has the session"
         journal = copy.copy(self)  # which shares the notes
         journal._marks = {"agent": agent, "below": call_id}  # noqa: SLF001 - our own
         return journal
@@ -132,7 +155,8 @@ class Journal:
         try:
             await self.write(*records)
         except Exception as error:  # noqa: BLE001 - what happened must still be told
-            self._notes += map(self._cleaned, records)
+            if self._store.is_kept:
+                self._notes += map(self._cleaned, records)
             return error
         return None
 
@@ -152,7 +176,7 @@ class Journal:
 
     def said(self, kind: str, call_id: str, line: bytes) -> None:
         """Note an event, by its digest; from the first turn on."""
-        if self._is_telling:
+        if self._is_telling and self._store.is_kept:
             text = self.secrets.strip(line.decode()).encode()
             digest = hashlib.sha256(text).hexdigest()[:DIGEST_CHARS]
             self._said.append([kind, call_id, digest])
@@ -233,7 +257,7 @@ class Journal:
             await held.release()
             raise
         self._take(held)
-        self._unread = records
+        self._unread, self._may_know_reply = records, True
         if left is not None:
             left.forget(self._doubted)
         workspace = str(opened[0].body.get("workspace")) if opened else None
@@ -266,7 +290,7 @@ class Journal:
 
     async def release(self) -> None:
         """Write the last notes and give the session free; without a turn nothing is kept."""
-        if self._held is None:
+        if self._held is None or not self._store.is_kept:
             return
         with anyio.CancelScope(shield=True):
             try:
@@ -294,7 +318,7 @@ class Journal:
         return (self.now() - datetime.fromisoformat(at)).total_seconds()
 
     def _mark(self, what: str) -> None:
-        if self._is_telling:
+        if self._is_telling and self._store.is_kept:
             self._said.append(what)
 
     def _note_said(self) -> None:

@@ -1,16 +1,19 @@
 """Tiers and overrides from the store, as the ruling asks for them: a snapshot a turn, and now.
 
 And as the session holds them: what it read first, with what its own host has changed since.
+Without a store what was read holds on, the host changes it in memory, and of an agent that was
+never read nothing is known.
 """
 
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from wcore.keeping.journaling import Journal
-from wcore.keeping.records import listed
+from wcore.keeping.tier_facts import as_facts, sets_of
 from wcore.policy.tiers import (
     AgentPermissionSnapshot,
     Assigned,
@@ -23,18 +26,22 @@ from wcore.store import (
     StatusSource,
     Store,
     StoreError,
+    StoreLostError,
     ToolPermission,
     identity,
 )
-from wcore.vocabulary import Category, Json
+from wcore.vocabulary import Category
 
 BUILT_IN: Final = "operations"  # the provider of tools that are ours
 MCP: Final = "mcp"  # and of those of servers
-SETS: Final = ("always_allow", "needs_approval", "blocked", "user_overrides", "defaulted")
 
 
 class KeptTiers(TierSource):
-    """A `TierSource` over the store. What was read last is what `now` says."""
+    """A `TierSource` over the store. What was read last is what `now` says.
+
+    When the store was lost and the tiers of an agent were never read, they are `unread`, until
+    the host, who was told, says which mode holds.
+    """
 
     def __init__(self, store: Store, workspace: str, user_id: UUID, journal: Journal) -> None:
         self._store = store
@@ -44,8 +51,10 @@ class KeptTiers(TierSource):
         self._known: dict[str, AgentPermissionSnapshot] = {}
         self._assigned: dict[str, Mapping[str, Assigned]] = {}
         self._held: dict[str, AgentPermissionSnapshot] = {}
+        self._read_once = set[str]()  # agents whose tiers are known, if only those of the host
         self._version: int | None = None  # of all tiers, when it was read last
         self._own_changes = 0  # since then
+        self._mode_is_meant = False  # the host has set it, knowing that the store is lost
         self._foreign_changes = False  # whether anybody else has changed something since the start
 
     async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
@@ -62,6 +71,8 @@ class KeptTiers(TierSource):
             snapshot = await self._read(agent_id)
             if agent_id not in self._held and self._version is not None:
                 self.changed((await self._store.versions()).tiers)  # by others, until just now
+        except StoreLostError:
+            return self.now(agent_id, "")
         except StoreError as error:
             await self._journal.reached(what, problem=str(error))
             raise
@@ -69,7 +80,7 @@ class KeptTiers(TierSource):
         facts = as_facts(snapshot, self._assigned.get(agent_id))
         held = self.held(agent_id, "")
         if held != snapshot:
-            facts["held"] = {**_sets(held), "is_assigned": held.is_assigned}
+            facts["held"] = {**sets_of(held), "is_assigned": held.is_assigned}
         await self._journal.reached(what, **facts)
         return snapshot
 
@@ -100,6 +111,7 @@ class KeptTiers(TierSource):
         else:
             self._assigned.pop(agent_id, None)
         self._known[agent_id] = snapshot
+        self._read_once.add(agent_id)
         return snapshot
 
     async def reload(self) -> None:
@@ -114,12 +126,24 @@ class KeptTiers(TierSource):
     def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         """Return what was read last; empty for an agent that was never read."""
         del user_id
-        return self._known.get(agent_id, AgentPermissionSnapshot())
+        return self._or_unread(agent_id, self._known.get(agent_id))
 
     def held(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         """Return what the session holds; empty for an agent that was never read."""
         del user_id
-        return self._held.get(agent_id, AgentPermissionSnapshot())
+        return self._or_unread(agent_id, self._held.get(agent_id))
+
+    def _or_unread(
+        self, agent_id: str, known: AgentPermissionSnapshot | None
+    ) -> AgentPermissionSnapshot:
+        known = known or AgentPermissionSnapshot()
+        if self._store.problem is None or self._mode_is_meant or agent_id in self._read_once:
+            return known
+        return replace(known, unread=True)
+
+    def mean_mode(self) -> None:
+        """Know that the host has set the mode; it counts if the host knew of the loss."""
+        self._mode_is_meant = self._store.problem is not None
 
     def known(self) -> Mapping[str, tuple[AgentPermissionSnapshot, AgentPermissionSnapshot]]:
         """Return what was read of each agent: as it is held, and as it is at present."""
@@ -131,8 +155,9 @@ class KeptTiers(TierSource):
         Raises:
             StoreError: it cannot be read.
         """
-        for agent_id in list(self._known):
-            self._hold(agent_id, await self._read(agent_id))
+        with suppress(StoreLostError):
+            for agent_id in list(self._known):
+                self._hold(agent_id, await self._read(agent_id))
 
     def accept(self) -> None:
         """Hold what was read last: the session's own host has agreed."""
@@ -158,6 +183,12 @@ class KeptTiers(TierSource):
         held = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
         is_assigned = held.is_assigned and only
         self._held[agent_id] = replace(held, user_overrides=overrides, is_assigned=is_assigned)
+        if not self._store.is_kept:
+            own = replace(held, is_assigned=is_assigned)
+            overrides = self.now(agent_id, "").user_overrides
+            self._known[agent_id] = replace(own, user_overrides=overrides)
+            self._assigned.pop(agent_id, None)
+            self._read_once.add(agent_id)
         await self.preload_for_agent(agent_id, "")
         if tools:
             self._assigned[agent_id] = dict(tools)
@@ -194,7 +225,14 @@ class KeptTiers(TierSource):
         held = self.held(agent_id, "")
         others = held.user_overrides - {tool}
         overrides = others | {tool} if approve else others
-        self._held[agent_id] = replace(held, user_overrides=overrides)
+        self._held[agent_id] = replace(held, user_overrides=overrides, unread=False)
+        if not self._store.is_kept:
+            now = self._known.get(agent_id, AgentPermissionSnapshot())
+            others = now.user_overrides - {tool}
+            overrides = others | {tool} if approve else others
+            times = {**now.overridden_at, tool: self._journal.time()}
+            self._known[agent_id] = replace(now, user_overrides=overrides, overridden_at=times)
+            self._held[agent_id] = replace(self._held[agent_id], overridden_at=times)
         await self.preload_for_agent(agent_id, "")
 
     def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
@@ -204,6 +242,8 @@ class KeptTiers(TierSource):
     async def _change(self, what: str, change: Coroutine[object, object, None]) -> None:
         try:
             await change
+        except StoreLostError:
+            return  # in memory it can be done
         except StoreError as error:
             await self._journal.reached(what, problem=str(error))
             raise
@@ -214,38 +254,6 @@ class KeptTiers(TierSource):
         return identity.agent_id(self._workspace, name)
 
 
-def as_facts(
-    snapshot: AgentPermissionSnapshot, assigned: Mapping[str, Assigned] | None
-) -> dict[str, Json]:
-    """Return tiers as the journal keeps them."""
-    rows: list[Json] = [
-        [each.name, each.category.value, each.tier and each.tier.value]
-        for each in (assigned or {}).values()
-    ]
-    tools = rows if snapshot.has_rows else None
-    return {**_sets(snapshot), "tools": tools, "only": snapshot.is_assigned}
-
-
-def held_in(facts: Mapping[str, Json]) -> AgentPermissionSnapshot | None:
-    """Return what the session held instead of what was read, if the journal has that."""
-    held = facts.get("held")
-    if not isinstance(held, Mapping):
-        return None
-    return _from_sets(held, is_assigned=held.get("is_assigned") is True)
-
-
-def _sets(snapshot: AgentPermissionSnapshot) -> dict[str, Json]:
-    sets = {name: sorted(getattr(snapshot, name)) for name in SETS}
-    return {**sets, "overridden_at": dict(snapshot.overridden_at)}
-
-
-def _from_sets(facts: Mapping[str, Json], *, is_assigned: bool) -> AgentPermissionSnapshot:
-    sets = {name: frozenset(map(str, listed(facts.get(name)))) for name in SETS}
-    times = facts.get("overridden_at")
-    at = {k: str(v) for k, v in times.items()} if isinstance(times, Mapping) else {}
-    return AgentPermissionSnapshot(**sets, is_assigned=is_assigned, overridden_at=at)
-
-
 def _asking(snapshot: AgentPermissionSnapshot) -> AgentPermissionSnapshot:
     """Return tiers that may have been set by somebody else while the session ran: none allows."""
     return replace(
@@ -254,23 +262,6 @@ def _asking(snapshot: AgentPermissionSnapshot) -> AgentPermissionSnapshot:
         needs_approval=snapshot.needs_approval | snapshot.always_allow,
         user_overrides=frozenset(),
     )
-
-
-def from_facts(
-    facts: Mapping[str, Json],
-) -> tuple[AgentPermissionSnapshot, dict[str, Assigned] | None]:
-    """Return what `as_facts` was made of."""
-    rows = facts.get("tools")
-    only = facts.get("only", rows is not None)  # left out by earlier versions
-    snapshot = _from_sets(facts, is_assigned=only is True)
-    if rows is None:
-        return snapshot, None
-    tools: dict[str, Assigned] = {}
-    for each in listed(rows):
-        name, category, tier = listed(each)
-        known = Tier(str(tier)) if tier is not None else None
-        tools[str(name)] = Assigned(str(name), Category(str(category)), known)
-    return snapshot, tools
 
 
 def _assigned(row: ToolPermission) -> Assigned:

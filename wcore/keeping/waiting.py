@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.keeping.held_grants import meanings
-from wcore.keeping.tiers import SETS
+from wcore.keeping.tier_facts import SETS
 from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.plans import STRICTNESS
 from wcore.policy.policyfile import PolicyFile

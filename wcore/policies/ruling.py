@@ -162,6 +162,7 @@ class Ruling(Struct):
             blocked=then.blocked | now.blocked | gone,
             user_overrides=overrides,
             overridden_at=now.overridden_at,
+            unread=now.unread,
         )
 
     @property

@@ -200,6 +200,14 @@ def _ruled(case: Case, standing: Standing) -> Decision | None:
     return _unless_forced(told, standing)
 
 
+def _unread(case: Case, standing: Standing) -> Decision | None:
+    """Row 9b: the tiers of the agent cannot be read: what only mode or default allows asks."""
+    if not standing.tiers.unread or standing.mode is Mode.FORCE:
+        return None
+    detail = f"the store was lost, and what it says of {case.facts.tool} is not known"
+    return _answer(Verdict.ASK, Row.TIER, detail)
+
+
 def _mode(case: Case, standing: Standing) -> Decision | None:
     """Row 10: the mode covers the category."""
     mode, facts = standing.mode, case.facts
@@ -242,6 +250,7 @@ ROWS: Final[tuple[Answer, ...]] = (
     _granted,
     _chosen_tier,
     _ruled,
+    _unread,
     _mode,
     _defaulted_tier,
     _default,

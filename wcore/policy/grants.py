@@ -103,6 +103,11 @@ class GrantBook:
         kept = [g for g in self._grants.values() if g.persist is Persist.SESSION]
         self._put((*kept, *grants))
 
+    def prolong(self, grants: Iterable[Grant]) -> None:
+        """Let those of `grants` that are still here last as long as these say."""
+        lasting = {grant.grant_id: grant.persist for grant in grants}
+        self._put(replace(g, persist=lasting.get(g.grant_id, g.persist)) for g in tuple(self))
+
     def of_agent(self, agent: str, digest: str | None) -> "GrantBook":
         """Return the grants of one agent: they never cross to another, nor to another definition.
 

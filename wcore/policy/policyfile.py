@@ -20,11 +20,15 @@ class PolicyError(ConfigError):
 
 
 class Limits(Struct, frozen=True):
-    """Ceilings; the strictest of all files counts. `grants` is how many may be kept."""
+    """Ceilings; the strictest of all files counts. `grants` is how many may be kept.
+
+    `store_required`: no conversation without a store; only an administrator can say so.
+    """
 
     max_mode: Mode = Mode.FORCE
     grants: int | None = None
     ttl_s: float | None = None
+    store_required: bool = False
 
     def with_(self, other: "Limits") -> "Limits":
         """Return the stricter of each limit."""
@@ -32,6 +36,7 @@ class Limits(Struct, frozen=True):
             min(self.max_mode, other.max_mode, key=lambda mode: mode.rank),
             _least(self.grants, other.grants),
             _least(self.ttl_s, other.ttl_s),
+            self.store_required or other.store_required,
         )
 
 

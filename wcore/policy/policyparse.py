@@ -186,7 +186,7 @@ class _Checked(Struct):
 
     def _limits(self) -> Limits:
         table = self._table("limits")
-        self._only("limits", ("limits",), table, ("max_mode", "grants", "ttl"))
+        self._only("limits", ("limits",), table, ("max_mode", "grants", "ttl", "store"))
         found = Limits()
         if "max_mode" in table:
             mode = self._mode(("limits", "max_mode"), table["max_mode"])
@@ -202,7 +202,17 @@ class _Checked(Struct):
             ):
                 raise self._wrong(("limits", "ttl"), "`ttl` is a number of seconds above 0")
             found = replace(found, ttl_s=float(ttl))
+        if "store" in table:
+            found = replace(found, store_required=self._requires_store(table["store"]))
         return found
+
+    def _requires_store(self, value: object) -> bool:
+        where = ("limits", "store")
+        if self.level is not Level.MANAGED:
+            raise self._wrong(where, "`store` belongs into the administrator's file")
+        if value != "required":
+            raise self._wrong(where, '`store` is "required", or left out')
+        return True
 
     def _grants(self, value: object) -> int | None:
         if isinstance(value, bool):

@@ -69,7 +69,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     `overridden_at` has the time of each override, in the form of `Grant.created_at`.
     `defaulted` are the tools whose status nobody chose. When `is_assigned`, the three sets
     together are all built-in tools that the agent is offered. What has no row else is left to
-    rules and mode.
+    rules and mode. `unread`: there may be rows, but they cannot be read any more.
     """
 
     always_allow: frozenset[str] = frozenset()
@@ -79,6 +79,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     defaulted: frozenset[str] = frozenset()
     is_assigned: bool = False
     overridden_at: Mapping[str, str] = field(default_factory=dict[str, str])
+    unread: bool = False
 
     def tier_of(self, tool: str) -> Tier | None:
         """Return the status of `tool`, or `None` where it has no row."""

@@ -40,6 +40,7 @@ class Capabilities(Part):
     introspection: Flag = None
     grant_control: Flag = None
     prompts: Flag = None
+    store: Literal["memory"] | None = None
     current_model: str | None = None
     context_limit: int | None = None
 

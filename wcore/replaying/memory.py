@@ -10,7 +10,8 @@ from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
 from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, Told, lasting
 from wcore.keeping.records import listed
-from wcore.keeping.tiers import KeptTiers, from_facts, held_in
+from wcore.keeping.tier_facts import from_facts, held_in
+from wcore.keeping.tiers import KeptTiers
 from wcore.policies.ruling import BrokenRulesError, Ruling
 from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook

@@ -8,11 +8,13 @@ is imported, before it is first used. The room knows nothing of policy, approval
 from wcore.store.errors import (
     JournalDamagedError,
     LeaseLostError,
+    NoStoreError,
     SessionBusyError,
     SessionError,
     SessionExistsError,
     SessionMissingError,
     StoreError,
+    StoreLostError,
 )
 from wcore.store.held import SessionJournal
 from wcore.store.location import Location, locate
@@ -50,6 +52,7 @@ __all__ = [
     "LeaseLostError",
     "Loaded",
     "Location",
+    "NoStoreError",
     "PermissionStatus",
     "RawRecord",
     "Record",
@@ -62,6 +65,7 @@ __all__ = [
     "StatusSource",
     "Store",
     "StoreError",
+    "StoreLostError",
     "ToolApprovalDecisionEvent",
     "ToolPermission",
     "Versions",

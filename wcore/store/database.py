@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
-from wcore.store.errors import StoreError
+from wcore.store.errors import StoreError, StoreLostError
 from wcore.store.location import Location
 
 Value: TypeAlias = None | bool | int | str
@@ -89,7 +89,7 @@ def open_database(location: Location) -> Database:
     try:
         from wcore.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise StoreError(
+        raise StoreLostError(
             location.name,
             "needs the PostgreSQL client, which is not installed",
             "install it with: pip install 'wcore[postgres]'",
@@ -121,7 +121,7 @@ def migrations(dialect: str) -> list[str]:
 
 def too_new(name: str, found: int, known: int) -> StoreError:
     """A store that a later version of us has migrated is left alone."""
-    return StoreError(
+    return StoreLostError(
         name,
         f"was written by a newer wcore (schema {found}, this one knows {known})",
         "update wcore, or name another store with --store",

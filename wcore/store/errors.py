@@ -13,13 +13,27 @@ class StoreError(WcoreError):
         self.store = store
 
 
-class StoreGoneError(StoreError):
+class StoreLostError(StoreError):
+    """The store cannot be opened or written, and waiting does not help: nothing can be kept."""
+
+
+class NoStoreError(StoreLostError):
+    """There is no store: it was lost before, or the engine was started without one."""
+
+    code = Code.REFUSED
+
+    def __init__(self) -> None:
+        super().__init__("", "", "")
+        self.args = ("no_store: this conversation is in memory only",)
+
+
+class StoreGoneError(StoreLostError):
     """The store was deleted or replaced while it was open: nothing can be kept any more."""
 
     def __init__(self, store: str) -> None:
         super().__init__(
             store,
-            "was deleted or replaced while this engine used it: what is done now is not kept",
+            "was deleted or replaced while this engine used it",
             "start a new session",
         )
 
@@ -39,6 +53,10 @@ class StoreSilentError(StoreError):
     def __init__(self, store: str, after_s: float | None = None) -> None:
         since = "" if after_s is None else f" within {after_s:g} s"
         super().__init__(store, f"does not answer{since}", "look after its disk or its server")
+
+
+class StoreDeadError(StoreSilentError, StoreLostError):
+    """The store has been silent for as long as anybody waits for it."""
 
 
 class SessionError(WcoreError):

@@ -116,13 +116,15 @@ class SessionJournal:
         return journal.decoded(self.session_id, record)
 
     async def keep(self) -> None:
-        """Renew the lease, and synchronise what is owed, for ever; run it in a task group.
+        """Renew the lease, and synchronise what is owed, while there is a store.
+
+        Run it in a task group.
 
         Raises:
             LeaseLostError: another engine has the session: this one must end.
         """
         renew_at = anyio.current_time() + RENEW_S
-        while True:
+        while self._store.is_kept:
             with anyio.move_on_after(renew_at - anyio.current_time()):
                 await self._owed.wait()
             if self._owed.is_set():

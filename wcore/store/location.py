@@ -7,20 +7,26 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from wcore.errors import UsageError
 from wcore.store.errors import StoreError
 
 FILE_NAME: Final = "wcore.db"
+NONE: Final = "none"  # instead of a place: the conversation is in memory
 _ENDINGS: Final = ("", "-wal", "-shm", "-journal")
 _URL_SCHEMES: Final = ("postgresql://", "postgres://")
 
 
 class Location(Struct, frozen=True):
-    """One store. `path` of a file, or `url` of a server; `own_folder`: only wcore uses it."""
+    """One store. `path` of a file, or `url` of a server; `own_folder`: only wcore uses it.
+
+    Without `is_kept` there is no store, and nothing is kept.
+    """
 
     name: str
     path: str = ""
     url: str | None = None
     own_folder: bool = False
+    is_kept: bool = True
 
     def __repr__(self) -> str:
         return f"Location({self.name!r})"  # the URL may hold a password
@@ -28,7 +34,8 @@ class Location(Struct, frozen=True):
     @property
     def files(self) -> tuple[str, ...]:
         """The files of a store in a file: the database, and what SQLite keeps beside it."""
-        return () if self.url is not None else tuple(f"{self.path}{end}" for end in _ENDINGS)
+        in_file = self.is_kept and self.url is None
+        return () if not in_file else tuple(f"{self.path}{end}" for end in _ENDINGS)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -55,8 +62,13 @@ def locate(given: str | None, environ: Mapping[str, str], workspace: str | None 
 
     Raises:
         StoreError: it is no place for a store.
+        UsageError: it is no name of one.
     """
     chosen = given or environ.get("WCORE_STORE")
+    if chosen == NONE:
+        return Location(NONE, is_kept=False)
+    if chosen and chosen.startswith(":"):  # other programs take `:memory:`
+        raise UsageError(f"--store {chosen[:40]!r} names no store; to keep nothing: --store none")
     if not chosen:
         path = os.path.realpath(os.path.join(_state_folder(environ), "wcore", FILE_NAME))
         return Location(path, path, own_folder=True)

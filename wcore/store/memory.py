@@ -16,7 +16,7 @@ from anyio import to_thread
 from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
 from wcore.store.database import Database, load_client, open_database, opened
-from wcore.store.errors import StoreError
+from wcore.store.errors import NoStoreError, StoreError, StoreLostError
 from wcore.store.held import SessionJournal
 from wcore.store.location import Location
 from wcore.store.sessions import Purged
@@ -43,6 +43,8 @@ class Store:
 
     def __init__(self, location: Location) -> None:
         self.location = location
+        self.problem: StoreLostError | None = None  # why it is used no more
+        self.on_loss: Callable[[], None] = lambda: None  # called once, before anybody goes on
         self._worker = Worker(location)
         self._audit = AuditLog(lambda: open_database(location))
 
@@ -57,6 +59,11 @@ class Store:
     ) -> None:
         await self.aclose()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a store, as far as is known. One that was lost is not used again."""
+        return self.location.is_kept and self.problem is None
+
     def warm(self) -> None:
         """Do now, in any thread, what opening the store takes besides the store. Opens nothing."""
         load_client(self.location)
@@ -65,7 +72,8 @@ class Store:
         """Open the store now, for instance after `ready`; any call below does it too.
 
         Raises:
-            StoreError: it cannot be used. The next call tries again.
+            StoreLostError: it cannot be used, and is not tried again.
+            StoreError: it cannot be used at this moment. The next call tries again.
         """
         await self.run(lambda _: None)
 
@@ -115,9 +123,14 @@ class Store:
     # --- grants -------------------------------------------------------------------------------
 
     async def load_grants(self, key: GrantKey) -> Loaded:
-        """Return the lasting grants. Never fails: unreadable is none, and `problem` says why."""
+        """Return the lasting grants. Never fails: unreadable is none, and `problem` says why.
+
+        That there is no store is no problem of the grants; `on_loss` has told it.
+        """
         try:
             return await self.run(lambda db: grants.load(db, key))
+        except StoreLostError:
+            return Loaded(())
         except StoreError as error:
             return Loaded((), f"no lasting grants are used: {error}")
 
@@ -138,13 +151,15 @@ class Store:
 
     def record_use(self, grant_id: str) -> None:
         """Queue that a grant let a call run. Returns at once and never raises."""
-        self._audit.record_use(grant_id)
+        if self.is_kept:
+            self._audit.record_use(grant_id)
 
     # --- audit --------------------------------------------------------------------------------
 
     def record_decision(self, event: ToolApprovalDecisionEvent) -> None:
         """Queue one row of the audit. Returns at once and never raises."""
-        self._audit.record_decision(event)
+        if self.is_kept:
+            self._audit.record_decision(event)
 
     # --- sessions -----------------------------------------------------------------------------
 
@@ -191,6 +206,8 @@ class Store:
         Raises:
             StoreError: it could not be done, or not wholly.
         """
+        if not self.is_kept:
+            raise NoStoreError
 
         def purge() -> Purged:
             with opened(self.location) as database:  # its own: the journal must not wait for it
@@ -199,8 +216,20 @@ class Store:
         return await to_thread.run_sync(purge, abandon_on_cancel=True)
 
     async def run(self, job: Callable[[Database], T]) -> T:
-        """Carry out `job` in the worker; jobs run one at a time, in the order of asking."""
-        return await self._worker.run(job)
+        """Carry out `job` in the worker; jobs run one at a time, in the order of asking.
+
+        Raises:
+            StoreLostError: there is no store; the first one who finds out is told why.
+        """
+        if not self.is_kept:
+            raise NoStoreError
+        try:
+            return await self._worker.run(job)
+        except StoreLostError as error:
+            if self.problem is None:
+                self.problem = error
+                self.on_loss()
+            raise
 
     def hurry(self, *, for_good: bool = False) -> None:
         """Let nobody wait long from now on: the turn is to end, or the engine, `for_good`."""

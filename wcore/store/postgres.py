@@ -14,7 +14,7 @@ from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
 from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
-from wcore.store.errors import StoreError, StoreLockedError
+from wcore.store.errors import StoreError, StoreLockedError, StoreLostError
 from wcore.store.location import Location
 
 _LOCK_CLASS: Final = 0x77636F72  # "wcor": keeps our advisory locks apart from other programs'
@@ -37,6 +37,10 @@ _HAS_SCHEMA: Final = b"""
     WHERE schemaname = current_schema() AND tablename = 'store_schema'
 """
 _NOT_OURS: Final = (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName)
+_UNWRITABLE: Final = frozenset(
+    # read-only, without the right, disk full, I/O error, damaged data or index
+    {"25006", "42501", "53100", "58030", "XX001", "XX002"}
+)
 _PARAMETER: Final = re.compile(r"(?<![:\w]):(\w+)")
 
 
@@ -58,8 +62,10 @@ class PostgresDatabase:
         self._url = location.url
         self._given_up = False
         self._socket: socket.socket | None = None
+        self._has_connected = False
         with self._explained():
             self._connection = self._connect()
+            self._has_connected = True
             try:
                 self._migrate()
             except BaseException:
@@ -159,6 +165,21 @@ class PostgresDatabase:
             raise  # noqa: PLE0704 - called from `except` only
         self._connection = self._connect()
 
+    def _is_lost(self, error: psycopg.Error) -> bool:
+        """Whether the server cannot be had or takes nothing any more.
+
+        A server that has only ended the connection, and gives another one, is not lost.
+        """
+        if not self._has_connected or error.sqlstate in _UNWRITABLE:
+            return True
+        if self._given_up or not self._connection.closed:
+            return False
+        try:
+            self._connection = self._connect()
+        except psycopg.Error:
+            return True
+        return False
+
     def _rows(self, sql: str, values: dict[str, Value]) -> list[Row]:
         return cast("list[Row]", self._execute(sql, values).fetchall())
 
@@ -202,7 +223,8 @@ class PostgresDatabase:
         except psycopg.Error as error:
             # Of a refused statement the sentence, not the SQL; without one there is no server.
             problem = " ".join((error.diag.message_primary or str(error)).split())[:500]
-            raise StoreError(
+            kind = StoreLostError if self._is_lost(error) else StoreError
+            raise kind(
                 self.name,
                 f"cannot be used: {problem}",
                 "check the server, the URL and the rights of the role, "

@@ -3,6 +3,7 @@
 Imported when the store is first used, never before: `ready` does not pay for it.
 """
 
+import errno
 import os
 import sqlite3
 import time
@@ -12,20 +13,26 @@ from functools import partial
 from typing import Final
 
 from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
-from wcore.store.errors import StoreError, StoreGoneError, StoreLockedError, StoreSilentError
+from wcore.store.errors import (
+    StoreError,
+    StoreGoneError,
+    StoreLockedError,
+    StoreLostError,
+    StoreSilentError,
+)
 from wcore.store.location import Location
 from wcore.store.sqlite_file import DAMAGED, ELSEWHERE, Identity, make_private, prepare
 
 _RETRY_S: Final = 0.01
 
 _ACCESS: Final = f"make the file and its folder readable and writable for you, {ELSEWHERE}"
-_REMEDIES: Final = (  # the first whose words are in the message of SQLite
+_FULL: Final = "make room on the disk"
+_LOSSES: Final = (  # by words in the message of SQLite, with the remedy; the first one counts
     ("readonly", _ACCESS),
     ("unable to open", _ACCESS),
     ("not a database", DAMAGED),
     ("malformed", DAMAGED),
-    ("no such", DAMAGED),
-    ("full", "make room on the disk"),
+    ("is full", _FULL),
     ("disk I/O", f"check the disk, {ELSEWHERE}"),
 )
 
@@ -187,11 +194,13 @@ class SqliteDatabase:
             text = str(error)
             if "locked" in text:
                 raise StoreLockedError(self.name) from error
-            remedy = next((r for words, r in _REMEDIES if words in text), DAMAGED)
-            raise StoreError(self.name, f"cannot be used: {text}", remedy) from error
+            remedy = next((remedy for words, remedy in _LOSSES if words in text), None)
+            kind = StoreLostError if remedy else StoreError  # such as a table that is not there
+            raise kind(self.name, f"cannot be used: {text}", remedy or DAMAGED) from error
         except OSError as error:
             text = error.strerror or str(error)
-            raise StoreError(self.name, f"cannot be used: {text}", _ACCESS) from error
+            remedy = _FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else _ACCESS
+            raise StoreLostError(self.name, f"cannot be used: {text}", remedy) from error
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from wcore import locked_files
 from wcore.locked_files import Inode
-from wcore.store.errors import StoreError, StoreGoneError
+from wcore.store.errors import StoreError, StoreGoneError, StoreLostError
 from wcore.store.location import Location
 
 FILE_MODE: Final = 0o600
@@ -25,7 +25,7 @@ DAMAGED: Final = f"move it away and start again, or restore a backup, {ELSEWHERE
 
 def not_a_database(name: str) -> StoreError:
     """What is told where something else stands."""
-    return StoreError(name, "cannot be used: it is not a database", DAMAGED)
+    return StoreLostError(name, "cannot be used: it is not a database", DAMAGED)
 
 
 def prepare(location: Location) -> None:
@@ -96,7 +96,7 @@ def _require_plain(location: Location, path: str) -> None:
         mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "no plain file"
-        raise StoreError(path, f"cannot be used: it is {what}", f"name a file, {ELSEWHERE}")
+        raise StoreLostError(path, f"cannot be used: it is {what}", f"name a file, {ELSEWHERE}")
 
 
 def _require_no_text(location: Location) -> None:

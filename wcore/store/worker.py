@@ -16,7 +16,12 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec import Struct
 
 from wcore.store.database import Database, open_database
-from wcore.store.errors import StoreError, StoreLockedError, StoreSilentError
+from wcore.store.errors import (
+    StoreDeadError,
+    StoreError,
+    StoreLockedError,
+    StoreSilentError,
+)
 from wcore.store.location import Location
 
 ANSWER_S_MAX: Final = 10.0  # twice the wait for a lock; a store that is silent for longer hangs
@@ -54,6 +59,9 @@ class Worker:
         self._in_hurry = self._is_ending = False
         self._heard_at = -math.inf  # when a job was done last
         self._is_doubted = False  # a job was in vain, and none has been carried out since
+        self._is_locked = False  # by another program; waiting longer was in vain
+        self._silent_s = 0.0  # how long it has been waited for since the last answer
+        self._counted_to = -math.inf  # until when that is counted
         self._commands: object = None  # the task that obeys the host
 
     @property
@@ -66,6 +74,7 @@ class Worker:
 
         Raises:
             StoreSilentError: it was given up, or the store is silent already.
+            StoreDeadError: and it has been for `ANSWER_S_MAX`: short waits alone prove nothing.
         """
         await checkpoint_if_cancelled()
         return await self._wait(_Job(work), self._carry_out)
@@ -98,24 +107,44 @@ class Worker:
 
         A thread of `to_thread` takes five.
         """
-        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
-
         await self._until_heard()
+        asked_at = anyio.current_time()
         future = self._thread.submit(carry_out, job)
-        is_brief = self._is_doubted or asyncio.current_task() is self._commands
-        limit_s = COMMAND_S_MAX if is_brief else ANSWER_S_MAX
-        limit_s = HURRY_S_MAX if self._in_hurry else limit_s
+        limit_s = self._patience_s()
         if not await self._until_done(future, limit_s) and not future.done():
             if not future.cancel():  # it has begun, or is done by now
                 self._give_up(job, future)
-            raise StoreSilentError(self._location.name, limit_s)
+            raise self._silence(asked_at, limit_s)
+        self._silent_s = 0.0
         try:
             result = future.result()
         except StoreLockedError:
-            self._is_doubted = True  # whoever comes next need not find out anew
+            self._is_doubted = self._is_locked = True  # who comes next need not find out anew
             raise
-        self._is_doubted = False
+        self._is_doubted = self._is_locked = False
         return result
+
+    def _patience_s(self) -> float:
+        """Return how long the present task waits for an answer."""
+        if self._is_brief:
+            return HURRY_S_MAX if self._in_hurry else COMMAND_S_MAX
+        return max(COMMAND_S_MAX, ANSWER_S_MAX - self._silent_s)
+
+    @property
+    def _is_brief(self) -> bool:
+        """Whether the present task is to find out nothing, but to be told soon."""
+        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
+
+        return self._in_hurry or self._is_locked or asyncio.current_task() is self._commands
+
+    def _silence(self, asked_at: float, after_s: float | None = None) -> StoreSilentError:
+        """Count a wait that was in vain; return how it is told. Waits side by side count once."""
+        now = anyio.current_time()
+        if not self._is_locked:
+            self._silent_s += now - min(now, max(asked_at, self._counted_to, self._heard_at))
+            self._counted_to = now
+        is_dead = self._silent_s >= ANSWER_S_MAX - HEARD_S_MAX
+        return (StoreDeadError if is_dead else StoreSilentError)(self._location.name, after_s)
 
     async def _until_done(self, future: Future[T], limit_s: float) -> bool:
         """Wait for a job; false when the store has been silent for `limit_s` seconds.
@@ -144,20 +173,19 @@ class Worker:
         return True
 
     async def _until_heard(self) -> None:
-        """Wait a moment for a job that was given up, which mostly ends by that.
+        """Wait for a job that was given up, which mostly ends by that within a moment.
 
         Raises:
             StoreSilentError: it still holds the thread.
         """
-        import asyncio  # noqa: PLC0415 - the loop has loaded it by now
-
+        asked_at = anyio.current_time()
         if self._in_hurry and self._is_doubted:
-            raise StoreSilentError(self._location.name)  # not a second wait for the same end
-        if self._silent is not None and not self._silent.done():
-            with anyio.move_on_after(HEARD_S_MAX, shield=True), suppress(Exception):
-                await asyncio.wrap_future(self._silent)  # running: leaving does not cancel it
-            if not self._silent.done():
-                raise StoreSilentError(self._location.name)
+            raise self._silence(asked_at)  # not a second wait for the same end
+        if self._silent is None or self._silent.done():
+            return
+        limit_s = HEARD_S_MAX if self._is_brief else self._patience_s()
+        if not await self._until_done(self._silent, limit_s) and not self._silent.done():
+            raise self._silence(asked_at)
 
     def _give_up(self, job: _Job[T], future: Future[T]) -> None:
         """Let what runs end if it can; those who wait behind it need not wait either."""

@@ -30,7 +30,7 @@ from wcore.models import (
 )
 from wcore.protocol import events
 from wcore.session import Session
-from wcore.store import Kind, Record
+from wcore.store import Kind, Record, StoreLostError
 from wcore.turn.batch import run_batch
 from wcore.turn.children import AT_ONCE_MAX
 from wcore.turn.denials import Denials
@@ -117,8 +117,12 @@ class Turn:
                 self._scopes.discard(scope)
 
     def doubt(self, problem: Exception | None) -> None:
-        """Let the turn fail after the calls under way: something could not be written down."""
-        self.problem = self.problem or problem
+        """Let the turn fail after the calls under way: something could not be written down.
+
+        A store that was lost has been told of, and is no reason: the turn goes on in memory.
+        """
+        if not isinstance(problem, StoreLostError):
+            self.problem = self.problem or problem
 
     async def run(self, message: UserMessage | None) -> events.StreamEnd:
         """Answer `message`; return the event that ends the turn, for the engine to send.

@@ -15,7 +15,8 @@ from wcore.store import Kind
 from wcore.tools import Live, Tool
 from wcore.turn import inner
 from wcore.turn.children import spawn
-from wcore.turn.flight import UNRECORDED, Flight
+from wcore.turn.flight import Flight, unrecorded
+from wcore.turn.opening import require_store
 from wcore.vocabulary import Access, Category, Prepared, ToolOutput
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
@@ -67,9 +68,10 @@ def _may_write(flight: Flight) -> bool:
 async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
     try:
         await flight.session.journal.write(records.started(flight.call_id))
+        require_store(flight.session)  # it may be lost since the call was decided
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         flight.turn.doubt(error)
-        return ToolOutput.failed(UNRECORDED)
+        return ToolOutput.failed(unrecorded(error))
     flight.session.ledger.move(flight.call_id, Move.RUN)
     heart = _Heart(flight)
     await heart.beat()

@@ -20,7 +20,7 @@ from wcore.keeping.restoring import OpenCall
 from wcore.policy import shell
 from wcore.policy.facts import Studied
 from wcore.protocol import events, scopes
-from wcore.store import Kind, ToolApprovalDecisionEvent
+from wcore.store import Kind, StoreLostError, ToolApprovalDecisionEvent
 from wcore.tools import Tool
 from wcore.turn import denials
 from wcore.visible import visible_line
@@ -48,6 +48,12 @@ _BUG: Final = Denied("internal error", By.POLICY)
 TOO_LARGE: Final = "the call is too large to be shown to the host"
 LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # no property of the text
 UNRECORDED: Final = "not run: the journal of the session cannot be written"
+OVERTAKEN: Final = "not run: the store was lost at that moment; ask again if it is still wanted"
+
+
+def unrecorded(problem: Exception) -> str:
+    """Return what the model is told of a call that could not be written down."""
+    return OVERTAKEN if isinstance(problem, StoreLostError) else UNRECORDED
 
 
 class Refusal(Struct, frozen=True):
@@ -278,12 +284,13 @@ class Flight:
     async def refuse_unrecorded(self, problem: Exception) -> None:
         """End a call that could not be written down: it does not run, and the turn ends."""
         self.turn.doubt(problem)
+        told = unrecorded(problem)
         self.session.cards.pop(self.call_id, None)
         if self.pending is not None:  # nobody was asked yet
-            self.session.approvals.resolve_host(self.call_id, Denied(UNRECORDED, By.POLICY))
-            await self.cancel(Refusal(UNRECORDED, move=None))
+            self.session.approvals.resolve_host(self.call_id, Denied(told, By.POLICY))
+            await self.cancel(Refusal(told, move=None))
         else:
-            await self.fail(UNRECORDED)
+            await self.fail(told)
 
     async def break_off(self) -> None:
         """End after a bug of ours, as far as it can still be told. Call it in an `except`."""

@@ -19,9 +19,9 @@ from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events
 from wcore.session import Card, Session
-from wcore.turn.flight import TOO_LARGE, UNRECORDED, Flight, Outcome, Refusal
+from wcore.turn.flight import TOO_LARGE, Flight, Outcome, Refusal, unrecorded
 from wcore.turn.letting_go import answer_to
-from wcore.turn.opening import POLICIES, obey_limits
+from wcore.turn.opening import POLICIES, obey_limits, require_store
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"
@@ -98,7 +98,7 @@ async def hear(flight: Flight, pending: Pending) -> bool:
             session.put(event)
         if problem is not None:
             flight.turn.doubt(problem)
-            await flight.fail(UNRECORDED)
+            await flight.fail(unrecorded(problem))
     session.secrets.discard(token or "")
     return not flight.ended.is_set()
 
@@ -127,6 +127,7 @@ async def _knows_rules(flight: Flight) -> bool:
         session = flight.session
         if await session.ruling.reread(f"{POLICIES} {flight.call_id}", session.journal.reached):
             await obey_limits(session)
+        require_store(session)
     except WcoreError as error:
         flight.turn.doubt(error)
         await flight.fail(str(error))

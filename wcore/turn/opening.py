@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from wcore.errors import WcoreError
+from wcore.errors import Code, WcoreError
 from wcore.policy.tiers import MCP_PREFIX
 from wcore.session import Session
 from wcore.visible import visible_line
@@ -14,6 +14,24 @@ NAME_CHARS_MAX: Final = 128  # of a tool, in an info: as long as names of tools 
 TOLD_MAX: Final = 8  # infos about single tools at once; the list is in `list_permissions`
 
 
+class StoreRequiredError(WcoreError):
+    """The administrator wants no conversation in memory, and there is no store."""
+
+    code = Code.CONFIG
+
+
+def require_store(session: Session) -> None:
+    """Refuse to act in memory where the administrator's policy forbids that.
+
+    Raises:
+        StoreRequiredError: it does, and the store was lost, or the engine started without one.
+    """
+    if session.keeper.is_kept or not session.ruling.rules.limits.store_required:
+        return
+    loss = session.keeper.loss or "the engine was started with --store none"
+    raise StoreRequiredError(f"the policy requires a store: {loss}; then start the engine again")
+
+
 async def open_turn(session: Session) -> None:
     """Bring rules and tiers up to date. The ceiling of the mode may fall, never rise.
 
@@ -21,6 +39,7 @@ async def open_turn(session: Session) -> None:
         WcoreError: they cannot be had: the turn must fail.
     """
     if session.parent is not None:  # its parent has just read the rules
+        require_store(session)
         await session.ruling.preload()
         return
     try:
@@ -29,6 +48,7 @@ async def open_turn(session: Session) -> None:
         await session.journal.reached(POLICIES, problem=str(error))
         raise
     await session.journal.reached(POLICIES, **session.ruling.news(notices))
+    require_store(session)
     await session.ruling.preload()
     for notice in (*notices, *_of_servers_tools(session)):
         await session.info(notice)

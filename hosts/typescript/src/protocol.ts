@@ -245,6 +245,11 @@ export interface Capabilities {
   grant_control?: true;
   /** cards can be answered; absent with `--prompts none` */
   prompts?: true;
+  /**
+   * `memory`: the conversation is kept nowhere, by `--store none` or because the store was
+   * lost; else absent
+   */
+  store?: "memory";
   /** name of the model */
   current_model?: string;
   /**

@@ -14,6 +14,7 @@ from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
+from wcore.policy.plans import STRICTNESS
 from wcore.policy.policies import Policies
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
@@ -156,14 +157,14 @@ def snapshot(case: Case) -> AgentPermissionSnapshot:
     )
 
 
-def decided(case: Case) -> tuple[Verdict, Row]:
+def decided(case: Case, tiers: AgentPermissionSnapshot | None = None) -> tuple[Verdict, Row]:
     grant = Grant("g", case.tool, Always(), "2026-01-01T00:00:00Z", "c")
     standing = Standing(
         case.mode,
         GrantBook([grant] if case.granted else []),
         frozenset({case.tool}),
         policies(case.tool, case.rule, absolute=case.absolute),
-        snapshot(case),
+        tiers or snapshot(case),
     )
     decision = decide(CALLS[case.call], standing)
     return decision.verdict, decision.why.row
@@ -181,3 +182,22 @@ def test_nothing_lifts_what_is_blocked_or_absolutely_denied() -> None:
     for case in cases():
         if case.blocked or case.absolute or case.kind in ("own", "never right"):
             assert decided(case)[0] is DENY, case
+
+
+def test_with_unread_tiers_only_a_grant_a_rule_or_force_lets_anything_run() -> None:
+    unread = AgentPermissionSnapshot(unread=True)
+    for case in cases():
+        (verdict, row), with_tiers = decided(case, unread), decided(case)
+        if verdict is ALLOW and case.mode is not Mode.FORCE:
+            assert row in (Row.GRANT, Row.RULE), case
+            by_tier = with_tiers[1] in (Row.BLOCKED, Row.TIER)
+            assert with_tiers[0] is ALLOW or (row is Row.RULE and by_tier) or case.blocked, case
+        if with_tiers[0] is DENY and not case.blocked and not case.override:
+            assert verdict is DENY, case
+
+
+def test_unread_tiers_lift_nothing() -> None:
+    for case in cases():
+        if case.tier == "none" and not case.blocked and not case.override:
+            least = decided(case, AgentPermissionSnapshot(unread=True))[0]
+            assert STRICTNESS[least] >= STRICTNESS[decided(case)[0]], case

@@ -93,7 +93,9 @@ async def _chat(chosen: Options, screen: Screen, reader: Keyboard | LineReader) 
                         tasks.start_soon(_hear_lines, reader, chat, send)
                     await _converse(chat, chosen.prompt, receive)
                 tasks.cancel_scope.cancel()
-    return EXIT_ENGINE if chat.exit_code is None else chat.exit_code
+    if chat.exit_code is None or (chat.has_failed and not isinstance(reader, Keyboard)):
+        return chat.exit_code or EXIT_ENGINE
+    return chat.exit_code
 
 
 async def _converse(chat: Chat, prompt: str, items: MemoryObjectReceiveStream[Item]) -> None:

@@ -51,6 +51,7 @@ class Chat:
         self._line_asked = self._line_stale = False
         self.awake = anyio.Event()  # something is going on: time matters
         self.exit_code: int | None = None
+        self.has_failed = False  # a turn, which a program that pipes lines in wants to know
 
     async def begin(self, prompt: str = "") -> None:
         """Start the conversation, with a first message if there is one."""
@@ -112,8 +113,10 @@ class Chat:
             case events.StreamStart(msg_id=msg_id) if msg_id == self._turn:
                 self._started = True
             case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
+                self.has_failed |= event.finish_reason == "error"
                 self._turn_over()
             case events.Error(code=code) if self._is_starting and code in TURN_REFUSALS:
+                self.has_failed = True
                 self._turn_over()
             case events.Error(message=message) | events.Info(message=message):
                 self._asking.told(message, now)
