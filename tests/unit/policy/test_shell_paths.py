@@ -10,7 +10,8 @@ from wcore.policy.policies import Policies
 from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
 from wcore.policy.rules import Level, Scene
-from wcore.policy.shell_paths.naming import Candidate, Disk, Found, candidates, paths_named
+from wcore.policy.shell_paths.lookups import Candidate, Found
+from wcore.policy.shell_paths.naming import Disk, candidates, paths_named
 from wcore.vocabulary import Always, Category, Decision, Mode, Row, Verdict
 
 PLACES = Places("/home/ann/code", "/home/ann", own=("/home/ann/.config/wcore",))

@@ -48,8 +48,6 @@ class RedirectionParser(WordParser):
             raise LostError
         if operator in ("<<", "<<-"):
             self._begin_document(target, strips=operator == "<<-")
-        elif operator == "<<<":
-            return  # its word is data
         elif operator not in (">&", "<&") or not _DUPLICATION.fullmatch(target.source):
             found.append(Redirection(operator, target))
 

@@ -22,10 +22,10 @@ class Parameter(Struct, frozen=True):
 
 
 class Computed(Struct, frozen=True):
-    """What only running tells: a substitution (any text), or a number."""
+    """What only running tells. `is_name`: it holds no `/`, as a number or an extended pattern."""
 
     quoted: bool
-    is_number: bool = False
+    is_name: bool = False
     is_cwd: bool = False  # `$(pwd)`
 
 
