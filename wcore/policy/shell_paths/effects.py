@@ -57,6 +57,7 @@ class Effects:
             self.state.change_folder(
                 name,
                 values,
+                is_one=len({word for word, _ in given[at + 1 :]}) == 1,
                 is_prefixed=is_prefixed,
                 may_vanish=may_vanish,
                 may_be_skipped=command.before == "||",
@@ -68,7 +69,8 @@ class Effects:
         elif name is not None:
             self.state.builtin(name, argv, command.before)
             if name in ("set", ".", "source"):
-                self.state.add_arguments([value for _, value in given[at + 1 :]])
+                words = [value for _, value in given[at + 1 :]]
+                self.state.add_arguments([word for word in words if word.literal != "--"])
         if builtins.evaluates(name, argv):
             self.lost = True
 
@@ -106,10 +108,12 @@ class Effects:
         ):
             return
         held = [ANYTHING, *(argv[2:] if name == "printf" else ())]
+        given = [word.source[4:] for word in command.words if word.source.startswith("IFS=")]
+        blanks = "".join([" \t\n", *given, *(state.separators() or ())])
         for redirection in command.redirections:
             if redirection.operator == "<<<":
                 for value in expansion.assigned(redirection.target.atoms, state):
-                    held += [value, *split(value, "".join([" \t\n", *(state.separators() or ())]))]
+                    held += [value, *split(value, blanks)]
         if None in words:
             state.forget_all()
         targets = [word.partition("[")[0] for word in words if word is not None]

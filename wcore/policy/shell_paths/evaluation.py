@@ -53,7 +53,6 @@ class _Evaluation(Effects):
         for _ in range(PASSES_MAX):
             weak = self.repeats
             before = self.state.begin_pass(weak=weak)
-            self._found.clear()
             self.follow(events, depth)
             if weak == self.repeats and not (weak and self.state.has_changed(before)):
                 break
@@ -78,8 +77,8 @@ class _Evaluation(Effects):
                     self.lost = self.lost or loops > LOOPS_MAX
                     self.state.operator(event.before)
                     self._open(event.scope, events[at:] if loops <= LOOPS_MAX else ())
-                case Function():
-                    self.state.define(moves=moves(events[at:], whole=True))
+                case Function(name):
+                    self.state.define(name, moves=moves(events[at:], whole=True))
                 case Lost():
                     self.lost = True
                 case _:

@@ -90,7 +90,7 @@ class _Parser(RedirectionParser):
             else:
                 before = before if self._last is None else ";"
                 if self.events and isinstance(self.events[-1], Open):
-                    begin = len(self.events)
+                    before, begin = ";", len(self.events)
 
     def _end(self, here: str, end: str) -> bool:
         """Pass the end of a list of commands, which must be the one that is looked for."""
@@ -215,15 +215,15 @@ class _Parser(RedirectionParser):
         if len(words) != 1:
             raise LostError
         self.brackets()
-        self.events.append(Function())
+        self.events.append(Function(words[0].source))
 
     def _named_function(self) -> None:
         self.blanks()
-        self.word()
+        name = self.word().source
         self.blanks()
         if self.here() == "(":
             self.brackets()
-        self.events.append(Function())
+        self.events.append(Function(name))
 
     def _for(self) -> None:
         self.blanks()

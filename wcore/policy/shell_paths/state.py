@@ -31,7 +31,7 @@ class State(Scene):
         self.strange: set[str] = set()  # variables that change what they are assigned
         self.may_lack = False  # whether any variable may be unset
         self.is_lost = False
-        self.has_functions = False
+        self._functions: set[str] = set()
         if not variables.OPTIONS.isdisjoint(environ or ()):
             self.change_options()
         self._begin()
@@ -66,7 +66,7 @@ class State(Scene):
 
     def _settled(self) -> object:
         """Return what a pass has to leave as it was, so that none follows."""
-        flags = (self.pattern, self.has_options, self.has_functions, self._is_unsettled)
+        flags = (self.pattern, self.has_options, frozenset(self._functions), self._is_unsettled)
         held = {name: set(held) for name, held in self._assigned.items()}
         return held, flags, set(self._lasts), set(self.arguments), self._is_known
 
@@ -141,11 +141,17 @@ class State(Scene):
         if name == "0":
             return [ANYTHING]
         if name.isdigit() or name in ("@", "*"):
-            several = [ANYTHING] if name == "*" and len(self.arguments) > 1 else []
+            several = self._together() if name == "*" and len(self.arguments) > 1 else []
             return [EMPTY, *self.arguments, *several]
         if name in self._sure and assigned and not variables.is_computed(name):
             return assigned
         return [*assigned, *self._given(name)]
+
+    def _together(self) -> list[Value]:
+        """Return what `"$*"` may be: the arguments with a separator between them."""
+        known = [value.literal or "" for value in self.arguments]
+        between = {" ", "", *(each[:1] for each in self.separators() or ())}
+        return [ANYTHING, *(text(each.join(known)) for each in sorted(between))]
 
     def _given(self, name: str) -> list[Value]:
         if not name.isidentifier():
@@ -210,7 +216,7 @@ class State(Scene):
     def tell(self, argv: Sequence[Value]) -> None:
         """Note the words of a command: `$_` is its last, and what a function is given."""
         self._lasts = _collected(self._lasts, argv[-1:])
-        if self.has_functions:
+        if argv[0].literal is None or argv[0].literal in self._functions:
             self.add_arguments(argv[1:])
 
     def add_arguments(self, values: Iterable[Value]) -> None:
@@ -255,7 +261,7 @@ class State(Scene):
             self.change_options()
         elif name in (".", "source"):
             self.forget_code()
-        elif name in ("exit", "return") and before == "||" and not self.has_functions:
+        elif name in ("exit", "return") and before == "||" and not self._functions:
             self._folders, self._failed = self._reached, ()  # who failed does not go on
         elif name == "set" and argv[1:2] != ["--"] and not builtins.keeps_meaning(argv):
             self.change_options()
@@ -264,7 +270,7 @@ class State(Scene):
     # folders
 
     def _where(self) -> tuple[Value, ...]:
-        return (ANYTHING,) if self._anywhere else self._folders
+        return few((*self._folders, ANYTHING)) if self._anywhere else self._folders
 
     def operator(self, operator: str) -> None:
         """Come to the next command: after `&&` the last one did not fail."""
@@ -275,14 +281,14 @@ class State(Scene):
         if operator != "||":
             self._failed = ()
 
-    def define(self, *, moves: bool) -> None:
+    def define(self, name: str, *, moves: bool) -> None:
         """Note a function; it may be called at any time and then change the folder."""
-        self.has_functions = True
+        self._functions.add(name)
         if moves:
             self.move_anywhere(for_good=True)
 
     def move_anywhere(self, *, for_good: bool = False) -> None:
-        self._folders = (ANYTHING,)
+        self._folders = few((*self._folders, ANYTHING))
         self._anywhere = self._anywhere or for_good
 
     def change_folder(
@@ -290,26 +296,30 @@ class State(Scene):
         name: str,
         arguments: Sequence[Value],
         *,
+        is_one: bool,
         is_prefixed: bool,
         may_vanish: bool,
         may_be_skipped: bool,
     ) -> None:
         """Follow `cd`, `pushd` and `popd`; whoever fails stays.
 
+        `is_one`: the arguments are all that a single word may be.
         `may_be_skipped`: it stands behind `||`, and what follows `&&` runs without it as well.
         """
         operands = [value for value in arguments if not is_option(value)]
+        several = len(operands) > 1 and not is_one
+        has_path = "CDPATH" in self._assigned or (self._environ or {}).get("CDPATH")
         before = self._where()
-        if name == "popd" or (name == "pushd" and len(operands) != 1):
+        if name == "popd" or (name == "pushd" and (several or not operands)):
             after: tuple[Value, ...] = (*self._seen, ANYTHING) if operands else self._seen
-        elif is_prefixed or len(operands) > 1 or "CDPATH" in self._assigned:
-            after = (ANYTHING,)
+        elif is_prefixed or several or has_path:
+            after = (*(normal(path) for each in operands for path in self.absolute(each)), ANYTHING)
         elif not operands:
             after = tuple(self.folders(""))
         elif operands[0].literal == "-":
             after = self._old
         else:
-            after = tuple(normal(path) for path in self.absolute(operands[0]))
+            after = tuple(normal(path) for each in operands for path in self.absolute(each))
         if may_vanish:  # then it is `cd` alone
             after = (*after, *self.folders(""))
         if may_be_skipped:

@@ -120,6 +120,8 @@ class Assigned(Struct, frozen=True):
 class Function(Struct, frozen=True):
     """A function is defined: what follows may run at any later time, again and again."""
 
+    name: str
+
 
 class Lost(Struct, frozen=True):
     """From here on the text is not understood."""
