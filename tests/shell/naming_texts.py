@@ -35,6 +35,27 @@ WORDS: Final = (
     *("sub/{x.txt,.env}"),
     *("$@.env", "$*.env", "$1.env", "\"$@\".env", "$((1+1)).txt", "${#A}.txt", "$?.txt"),
 )  # fmt: skip
+BRACKETS: Final = (
+    *(".e[[:alpha:]]v", ".en[[=v=]]", ".en[[.v.]]", '.en["v"]', ".en[\\v]", ".en[]v]", ".en[!]x]"),
+    *(".[e]n[v]", ".[!.]nv", ".en[a-z]", ".e[[:lower:]][[:alpha:]]", ".en[v", '.en["]"v]'),
+    *("*/[.]env", "s[[:alpha:]]b/.env", "l[[:alpha:]]nk/x.txt", "../[o]ther/x.txt", ".en['v'x]"),
+    *("sub/[.]e*", "[.][e][n][v]", "[[:punct:]]env", ".en[a$Q]", "src/[[:alpha:]]d_rsa"),
+    *(".en[[v]", ".en[^a]"),
+    *("$G", "$G/x.txt", ".en$K", "${K}nv", "../$G/x.txt", "**/.env", "**", "**/x.txt", "*"),
+    *(".ENV*", ".E?v", ".E[n]v", "*ENV", "A.TX?", "../OTHER/*"),
+)  # fmt: skip
+EXTENDED: Final = (
+    *("@(.env)", ".@(env|x)", "!(a.txt)", "+(.env|x)", ".e*(n)v", "?(.)env", ".@(e|x)n@(v)"),
+    *('@(".env")', "@(sub)/.env", "../@(other)/x.txt", ".@($V|env)", "$T", ".!(x)"),
+)  # fmt: skip
+SPECIALS: Final = (
+    *("IFS", "PS4", "PS1", "TIMEFORMAT", "FUNCNAME", "DIRSTACK", "LINES", "COLUMNS", "REPLY"),
+    *("OPTARG", "OPTIND", "MAPFILE", "RANDOM", "SECONDS", "SRANDOM", "SHLVL", "BASHPID", "UID"),
+    *("GROUPS", "PIPESTATUS", "COMP_LINE", "READLINE_LINE", "EPOCHSECONDS", "HISTFILE", "COPROC"),
+    *("BASH_REMATCH", "BASH_ARGV0", "MACHTYPE", "HOSTNAME", "_", "OPTERR", "BASH_SUBSHELL", "@"),
+    *("*", "1", "2", "BASH_COMPAT", "HISTCMD", "BASH_ENV", "BASH_XTRACEFD", "CHILD_MAX", "ENV"),
+)  # fmt: skip
+OPTIONS: Final = ("dotglob", "nocaseglob", "globstar", "extglob", "nullglob", "nocasematch")
 VALUES: Final = (
     *(".env", "sub", "a.env", "wcore", ".e", "'a .env'", '"$HOME"', "~", "~/.ssh"),
     *("*", ".e*", "$D/deep"),
@@ -83,7 +104,7 @@ class Maker:
         return self._random.choice(choices)
 
     def _word(self) -> str:
-        word = self._pick(*WORDS)
+        word = self._plain_word()
         if self._random.random() < 0.12:
             word = (
                 self._pick("./", "sub/", "../", "~/", "link/", "$D/", "x", '""', "''", "$X") + word
@@ -91,6 +112,22 @@ class Maker:
         if self._random.random() < 0.08:
             word += self._pick("/", "x", "$X", "/.", "''", "/../.env", "*")
         return word
+
+    def _plain_word(self) -> str:
+        roll = self._random.random()
+        if roll < 0.6:
+            return self._pick(*WORDS)
+        if roll < 0.78:
+            return self._pick(*BRACKETS)
+        if roll < 0.82:
+            return self._pick(*EXTENDED)
+        name = self._pick(*SPECIALS)
+        behind = self._pick(
+            *("$HOME/other/x.txt", ".env", "../other/x.txt", "/.env", "sub/.env", "", "nv", "$A")
+        )
+        if self._random.random() < 0.2:
+            return f'"${{{name}}}"{behind}'
+        return self._pick("", "", "", ".", "$A") + f"${{{name}}}{behind}"
 
     def _redirection(self) -> str:
         operator = self._pick(
@@ -118,7 +155,56 @@ class Maker:
             joint = self._pick(" && ", "; ", " || ", "\n")
             head = self._pick("cd", "cd", "cd", "pushd", "builtin cd", "command cd")
             return f"{head} {self._pick(*FOLDERS)}{joint}{self._command(depth - 1)}"
-        return self._compound(depth - 1)
+        return self._compound(depth - 1) if roll < 0.84 else self._changing(depth - 1)
+
+    def _changing(self, depth: int) -> str:
+        """Return a command that is run while something changes what words mean."""
+        one, two = self._command(depth), self._command(depth)
+        name, value = self._pick("A", "B", "D", "V"), self._pick(*VALUES)
+        option = self._pick(*OPTIONS)
+        quoted = one.replace("'", "'\\''")
+        return self._pick(
+            f"shopt -s {option}; {one}",
+            f"shopt -s {option}\n{one}\n{two}",
+            f"{{ shopt -s {option}; {one}; shopt -u {option}; {two}; }}",
+            f"for i in 1 2; do {one}; shopt -s {option}; done",
+            f"bash -O {option} -c '{quoted}'; {two}",
+            f"GLOBIGNORE=x; {one}",
+            f"export GLOBIGNORE=*.txt\n{one}; unset GLOBIGNORE; {two}",
+            f"G='[o]ther' K='[[:alpha:]]' Q=v V=env T='@(.env)'; {one}",
+            f"K='.e\\nv*'; G='../[[:alpha:]]ther'; Q='.en[v'; {one}",
+            f"{name}={value}; {name}+={self._pick(*VALUES)}; {one}",
+            f"{name}=.e; {name}+=nv; cat ${name}; {one}",
+            f"bash -c '{quoted}' _ {self._word()} env; {two}",
+            f"bash -c 'cat .$1 > $2.out; {quoted}' _ env {self._word()}",
+            f"{name}={value} bash -c '{quoted}'; {two}",
+            f"env {name}={value} bash -c '{quoted}'; {two}",
+            f"{name}={value}; bash -c '{quoted}'; {two}",
+            f"export {name}={value}; env -u {name} bash -c '{quoted}'; {two}",
+            f"env -C sub bash -c '{quoted}'; {two}",
+            f"mapfile -t {name} <<< {self._word()}; {one}; cat ${name}",
+            f"mapfile <<< {self._word()}; {one}; cat $MAPFILE",
+            f"read -r {name} <<< {value}; {one}",
+            f"read <<< {self._word()}; {one}; cat $REPLY",
+            f"IFS={self._pick('n', 'e', 'x', '/', '.', ':', '')}; {one}; {two}",
+            f"IFS=q; {name}=aq$HOME/other/x.txt; cat ${name}; {one}",
+            f"declare -{self._pick('l', 'u', 'i', 'a', 'g')} {name}; {name}={value}; {one}",
+            f"declare -n {name}=B; {name}={value}; {one}",
+            f"set -- {self._word()} {self._word()}; shift; {one}",
+            f"set -{self._pick('f', 'P', 'k', 'a')}; {one}; {two}",
+            f"getopts x {name} -x env; {one}",
+            f"let {name}=1; {one}",
+            f"a=(env {self._word()}); cat .${{a[0]}} ${{a[@]}} .$a; {one}",
+            f": {self._word()}; cat $_; {one}",
+            f"fun() {{ cat .$1 $2; {one}; }}; fun env {self._word()}",
+            f"fun() {{ local {name}={value}; {one}; }}; fun; {two}",
+            f"printf '%s\\n' {name}=.env 'cd sub' > rc; . ./rc; {one}; {two}",
+            f"eval '{name}={value}'; {one}",
+            f"select i in {self._word()} b; do cat $i; break; done <<< 1; {one}",
+            f"IFS=/ read {name} B <<< {self._word()}; {one}",
+            f"BASH_ENV=rc; echo cd sub > rc; export BASH_ENV; bash -c '{quoted}'",
+            f"cp .env fresh.env; cat f[[:alpha:]]*.env; {one}",
+        )
 
     def _compound(self, depth: int) -> str:
         one, two = self._command(depth), self._command(depth)

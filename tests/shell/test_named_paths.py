@@ -49,7 +49,7 @@ def problems(text: str, template: Path, tree: Path) -> list[str]:
     }
     facts = finder(places)(text, environ).paths
     reading = evaluate(text, str(workspace), str(home), environ)
-    blurred = any(mention.value.is_anything for mention in reading.mentions)
+    vague = [_shape(m.value.pieces) for m in reading.mentions if m.value.is_anything]
     before = {os.path.join(root, name) for root, folders, files in os.walk(tree)
               for name in (*folders, *files)}  # fmt: skip
     opened = run(text, tree, workspace, environ)
@@ -60,12 +60,16 @@ def problems(text: str, template: Path, tree: Path) -> list[str]:
     ]
     return [
         *_about_opened(opened, facts, shapes, places, before),
-        *(() if blurred else _about_given(opened, facts, places, before)),
+        *_about_given(opened, facts, vague, places, before),
     ]
 
 
 def _shape(pieces: tuple[str | Hole, ...]) -> re.Pattern[str]:
-    parts = (re.escape(piece) if isinstance(piece, str) else "[^/]*" for piece in pieces)
+    """Return what fits a value with holes; that a hole is empty must be a value of its own."""
+    parts = (
+        re.escape(piece) if isinstance(piece, str) else ".+" if piece is Hole.ANY else "[^/]*"
+        for piece in pieces
+    )
     return re.compile("".join(parts), re.DOTALL)
 
 
@@ -101,7 +105,11 @@ def _names(path: str, known: set[str]) -> bool:
 
 
 def _about_given(
-    opened: Opened, facts: tuple[PathFact, ...], places: Places, before: set[str]
+    opened: Opened,
+    facts: tuple[PathFact, ...],
+    vague: list[re.Pattern[str]],
+    places: Places,
+    before: set[str],
 ) -> Iterator[str]:
     known = {fact.path for fact in facts}
     for path in opened.given:
@@ -109,7 +117,9 @@ def _about_given(
         if real not in before:
             continue
         matters = protection(real, Access.READ, places) or not is_within(real, places.workspace)
-        if matters and real not in known and not any(f.unknown and f.protected for f in facts):
+        if not matters or real in known or any(f.unknown and f.protected for f in facts):
+            continue
+        if not any(shape.fullmatch(path) for shape in vague):
             yield f"a program was given {path}"
 
 

@@ -1,13 +1,14 @@
 """Looks up on disk where the words of a shell text lead; what that means is told by the policy."""
 
+import itertools
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from wcore.policies.programs import programs_of
 from wcore.policy.protected import Places
-from wcore.policy.shell_paths.naming import Candidate, Found, candidates, paths_named
+from wcore.policy.shell_paths.lookups import Candidate, Component, Found
+from wcore.policy.shell_paths.naming import candidates, paths_named
 from wcore.vocabulary import Named
 
 ENTRIES_MAX: Final = 4096  # of folders, read for the patterns of one text: some 10 ms
@@ -42,7 +43,8 @@ class _Look:
                 real = os.path.realpath(candidate.path)
                 parent = os.path.dirname(real)
                 return Found((real,), os.path.lexists(real), os.path.isdir(parent))
-            fitting = list(self._fitting(candidate))
+            below = self._below("/", candidate.components)
+            fitting = list(itertools.islice(below, FITTING_MAX + 1))
         except (OSError, ValueError):
             return None
         if self._left <= 0 or len(fitting) > FITTING_MAX:
@@ -51,30 +53,26 @@ class _Look:
         real = tuple(os.path.realpath(path) for path in fitting)
         return Found(real, exists=os.path.isdir(folder or "/"))
 
-    def _fitting(self, candidate: Candidate) -> Iterator[str]:
-        """Yield the paths that fit a pattern."""
-        parts: list[tuple[str, bool]] = []
-        at = 1
-        for part in candidate.path[1:].split("/"):
-            holes = [hole - at for hole in candidate.holes if at <= hole < at + len(part)]
-            hides = "" if at not in candidate.patterns else r"(?!\.)"
-            parts.append((hides + _expression(part, holes) if holes else part, bool(holes)))
-            at += len(part) + 1
-        yield from self._below("/", parts)
-
-    def _below(self, folder: str, parts: list[tuple[str, bool]]) -> Iterator[str]:
-        if not parts:
+    def _below(self, folder: str, components: Sequence[Component]) -> Iterator[str]:
+        """Yield the paths that fit. A last name need not exist: the text may make it."""
+        if not components:
             yield folder
             return
-        (part, is_pattern), *rest = parts
-        if not is_pattern:
-            path = os.path.join(folder, part) if part else folder
-            if os.path.lexists(path):
+        component, *rest = components
+        if component.deep:
+            yield from self._below(folder, rest)
+            for name in self._names(folder):
+                path = os.path.join(folder, name)
+                if os.path.isdir(path) and not os.path.islink(path):
+                    yield from self._below(path, components)
+        elif len(component.parts) == 1:
+            path = os.path.join(folder, component.parts[0]) if component.parts[0] else folder
+            if not rest or os.path.lexists(path):
                 yield from self._below(path, rest)
-            return
-        for name in self._names(folder):
-            if re.fullmatch(part, name, re.DOTALL):
-                yield from self._below(os.path.join(folder, name), rest)
+        else:
+            for name in self._names(folder):
+                if component.fits(name):
+                    yield from self._below(os.path.join(folder, name), rest)
 
     def _names(self, folder: str) -> list[str]:
         found: list[str] = []
@@ -88,12 +86,3 @@ class _Look:
         except OSError:  # no folder, or not ours to read
             return []
         return found
-
-
-def _expression(part: str, holes: list[int]) -> str:
-    """Return the expression of one component; a `*` that is no hole is a character."""
-    found, at = "", 0
-    for hole in holes:
-        found += re.escape(part[at:hole]) + ".*?"
-        at = hole + 1
-    return found + re.escape(part[at:])

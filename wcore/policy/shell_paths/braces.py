@@ -112,7 +112,7 @@ def _sequence(items: list[_Item]) -> list[list[_Item]] | None:
     if numbers := _RANGE.fullmatch(text):
         low, high, step = int(numbers[1]), int(numbers[2]), abs(int(numbers[3] or 1)) or 1
         if abs(high - low) // step >= WORDS_MAX:
-            raise TooManyError
+            return [[Computed(quoted=True)]]
         wide = any(re.match(r"-?0\d", end) for end in numbers.groups()[:2])
         width = max(len(numbers[1]), len(numbers[2])) if wide else 0
         chosen = range(low, high + 1, step) if low <= high else range(low, high - 1, -step)

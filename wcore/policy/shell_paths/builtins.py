@@ -5,9 +5,16 @@ from typing import Final
 
 #: They set variables that their words name.
 DECLARERS: Final = frozenset("declare typeset local export readonly".split())
-SETTERS: Final = DECLARERS | frozenset("read mapfile readarray getopts let unset wait".split())
+SETTERS: Final = DECLARERS | frozenset("getopts let unset wait".split())
+#: What they set is made of their words and of what they are given as text.
+READERS: Final = frozenset("read mapfile readarray printf".split())
+#: An assignment in front of them outlives them, in some shells.
+SPECIAL: Final = frozenset(
+    ": . source break continue eval exec exit export readonly return set shift times trap"
+    " unset".split()
+)
 #: They evaluate subscripts in their words, quoted or not.
-_SUBSCRIPTS: Final = SETTERS | frozenset("printf test [ [[".split())
+_SUBSCRIPTS: Final = SETTERS | READERS | frozenset("test [ [[".split())
 _HARMLESS_OPTIONS: Final = frozenset("errexit nounset pipefail xtrace verbose errtrace".split())
 
 

@@ -4,25 +4,27 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from wcore.policy.shell_paths import braces
+from wcore.policy.shell_paths import braces, globs
 from wcore.policy.shell_paths.syntax import Atom, Computed, Parameter, Text, Word
 from wcore.policy.shell_paths.trimming import trimmed
 from wcore.policy.shell_paths.values import (
     A_NAME,
     ANYTHING,
     EMPTY,
+    PERHAPS_EMPTY,
     Hole,
-    Piece,
     Value,
     joined,
+    split,
     text,
 )
 
 VALUES_MAX: Final = 64  # of one word; more is not followed: it may then be anything
 CHARS_MAX: Final = 4096  # of a value: the longest path
 
-_PATTERN: Final = re.compile(r"[*?]|\[[^\]/]+\]")
-_BLANKS: Final = re.compile(r"[ \t\n]+")
+_BLANKS: Final = " \t\n"
+_BEGINS_PATH: Final = re.compile(r"(?=[/~.])")
+_QUOTABLE: Final = frozenset("*?[\\@+!")
 _TILDE: Final = re.compile(r"~([^/:]*)")
 
 #: Makes `~NAME` a path outside that nobody knows: a folder of somebody else.
@@ -31,11 +33,23 @@ PIPE: Final = text("/dev/fd/63")
 
 
 class Scene:
-    """What expansions ask for. `is_split`: whether words are split at blanks, as usual."""
+    """What expansions ask for."""
 
-    is_split = True
     pattern = Hole.PATTERN  # what a file name pattern stands for
-    has_functions = False  # so that a name may be any command
+    has_options = False  # whether options of the shell may be other than usual
+
+    def lose(self) -> None:
+        """Note that a word stands for more than is followed."""
+        raise NotImplementedError
+
+    def separators(self) -> Sequence[str] | None:
+        """Return at which characters words may be split beside blanks; `None`: at any."""
+        raise NotImplementedError
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether a name may be any command."""
+        return False
 
     def values(self, name: str) -> Sequence[Value]:
         """Return what a variable may hold; unset is empty."""
@@ -55,10 +69,10 @@ def fields(word: Word, scene: Scene) -> list[Value]:
     found: dict[Value, None] = {}
     try:
         for atoms in braces.expanded(word.atoms):
-            found.update(dict.fromkeys(_fields(atoms, scene)))
-            if len(found) > braces.WORDS_MAX:
-                return [ANYTHING]
+            for value in _fields(atoms, scene):
+                found[globs.resolved(value, scene.pattern)] = None
     except braces.TooManyError:
+        scene.lose()
         return [ANYTHING]
     return list(found)
 
@@ -74,7 +88,8 @@ def assigned(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
         else:
             alternatives = _values(atom, scene)
         open_ = _product(open_, alternatives)
-    return open_
+    is_overfull = open_ == [ANYTHING] and len(atoms) > 1
+    return _vaguely(atoms, scene, splits=False) if is_overfull else open_
 
 
 def may_vanish(word: Word, scene: Scene) -> bool:
@@ -85,32 +100,53 @@ def may_vanish(word: Word, scene: Scene) -> bool:
 
 
 def _fields(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
-    done: list[Value] = []
+    done: dict[Value, None] = {}
     open_: list[Value] = [EMPTY]
     for index, atom in enumerate(atoms):
         alternatives = _alternatives(atom, scene, first=index == 0)
-        if index == 0 and len(atoms) > 1 and isinstance(atom, Text) and "/" not in atom.text:
+        if index == 0 and len(atoms) > 1 and isinstance(atom, Text) and _is_bare_tilde(atom):
             alternatives.append([_pattern(atom.text, scene)])  # `~$X` is nobody's home
-        done += [
-            value + fields[0]
-            for fields in alternatives
-            if len(fields) > 1
-            for value in open_
-        ]  # fmt: skip
-        done += [middle for fields in alternatives for middle in fields[1:-1]]
-        whole = [fields[0] for fields in alternatives if len(fields) == 1]
-        last = [fields[-1] for fields in alternatives if len(fields) > 1]
-        open_ = [*_product(open_, whole), *last] if whole else last
+        several = [fields for fields in alternatives if len(fields) > 1]
+        done.update(dict.fromkeys(value + fields[0] for fields in several for value in open_))
+        done.update(dict.fromkeys(middle for fields in several for middle in fields[1:-1]))
+        whole = [value + fields[0] for fields in alternatives for value in open_
+                 if len(fields) == 1]  # fmt: skip
+        last = [fields[-1] for fields in several]
+        open_ = list(dict.fromkeys(_bounded(value) for value in (*whole, *last)))
         if len(open_) > VALUES_MAX or len(done) > VALUES_MAX:
-            return [ANYTHING]
+            return _vaguely(atoms, scene)
     is_quoted = any(getattr(atom, "quoted", False) for atom in atoms)
     return [value for value in (*done, *open_) if value.pieces or is_quoted]
 
 
-def _product(left: Sequence[Value], right: Sequence[Value]) -> list[Value]:
-    if len(left) * len(right) > VALUES_MAX:
+def _is_bare_tilde(atom: Text) -> bool:
+    """Whether a tilde may be none, as more of its name follows."""
+    return not atom.quoted and atom.text.startswith("~") and "/" not in atom.text
+
+
+def _vaguely(atoms: Sequence[Atom], scene: Scene, *, splits: bool = True) -> list[Value]:
+    """Return what a word may be that has too many values: its literal characters, and holes.
+
+    What is expanded may be empty, and a word may begin behind it.
+    """
+    if len(atoms) > VALUES_MAX:
+        scene.lose()
         return [ANYTHING]
-    return list(dict.fromkeys(_bounded(one + other) for one in left for other in right))
+    found: dict[Value, None] = {}
+    rest = EMPTY
+    for atom in reversed(atoms):
+        if isinstance(atom, Text):
+            is_literal = atom.quoted or not splits
+            rest = (text(atom.text) if is_literal else _pattern(atom.text, scene)) + rest
+        else:
+            found[PERHAPS_EMPTY + rest] = None  # also what is split off
+            rest = ANYTHING + rest
+    found[rest] = None
+    return [_bounded(value) for value in found if value.pieces]
+
+
+def _product(left: Sequence[Value], right: Sequence[Value]) -> list[Value]:
+    return _few(_bounded(one + other) for one in left for other in right)
 
 
 def _bounded(value: Value) -> Value:
@@ -133,34 +169,46 @@ def _alternatives(atom: Atom, scene: Scene, *, first: bool) -> list[list[Value]]
         return [[value] for value in values]
     found: list[list[Value]] = []
     for value in values:
-        if value.is_anything or not scene.is_split:
-            found += [[ANYTHING], [ANYTHING, ANYTHING]]
-        found.append(_split(value, scene))
+        if isinstance(atom, Parameter) and atom.argument:  # its quotes may keep it together
+            found.append([value])
+        found += _split(value, scene)
     return found
 
 
-def _split(value: Value, scene: Scene) -> list[Value]:
-    """Return the fields of an unquoted value; what looks like a pattern is one."""
-    found: list[list[Piece]] = [[]]
-    for piece in value.pieces:
-        if isinstance(piece, Hole):
-            found[-1].append(piece)
-            continue
-        first, *others = _BLANKS.split(piece)
-        found[-1] += _pattern(first, scene).pieces
-        found += [list(_pattern(other, scene).pieces) for other in others]
-    return [joined(pieces, private=value.private) for pieces in found]
+def _split(value: Value, scene: Scene) -> list[list[Value]]:
+    """Return the fields that an unquoted value may be; what looks like a pattern is one."""
+    separators = scene.separators()
+    found = [_parts(value, characters, scene) for characters in ("", _BLANKS, *(separators or ()))]
+    if value.is_anything:
+        holes = [at for at, piece in enumerate(value.pieces) if piece is Hole.ANY]
+        head, tail = value.pieces[: holes[0] + 1], value.pieces[holes[-1] :]
+        found.append([Value(head, value.private), Value(tail, value.private)])
+    if separators is None:
+        found += [[ANYTHING], [ANYTHING, ANYTHING]]
+        parts = _BEGINS_PATH.split(value.beginning)[-VALUES_MAX:]
+        ends = ["".join(parts[at:]) for at in range(len(parts))]
+        found += [[ANYTHING, text(end, private=value.private)] for end in ends]
+    return found
+
+
+def _parts(value: Value, separators: str, scene: Scene) -> list[Value]:
+    found: list[Value] = []
+    parts = split(value, separators)
+    for at, part in enumerate(parts):
+        if part.pieces or at in (0, len(parts) - 1):
+            pieces = [
+                each
+                for piece in part.pieces
+                for each in (
+                    globs.active(piece, scene.pattern) if isinstance(piece, str) else [piece]
+                )
+            ]
+            found.append(joined(pieces, private=value.private, guessed=value.guessed))
+    return found
 
 
 def _pattern(literal: str, scene: Scene) -> Value:
-    if not _PATTERN.search(literal):
-        return text(literal)
-    pieces: list[Piece] = []
-    at = 0
-    for match in _PATTERN.finditer(literal):
-        pieces += [literal[at : match.start()], scene.pattern]
-        at = match.end()
-    return joined((*pieces, literal[at:]))
+    return joined(globs.active(literal, scene.pattern))
 
 
 def _tildes(literal: str, scene: Scene, *, first: bool) -> list[Value]:
@@ -179,14 +227,15 @@ def _values(atom: Atom, scene: Scene) -> list[Value]:
     match atom:
         case Text(text=literal):
             return [text(literal)]
-        case Computed(is_number=True):
+        case Computed(is_name=True):
             return [A_NAME]
         case Computed(is_cwd=True):
             return list(scene.folders("+"))
         case Computed():
-            return [ANYTHING]
+            return [ANYTHING, PERHAPS_EMPTY]
         case Parameter():
-            return _parameter(atom, scene)
+            values = _parameter(atom, scene)
+            return [*values, PERHAPS_EMPTY] if ANYTHING in values else values
         case _:
             return [PIPE]
 
@@ -196,8 +245,12 @@ def _parameter(atom: Parameter, scene: Scene) -> list[Value]:
     operator = atom.operator
     if not operator:
         return held
-    if operator in ("!", "[", "@"):
+    if operator == "[":  # of an array all elements are known together
+        return _few([*held, ANYTHING])
+    if operator in ("!", "@"):
         return [ANYTHING]
+    if atom.name in ("@", "*") and operator[:1] == ":" and operator[1:] == "":
+        return _few([*held, ANYTHING])  # some of the arguments, not of their characters
     argument = assigned(atom.argument, scene)
     match operator.removeprefix(":"):
         case "-" | "=":
@@ -210,9 +263,20 @@ def _parameter(atom: Parameter, scene: Scene) -> list[Value]:
         case "?":
             return held
         case _:
-            one = argument[0] if len(argument) == 1 else ANYTHING
-            return _few([trimmed(value, operator, one) for value in held])
+            is_plain = len(argument) == 1 and not _quotes_pattern(atom)
+            one = argument[0] if is_plain else ANYTHING
+            unsure = [ANYTHING] if scene.has_options else []
+            return _few([*(trimmed(value, operator, one) for value in held), *unsure])
 
 
-def _few(values: list[Value]) -> list[Value]:
-    return values if len(values) <= VALUES_MAX else [ANYTHING]
+def _quotes_pattern(atom: Parameter) -> bool:
+    """Whether a character of the pattern in `${NAME%…}` is quoted: then it stands for itself."""
+    texts = [part for part in atom.argument if isinstance(part, Text)]
+    inner = [part for part in texts if part.quoted] if not atom.quoted else texts
+    quotes = not atom.quoted or any(not part.text for part in texts)
+    return quotes and any(_QUOTABLE & set(part.text) for part in inner)
+
+
+def _few(values: Iterable[Value]) -> list[Value]:
+    found = list(dict.fromkeys(values))
+    return found if len(found) <= VALUES_MAX else [ANYTHING]

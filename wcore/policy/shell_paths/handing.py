@@ -1,4 +1,4 @@
-"""What a command hands to a shell as text: words, here-documents, what is printed into a pipe."""
+"""What a shell reads as its input: here-documents, here-strings, what is printed into a pipe."""
 
 import re
 from collections.abc import Sequence
@@ -6,18 +6,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.policy.shell import may_start_any
 from wcore.policy.shell.input_scripts import (
     printed,
     puts_input_into_words,
     reads_here,
     runs_its_input,
-    text_of,
 )
 from wcore.policy.shell_paths import expansion
 from wcore.policy.shell_paths.expansion import Scene
 from wcore.policy.shell_paths.syntax import Command, Event, Open
-from wcore.policy.started import SHELLS, program
 
 _PIPES: Final = ("|", "|&")
 _OTHER_INPUT: Final = re.compile(r"/dev/fd/(?!0$)|/proc/(?!self/fd/0$)")
@@ -27,14 +24,12 @@ _INPUT: Final = ("<", "<>", "<&")
 class Handed(Struct):
     """The `texts` that a shell will run, as far as they are known.
 
-    `here`: by this very shell. `lost`: there is more. `with_words`: they may ask for
-    arguments.
+    `here`: by this very shell. `lost`: there is more.
     """
 
     texts: list[str]
     here: bool = False
     lost: bool = False
-    with_words: bool = False
 
 
 def has_input(events: Sequence[Event]) -> bool:
@@ -48,31 +43,6 @@ def has_input(events: Sequence[Event]) -> bool:
         for event in events
         if isinstance(event, Command | Open)
     )
-
-
-def handed(argv: Sequence[str | None]) -> Handed | None:
-    """Return what the words `argv` of a command hand to a shell; `None` where that is nothing."""
-    names = [program(word) if word else "" for word in argv]
-    at = next((i for i, each in enumerate(names) if each in SHELLS), None)
-    if at is None:
-        return None
-    plain = tuple(word or "" for word in argv)
-    if at > 0 and names[0] != "builtin" and not may_start_any(plain):
-        return None
-    given = argv[at + 1 :]
-    if names[at] == "eval":
-        known = [each for each in given if each is not None]
-        is_known = len(known) == len(given)
-        return Handed([" ".join(known)] if is_known else [], here=True, lost=not is_known)
-    if names[at] == "trap":
-        texts = [each for each in given[:1] if each]
-        return Handed(texts, here=True, lost=given[:1] == [None])
-    text = text_of(given)
-    if text is None:
-        unsure = None in given and any(each and each.startswith("-c") for each in given)
-        return Handed([each for each in given if each] if unsure else [], with_words=True)
-    found = [each for each in given[text:] if each]
-    return Handed(found, lost=given[text] is None, with_words=len(given) > text + 1)
 
 
 def read_as_input(
@@ -110,7 +80,7 @@ def read_as_input(
         lost = lost or text is None
         texts += [text] if text else []
     lost = lost or (elsewhere and not is_given)
-    return Handed(texts, here=reads_here(argv), lost=lost, with_words=True)
+    return Handed(texts, here=reads_here(argv), lost=lost)
 
 
 def _printed(previous: Event | None, scene: Scene) -> str | None:

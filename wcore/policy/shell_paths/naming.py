@@ -4,18 +4,19 @@ First `candidates` tells what should be looked up; whoever may touch the disk do
 `paths_named` makes facts of both. What was not looked up is taken to exist.
 """
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
 from wcore.policy.shell_paths.evaluation import evaluate
+from wcore.policy.shell_paths.lookups import Candidate, Component, Found
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.resemblance import resembles
@@ -24,6 +25,7 @@ from wcore.vocabulary import Access, PathFact
 
 LOOKUPS_MAX: Final = 512  # paths of one text that are looked up; each takes some 20 microseconds
 PATH_CHARS_MAX: Final = 4096  # what the kernel takes
+FRESH_MAX: Final = 256  # paths of one text that its patterns are compared with; more is asked about
 READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
 
 _DEVICES: Final = frozenset(
@@ -32,28 +34,6 @@ _DEVICES: Final = frozenset(
 _SYSTEM: Final = tuple("/usr /opt /nix /bin /sbin /lib /lib32 /lib64 /etc".split())
 _ROUGH: Final = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _WITHOUT_QUOTES: Final = str.maketrans("", "", "'\"\\")
-
-
-class Found(Struct, frozen=True):
-    """What is on disk. `real`: where a path leads, or the paths that fit a pattern.
-
-    Of a pattern it is the folder it begins with that `exists`.
-    """
-
-    real: tuple[str, ...]
-    exists: bool = True
-    has_parent: bool = True
-
-
-class Candidate(Struct, frozen=True):
-    """What to look up. `holes`: where a `*` in `path` stands for any characters but `/`.
-
-    Those in `patterns` take no leading dot of a name. A path without holes is literal.
-    """
-
-    path: str
-    holes: tuple[int, ...] = ()
-    patterns: tuple[int, ...] = ()
 
 
 Disk = Mapping[Candidate, Found]
@@ -81,12 +61,43 @@ def paths_named(
     """Return the facts of all that `command` names, each once."""
     reading = _read(command, places, environ)
     found: dict[PathFact, None] = {}
+    fresh = _Fresh(reading, disk)
     for mention in reading.mentions:
-        found.update(dict.fromkeys(_facts(mention, places, disk)))
+        found.update(dict.fromkeys(_facts(mention, places, disk, fresh)))
     if reading.lost:
         found.update(dict.fromkeys(_roughly(command, places)))
         found[PathFact("", Access.WRITE, inside=False, unknown=True)] = None
     return list(found)
+
+
+class _Fresh:
+    """The paths of a text that are not on disk yet: a pattern of it may meet them once they are."""
+
+    def __init__(self, reading: Reading, disk: Disk) -> None:
+        found: dict[str, list[str]] = {}
+        for mention in reading.mentions:
+            candidate = _candidate(mention.value)
+            if candidate is None or candidate.holes:
+                continue
+            looked = disk.get(candidate)
+            if looked is None or not looked.exists:
+                path = posixpath.normpath(candidate.path)
+                found[path] = path[1:].split("/")
+        self._paths = dict(itertools.islice(found.items(), FRESH_MAX))
+        self.more = len(found) > FRESH_MAX
+
+    def fitting(self, candidate: Candidate) -> Iterable[str]:
+        """Yield those that a pattern may meet."""
+        shape = candidate.components
+        for path, names in self._paths.items():
+            if candidate.deep or len(names) == len(shape):
+                pairs = zip(reversed(shape), reversed(names), strict=False)
+                if all(part.fits(name) for part, name in _until_deep(pairs)):
+                    yield path
+
+
+def _until_deep(pairs: Iterable[tuple[Component, str]]) -> Iterable[tuple[Component, str]]:
+    return itertools.takewhile(lambda pair: not pair[0].deep, pairs)
 
 
 def _read(command: str, places: Places, environ: Mapping[str, str] | None) -> Reading:
@@ -106,23 +117,24 @@ def _evaluated(
 def _candidate(value: Value) -> Candidate | None:
     if value.is_anything or not value.beginning.startswith("/"):
         return None
-    path, holes, patterns = "", list[int](), list[int]()
+    path, holes, patterns, deep = "", list[int](), list[int](), list[int]()
     for piece in value.pieces:
         if isinstance(piece, Hole):
             holes.append(len(path))
             patterns += [len(path)] if piece is Hole.PATTERN else []
-            path += "*"
+            deep += [len(path)] if piece is Hole.FOLDERS else []
+            path += "*/" if piece is Hole.FOLDERS else "*"
         else:
             path += piece
     usable = len(path) <= PATH_CHARS_MAX and "\0" not in path
-    return Candidate(path, tuple(holes), tuple(patterns)) if usable else None
+    return Candidate(path, tuple(holes), tuple(patterns), tuple(deep)) if usable else None
 
 
 def _folder(candidate: Candidate) -> str:
     return candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/"
 
 
-def _facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
+def _facts(mention: Mention, places: Places, disk: Disk, fresh: _Fresh) -> Iterable[PathFact]:
     candidate = _candidate(mention.value)
     if candidate is None:
         yield from _unknown(mention, places)
@@ -130,6 +142,10 @@ def _facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
     found = disk.get(candidate)
     if candidate.holes:
         yield from _of_pattern(mention, candidate, disk, places)
+        for path in fresh.fitting(candidate):
+            yield from _of_path(mention, path, Found((path,)), places)
+        if fresh.more:
+            yield _doubtful(mention, None)
         return
     if mention.opened and candidate.path in _DEVICES:
         return
@@ -161,7 +177,8 @@ def _is_path(mention: Mention, plain: str, real: str, found: Found) -> bool:
     """Whether a word must be taken for a path outside."""
     if mention.role is Role.TOLD or plain in _DEVICES:
         return False
-    writes = mention.role is Role.WRITE and not mention.is_part
+    is_part = mention.is_part or mention.value.guessed
+    writes = mention.role is Role.WRITE and not is_part
     if not writes and any(is_within(real, folder) for folder in _SYSTEM):
         return False
     has_parent = found.has_parent and (writes or posixpath.dirname(real) != "/")
@@ -174,6 +191,8 @@ def _of_pattern(
     """Yield the facts of what a pattern fits, and of the folder that it begins with."""
     found = disk.get(candidate)
     folder = _folder(candidate)
+    if folder == "/" and mention.value.guessed and mention.role is not Role.WRITE:
+        return  # whoever has only forgotten that a folder may not be known looks at nothing
     begins = disk.get(Candidate(folder)) or Found((folder,))
     exists = begins.exists and (found is None or found.exists)
     yield from _of_path(mention, folder, Found(begins.real, exists, has_parent=False), places)
@@ -181,6 +200,9 @@ def _of_pattern(
         reason = resembles(mention.value, _widest(mention.role), places)
         if reason is not None:
             yield _doubtful(mention, reason)
+    if "/../" in candidate.path:  # where nothing fits it stays as it is written
+        plain = posixpath.normpath(candidate.path)
+        yield from _of_path(mention, plain, Found((plain,)), places)
     for real in found.real if found is not None else ():
         yield from _of_path(mention, real, Found((real,)), places)
 

@@ -10,6 +10,7 @@ from typing import Final
 from wcore.policy.shell_paths.cursor import DEPTH_MAX, LostError
 from wcore.policy.shell_paths.redirection_parser import RedirectionParser
 from wcore.policy.shell_paths.syntax import (
+    Assigned,
     Atom,
     Close,
     Command,
@@ -18,6 +19,7 @@ from wcore.policy.shell_paths.syntax import (
     Loop,
     Lost,
     Open,
+    Parameter,
     Redirection,
     Scope,
     Text,
@@ -69,7 +71,11 @@ class _Parser(RedirectionParser):
         inner.tries = self.tries
         found: list[Atom] = []
         while inner.here():
-            found += inner.quoted_piece(_IN_DOCUMENT)
+            piece = inner.quoted_piece(_IN_DOCUMENT)
+            found += piece
+            for atom in piece:
+                if isinstance(atom, Parameter) and atom.operator in ("=", ":="):
+                    self.events.append(Assigned((atom.name,)))
         return found
 
     def commands(self, end: str) -> bool:
@@ -93,7 +99,7 @@ class _Parser(RedirectionParser):
             else:
                 before = before if self._last is None else ";"
                 if self.events and isinstance(self.events[-1], Open):
-                    begin = len(self.events)
+                    before, begin = ";", len(self.events)
 
     def _end(self, here: str, end: str) -> bool:
         """Pass the end of a list of commands, which must be the one that is looked for."""
@@ -218,15 +224,15 @@ class _Parser(RedirectionParser):
         if len(words) != 1:
             raise LostError
         self.brackets()
-        self.events.append(Function())
+        self.events.append(Function(words[0].source))
 
     def _named_function(self) -> None:
         self.blanks()
-        self.word()
+        name = self.word().source
         self.blanks()
         if self.here() == "(":
             self.brackets()
-        self.events.append(Function())
+        self.events.append(Function(name))
 
     def _for(self) -> None:
         self.blanks()

@@ -22,10 +22,10 @@ class Parameter(Struct, frozen=True):
 
 
 class Computed(Struct, frozen=True):
-    """What only running tells: a substitution (any text), or a number."""
+    """What only running tells. `is_name`: it holds no `/`, as a number or an extended pattern."""
 
     quoted: bool
-    is_number: bool = False
+    is_name: bool = False
     is_cwd: bool = False  # `$(pwd)`
 
 
@@ -133,6 +133,8 @@ class Assigned(Struct, frozen=True):
 
 class Function(Struct, frozen=True):
     """A function is defined: what follows may run at any later time, again and again."""
+
+    name: str
 
 
 class Lost(Struct, frozen=True):

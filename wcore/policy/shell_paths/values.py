@@ -13,16 +13,23 @@ class Hole(Enum):
     PATTERN = "pattern"  #: what a file name pattern takes: no `/`, no leading dot of a name
     NAME = "name"  #: anything without `/`
     ANY = "any"  #: anything
+    FOLDERS = "folders"  #: what `**/` takes: any folders, or none; the `/` belongs to it
+    OPENING = "["  #: an unquoted bracket, while a word is put together
+    CLOSING = "]"
 
 
 Piece = str | Hole
 
 
 class Value(Struct, frozen=True):
-    """Pieces, no two texts beside each other. `private`: some of it came from the environment."""
+    """Pieces, no two texts beside each other. `private`: some of it came from the environment.
+
+    `guessed`: it is so if something that nobody knows is empty.
+    """
 
     pieces: tuple[Piece, ...] = ()
     private: bool = False
+    guessed: bool = False
 
     @property
     def literal(self) -> str | None:
@@ -47,11 +54,14 @@ class Value(Struct, frozen=True):
         return first if isinstance(first, str) else ""
 
     def __add__(self, other: "Value") -> "Value":
-        return joined((*self.pieces, *other.pieces), private=self.private or other.private)
+        private, guessed = self.private or other.private, self.guessed or other.guessed
+        return joined((*self.pieces, *other.pieces), private=private, guessed=guessed)
 
 
 EMPTY: Final = Value()
+PERHAPS_EMPTY: Final = Value(guessed=True)
 ANYTHING: Final = Value((Hole.ANY,))
+_BRACKETS: Final = (Hole.OPENING, Hole.CLOSING)
 A_NAME: Final = Value((Hole.NAME,))
 
 
@@ -60,16 +70,16 @@ def text(literal: str, *, private: bool = False) -> Value:
     return Value((literal,) if literal else (), private)
 
 
-def joined(pieces: Iterable[Piece], *, private: bool = False) -> Value:
+def joined(pieces: Iterable[Piece], *, private: bool = False, guessed: bool = False) -> Value:
     """Return the value of these pieces one after the other."""
     found: list[Piece] = []
     for piece in pieces:
         last = found[-1] if found else None
         if isinstance(piece, str) and isinstance(last, str):
             found[-1] = last + piece
-        elif piece and piece is not last:
+        elif piece and (piece is not last or piece in _BRACKETS):
             found.append(piece)
-    return Value(tuple(found), private)
+    return Value(tuple(found), private, guessed)
 
 
 def split(value: Value, separators: str) -> list[Value]:
@@ -86,4 +96,4 @@ def split(value: Value, separators: str) -> list[Value]:
                 parts.append([])
                 begin = at + 1
         parts[-1].append(piece[begin:])
-    return [joined(part, private=value.private) for part in parts]
+    return [joined(part, private=value.private, guessed=value.guessed) for part in parts]

@@ -39,8 +39,12 @@ class WordParser(Cursor):
         while True:
             here = self.here()
             if run := _ORDINARY.match(self.text, self.at):
-                atoms.append(Text(run[0], quoted=False))
                 self.at = run.end()
+                is_extended = run[0][-1] in "?*+@!" and self.starts("(") and not self.starts("()")
+                bare = run[0][:-1] if is_extended else run[0]
+                atoms += [Text(bare, quoted=False)] if bare else []
+                if is_extended:
+                    atoms += self._extended()
             elif here in ("<", ">") and here and self.text[self.at + 1 : self.at + 2] == "(":
                 atoms.append(self._pipe())
             elif here == "(" and _ARRAY.fullmatch(self.text[begin : self.at]):
@@ -50,6 +54,24 @@ class WordParser(Cursor):
             else:
                 atoms += self._special()
         return Word(self.text[begin : self.at], tuple(atoms), array)
+
+    def _extended(self) -> list[Atom]:
+        """Read an extended pattern, `@(a|b)` and its like; its operator is behind us."""
+        depth = 0
+        while True:
+            here = self.here()
+            if not here or self.starts("<(", ">("):
+                raise LostError
+            depth += {"(": 1, ")": -1}.get(here, 0)
+            if depth == 0:
+                self.at += 1
+                return [Computed(quoted=False, is_name=True)]
+            if run := _ORDINARY.match(self.text, self.at):
+                self.at = run.end()
+            elif here in METACHARACTERS:
+                self.at += 1
+            else:
+                self._special()
 
     def _special(self) -> list[Atom]:
         match self.here():
@@ -148,7 +170,7 @@ class WordParser(Cursor):
             begin, count = self.at, len(self.events)
             self.at += 3
             if self.arithmetic():
-                return Computed(quoted, is_number=True)
+                return Computed(quoted, is_name=True)
             self.at = begin
             del self.events[count:]
         self.at += 2
@@ -228,7 +250,7 @@ class WordParser(Cursor):
         self.at = operator.end()
         argument = self._argument(quoted=quoted)
         if prefix == "#":
-            return Computed(quoted, is_number=True)
+            return Computed(quoted, is_name=True)
         return Parameter(name[0], quoted, prefix or operator[0], argument)
 
     def _argument(self, *, quoted: bool) -> tuple[Atom, ...]:
