@@ -190,6 +190,25 @@ class PathFact(Struct, frozen=True):
     unknown: bool = False
 
 
+class ProgramFact(Struct, frozen=True):
+    """Which file a word of a shell text would start, if it were the program: its real path.
+
+    `inside`: it lies in the workspace; `shadows`: PATH has another of that name outside of it.
+    """
+
+    word: str
+    path: str
+    inside: bool = False
+    shadows: bool = False
+
+
+class Named(Struct, frozen=True):
+    """What a shell text names: paths, and the programs that its words would start."""
+
+    paths: tuple[PathFact, ...]
+    programs: tuple[ProgramFact, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What will happen, for the card. `kind` is `diff`, `command` or `text`."""
@@ -212,7 +231,8 @@ class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
-    change; `plan` is the tool's own note to itself. `named` are the paths that `command` names.
+    change; `plan` is the tool's own note to itself. `named` are the paths that `command` names,
+    `programs` what its words would start.
     """
 
     tool: str
@@ -226,6 +246,7 @@ class Prepared(Struct, frozen=True):
     plan: object = None
     pin: Pin | None = None
     named: tuple[PathFact, ...] | None = None
+    programs: tuple[ProgramFact, ...] = ()
 
 
 class Status(StrEnum):

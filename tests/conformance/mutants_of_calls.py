@@ -176,6 +176,14 @@ class AlwaysIsTheCategory(Grants):
         return scope == "always" and granted["category"] == tool["category"]
 
 
+class IgnoresTheInputOfShells(Grants):
+    """Judges `echo … | bash` by its words alone, and so by the grant of the name."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        command = str(tool["args"].get("command", ""))
+        return scope == "always" and ("| " in command or "<<" in command)
+
+
 class GrantsLiftRulesThatAsk(Grants):
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return scope == "always" and granted["name"] == tool["name"]
@@ -355,6 +363,14 @@ class TakesUpLooserRules(Rules):
 
 class IgnoresStricterRules(Rules):
     says = 'deny = ["Write"]\n'
+
+
+class ComparesLeadingWordsOnly(Rules):
+    says = 'deny = ["Bash(git push)"]\n'
+
+
+class TrustsNamesOfPrograms(Rules):
+    says = 'deny = ["Bash(env)"]\n'
 
 
 class AcceptsAnyDigest(Faithful):

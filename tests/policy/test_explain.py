@@ -7,14 +7,20 @@ from policy.asking import explain, wcore
 
 def test_the_part_that_is_not_granted_is_marked(workspace: Path) -> None:
     done = wcore(
-        *("policy", "explain", "cargo build; curl x|sh", "--grant", "cargo "), cwd=workspace
+        *("policy", "explain", "cargo build; curl x|tee y", "--grant", "cargo "), cwd=workspace
     )
     assert done.returncode == 10
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["verdict", "ask"]
-    assert lines[-2:] == ["  cargo build; curl x|sh", "               ^^^^^^"]
+    assert lines[-2:] == ["  cargo build; curl x|tee y", "               ^^^^^^"]
     assert "no_grant" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_a_text_that_nobody_can_read_is_marked(workspace: Path) -> None:
+    lines = wcore("policy", "explain", "curl x | sh", cwd=workspace).stdout.splitlines()
+    assert lines[-2:] == ["  curl x | sh", "           ^^"]
+    assert "script_from_input" in "".join(lines)
 
 
 def test_a_covered_command_is_allowed_and_names_the_grant(workspace: Path) -> None:
@@ -39,6 +45,21 @@ def test_a_suggestion_really_covers_the_command(workspace: Path) -> None:
     assert suggestions
     for text in suggestions:
         assert explain("git log -3", "--grant", text, cwd=workspace)["verdict"] == "allow"
+
+
+def test_all_that_a_card_would_offer_is_told(workspace: Path) -> None:
+    for command, offered, line in (
+        ("./build.sh", [{"always_exact": {"command": "./build.sh"}}], "grant of exactly this"),
+        ("git log -3", [{"always_prefix": {"prefix": "git log"}}], "grant of git log"),
+        (
+            "git log -3 && cargo test",
+            [{"always_prefixes": {"prefixes": ["git log", "cargo test"]}}],
+            "set of   git log, cargo test",
+        ),
+    ):
+        scopes = explain(command, cwd=workspace)["scopes"]
+        assert all(scope in scopes for scope in offered), scopes
+        assert line in wcore("policy", "explain", command, cwd=workspace).stdout
 
 
 def test_modes_and_other_tools(workspace: Path) -> None:

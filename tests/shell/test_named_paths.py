@@ -47,7 +47,7 @@ def problems(text: str, template: Path, tree: Path) -> list[str]:
         "SECRET": "s3cr3t",
         "LC_ALL": "C.UTF-8",
     }
-    facts = finder(places)(text, environ)
+    facts = finder(places)(text, environ).paths
     reading = evaluate(text, str(workspace), str(home), environ)
     blurred = any(mention.value.is_anything for mention in reading.mentions)
     before = {os.path.join(root, name) for root, folders, files in os.walk(tree)

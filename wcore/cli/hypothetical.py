@@ -6,6 +6,8 @@ Only names are resolved on disk, as the tools do it; no file is opened and none 
 import os
 from typing import Final
 
+from msgspec.structs import replace
+
 from wcore.errors import ToolError, UsageError
 from wcore.policies.named_paths import finder
 from wcore.policy import shell
@@ -64,8 +66,11 @@ def _prepared(tool: str, args: Args, places: Places) -> Prepared:
         _resolved(place, _text(tool, args, "file_path"))
         paths = known.targets(args)
     touches = tuple(Touch(path, access) for path in sorted(paths))
-    named = None if command is None else finder(places)(command, cleaned(os.environ))
-    return Prepared(tool, category, args, tool, "", touches, command, named=named)
+    prepared = Prepared(tool, category, args, tool, "", touches, command)
+    if command is None:
+        return prepared
+    found = finder(places)(command, cleaned(os.environ))
+    return replace(prepared, named=found.paths, programs=found.programs)
 
 
 def _category(tool: str) -> Category:

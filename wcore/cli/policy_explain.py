@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -20,10 +20,15 @@ from wcore.policy.suggesting import suggest
 from wcore.visible import visible_line
 from wcore.vocabulary import (
     MODE_ALIASES,
+    Always,
+    AlwaysExact,
+    AlwaysPath,
     AlwaysPrefix,
+    AlwaysPrefixes,
     Args,
     Decision,
     Mode,
+    Scope,
     Verdict,
     Why,
 )
@@ -97,19 +102,21 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     number, decision = decide.decide_by_row(facts, standing)
     asks = decision.verdict is Verdict.ASK
     scopes = suggest(facts, standing, places) if asks else []
-    suggestions = [scope.prefix for scope in scopes if isinstance(scope, AlwaysPrefix)]
     command = args.get("command") if given.tool == hypothetical.SHELL_TOOL else None
     told = {"verdict": decision.verdict, "number": number, **_reasons(decision.why)}
     if command is not None:
         told["command"] = str(command)
-    if suggestions:
-        told["suggestions"] = suggestions
+    if scopes:
+        told["scopes"] = [_as_sent(scope) for scope in scopes]
+    prefixes = [scope.prefix for scope in scopes if isinstance(scope, AlwaysPrefix)]
+    if prefixes:
+        told["suggestions"] = prefixes
     if refused:
         told["refused_grants"] = [{"grant": r.text, "reason": r.reason} for r in refused]
     if given.json:
         write_json(told)
     else:
-        write(_for_people(decision, told))
+        write(_for_people(decision, told, scopes))
     return EXIT[decision.verdict]
 
 
@@ -154,7 +161,39 @@ def _reasons(why: Why) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _for_people(decision: Decision, told: dict[str, Any]) -> str:
+def _as_sent(scope: Scope) -> dict[str, Any] | str:
+    """Return the form that `tool_approve.scope` takes, of any text: what is no UTF-8 too."""
+    match scope:
+        case AlwaysExact(command):
+            return {"always_exact": {"command": command}}
+        case AlwaysPrefix(prefix):
+            return {"always_prefix": {"prefix": prefix}}
+        case AlwaysPrefixes(prefixes):
+            return {"always_prefixes": {"prefixes": list(prefixes)}}
+        case AlwaysPath(root, write):
+            return {"always_path": {"root": root, "write": write}}
+        case Always():
+            return "always"
+        case _:
+            return "once"
+
+
+def _offered(scope: Scope) -> tuple[str, str]:
+    """Return how a yes that lasts is told to people."""
+    match scope:
+        case AlwaysExact():
+            return "grant of", "exactly this command"
+        case AlwaysPrefix(prefix):
+            return "grant of", prefix
+        case AlwaysPrefixes(prefixes):
+            return "set of", ", ".join(prefixes)
+        case AlwaysPath(root):
+            return "grant of", f"reading in {root}"
+        case _:
+            return "", ""
+
+
+def _for_people(decision: Decision, told: dict[str, Any], scopes: Sequence[Scope]) -> str:
     why = decision.why
     lines = [
         ("verdict", decision.verdict.value),
@@ -162,13 +201,13 @@ def _for_people(decision: Decision, told: dict[str, Any]) -> str:
         ("reason", why.detail),
         ("code", why.code),
         ("rule", " ".join(part for part in (why.rule, why.source) if part)),
-        *(("grant of", text) for text in told.get("suggestions", ())),
+        *map(_offered, scopes),
         *(
             ("refused", f"--grant {each['grant']!r}: {each['reason']}")
             for each in told.get("refused_grants", ())
         ),
     ]
-    text = "".join(f"{name:<9}{visible_line(value, 400)}\n" for name, value in lines if value)
+    text = "".join(f"{name:<8} {visible_line(value, 400)}\n" for name, value in lines if value)
     if "command" in told:
         text += "command\n" + marked(told["command"], why.span, colours=has_colours())
     return text

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.cli.hypothetical import category_of
-from wcore.keeping.named import named
+from wcore.keeping.named import named, programs
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
 from wcore.policy.simulating import Recorded
@@ -105,6 +105,7 @@ class _Reader(Struct):
             tuple(_touches(body.get("touches"))),
             command if isinstance(command, str) else None,
             named=_named(body),
+            programs=programs(body),
         )
         where = Row(row) if row else None
         agent = str(body.get("agent", MAIN_AGENT))

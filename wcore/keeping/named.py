@@ -1,8 +1,8 @@
-"""The paths of a shell text in a journal record: to JSON and back."""
+"""The paths and programs of a shell text in a journal record: to JSON and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from wcore.vocabulary import Access, Json, PathFact
+from wcore.vocabulary import Access, Json, PathFact, ProgramFact
 
 
 def fact(path: PathFact) -> list[Json]:
@@ -33,3 +33,23 @@ def _named(each: Json) -> PathFact:
             return PathFact(path, Access(access), inside, why, own, unknown)
         case _:
             raise TypeError("a path is none")
+
+
+def program_fact(program: ProgramFact) -> list[Json]:
+    """Return one program as a record holds it."""
+    return [program.word, program.path, program.inside, program.shadows]
+
+
+def programs(body: Mapping[str, Json]) -> tuple[ProgramFact, ...]:
+    """Return the programs of a shell text in a `prepared`; what is none is left out."""
+    found = body.get("programs")
+    listed = found if isinstance(found, list | tuple) else ()
+    return tuple(fact for each in listed for fact in _programs(each))
+
+
+def _programs(each: Json) -> Iterator[ProgramFact]:
+    match each:
+        case [str(word), str(path), bool(inside), bool(shadows)]:
+            yield ProgramFact(word, path, inside, shadows)
+        case _:
+            pass

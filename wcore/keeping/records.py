@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.errors import WcoreError
-from wcore.keeping.named import fact
+from wcore.keeping.named import fact, program_fact
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import (
     Args,
@@ -185,6 +185,7 @@ def prepared(
         "touches": [[touch.path, touch.access.value] for touch in found.touches],
         "command": found.command,
         **({} if found.named is None else {"named": [fact(each) for each in found.named]}),
+        **({"programs": [program_fact(p) for p in found.programs]} if found.programs else {}),
         "preview": [preview.kind, preview.text, preview.truncated] if preview else None,
         "args": None if found.args == asked else found.args,
         "unread": unread,

@@ -1,28 +1,30 @@
-"""Looks up on disk what the paths of a shell text lead to; what they mean is told by the policy."""
+"""Looks up on disk where the words of a shell text lead; what that means is told by the policy."""
 
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from wcore.policies.programs import programs_of
 from wcore.policy.protected import Places
 from wcore.policy.shell_paths.naming import Candidate, Found, candidates, paths_named
-from wcore.vocabulary import PathFact
+from wcore.vocabulary import Named
 
 ENTRIES_MAX: Final = 4096  # of folders, read for the patterns of one text: some 10 ms
 FITTING_MAX: Final = 128  # paths that one pattern fits; what is beyond is compared by its name only
 
-NamedPaths = Callable[[str, Mapping[str, str]], tuple[PathFact, ...]]
+Finder = Callable[[str, Mapping[str, str]], Named]
 
 
-def finder(places: Places) -> NamedPaths:
-    """Return what tells the paths that a text names when it is run with an environment. Blocks."""
+def finder(places: Places) -> Finder:
+    """Return what tells the names in a text when it is run with an environment. Blocks."""
 
-    def find(command: str, environ: Mapping[str, str]) -> tuple[PathFact, ...]:
+    def find(command: str, environ: Mapping[str, str]) -> Named:
         look = _Look()
         wanted = candidates(command, places, environ)
         disk = {each: found for each in wanted if (found := look.at(each)) is not None}
-        return tuple(paths_named(command, places, environ, disk))
+        paths = tuple(paths_named(command, places, environ, disk))
+        return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
 
     return find
 

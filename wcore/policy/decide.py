@@ -153,9 +153,14 @@ def _outside(case: Case, standing: Standing) -> Decision | None:
         if path.inside or _granted_folder(path, case.facts, standing):
             continue
         if path.unknown or not standing.policies.opens(path, case):
-            what = path.path or "a path of a command that cannot be read"
+            what, doubt = path.path, None if path.path else case.reading
+            code, span = (doubt.doubt, doubt.span) if doubt else (None, None)
+            if code == shell.Reason.SCRIPT_FROM_INPUT:
+                what = "what a shell reads and runs"
+            what = what or "a path of a command that cannot be read"
             how = "may lead" if path.unknown else "is"
-            return _answer(Verdict.ASK, Row.OUTSIDE, f"{what} {how} outside the workspace")
+            detail = f"{what} {how} outside the workspace"
+            return Decision(Verdict.ASK, Why(Row.OUTSIDE, detail, span=span, code=code))
     return None
 
 

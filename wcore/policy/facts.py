@@ -1,6 +1,7 @@
 """What the decision needs to know about a call, gathered from values: no disk, no clock."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
@@ -49,6 +50,8 @@ def gather(
         paths += prepared.named
     elif prepared.command is not None:
         paths += paths_named(prepared.command, places)
+    if analysis is not None and prepared.programs:
+        analysis = replace(analysis, programs=prepared.programs)
     category, command = prepared.category, prepared.command
     return Facts(prepared.tool, category, tuple(paths), analysis, prepared.pin, command, ties)
 

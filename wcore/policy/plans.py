@@ -225,6 +225,8 @@ def _stopped(entry: _Entry, reading: Reading, text: str | None) -> Match | None:
     for started in reading.started:
         if stop.fits(started):
             return Match(entry.rule, started.span)
+        if entry.rule.do is Verdict.ASK and stop.may_fit(started):
+            return Match(entry.rule, started.span, shell.Reason.DYNAMIC_ARGUMENT)
     if reading.doubt is not None and entry.rule.do is Verdict.ASK:
         if text is not None and not any(mentions(text, name) for name in stop.programs):
             return None

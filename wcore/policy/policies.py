@@ -10,12 +10,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.plans import STRICTNESS, Case, Match, Plan
 from wcore.policy.policyfile import Limits, PolicyFile
 from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec, Target
-from wcore.policy.started import mentions
+from wcore.policy.started import Reading, mentions
 from wcore.vocabulary import Access, Category, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
@@ -142,11 +143,11 @@ class Policies:
     def unreadable(self, case: Case) -> Unreadable | None:
         """Return what is wrong with a shell text that deny rules for commands cannot judge."""
         reading, analysis = case.reading, case.facts.analysis
-        if reading is None or analysis is None or reading.doubt is None:
+        if reading is None or analysis is None:
             return None
         denies = list(self._command_denies(case.agent))
-        if not denies:
-            return None
+        if reading.doubt is None or not denies:
+            return _computed(reading, denies)
         for rule, stop in denies:
             if any(mentions(analysis.text, name) for name in stop.programs):
                 return Unreadable(reading.doubt, reading.span, rule, broken=True)
@@ -173,6 +174,16 @@ class Policies:
             plan = Plan(rules, facts.tool, facts.category, case.agent, counts)
             self._plans[key] = plan
         return plan
+
+
+def _computed(reading: Reading, denies: Sequence[tuple[Rule, StopSpec]]) -> Unreadable | None:
+    """Return a command that a rule denies if the shell makes the right words of it."""
+    for rule, stop in denies:
+        for started in reading.started:
+            if stop.may_fit(started):
+                code = shell.Reason.DYNAMIC_ARGUMENT
+                return Unreadable(code, started.span, rule, broken=False)
+    return None
 
 
 def _deny_of(file: PolicyFile) -> Sequence[Rule]:

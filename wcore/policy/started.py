@@ -14,7 +14,7 @@ from msgspec import Struct
 from wcore.policy import patterns, shell
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
-STARTED_MAX: Final = 4096  # readings of one text
+STARTED_MAX: Final = 4096  # readings of one text; one that has more is in doubt
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
 Span = tuple[int, int]
@@ -22,12 +22,14 @@ Span = tuple[int, int]
 _TAKE_TEXT: Final = frozenset(
     "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr".split()
 )
-SHELLS: Final = frozenset("bash sh zsh dash ash ksh mksh fish csh tcsh rbash eval trap".split())
+SHELLS: Final = shell.SHELLS | {"eval", "trap"}
 
 _SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
+_REDIRECTION: Final = re.compile(r"[0-9]*(?:<<-?|>>|<>|>\||[<>]&|[<>])\s*[^\s<>]+")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
+_GIT_ALIAS: Final = re.compile(r"alias\.[^=]*=(!?)(.*)", re.DOTALL | re.IGNORECASE)
 GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
 
 
@@ -57,17 +59,26 @@ def program(word: str) -> str:
 
 def read(analysis: shell.Analysis) -> Reading:
     """Return what the analysed text may start; total, and linear in the text."""
+    reader = _Reader(analysis)
     if analysis.reason is not None:
-        rough = _first(_rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
+        rough = _first(reader.rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
         return Reading(rough, analysis.reason, analysis.span)
     found: list[Started] = []
-    doubt: Span | None = None
+    code, doubt = shell.Reason.DYNAMIC_HEAD, None
+    before: shell.SimpleCommand | None = None
     for command in analysis.commands:
         values = [word.value for word in command.words]
-        found += _first(_expanded(values, command.span, 0))
+        found += _first(reader.expanded(values, command.span, 0))
+        if before is not None and shell.is_piped(analysis.text, before, command):
+            given = [None if word.dynamic else word.value for word in before.words]
+            found += _first(reader.input_of(values, given, command.span, 0))
+        before = command
         doubt = doubt or _computed_program(command)
-    started = tuple(found[:STARTED_MAX])
-    return Reading(started, shell.Reason.DYNAMIC_HEAD if doubt else None, doubt)
+        if doubt is None and reader.lost is not None:
+            code, doubt = reader.lost, command.span
+        if doubt is None and len(found) >= STARTED_MAX:
+            code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
+    return Reading(tuple(found[:STARTED_MAX]), code if doubt else None, doubt)
 
 
 def mentions(text: str, pattern: str) -> bool:
@@ -91,32 +102,91 @@ def _computed_program(command: shell.SimpleCommand) -> Span | None:
     return None
 
 
-def _expanded(values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
-    """Yield the command of `values`, and those that it hands on."""
+class _Reader:
+    """Finds what may be started. A word counts as the program that it leads to as well."""
+
+    def __init__(self, analysis: shell.Analysis) -> None:
+        self.lost: shell.Reason | None = None  # why it cannot be known what is run
+        self._leads_to: dict[str, list[str]] = {}
+        for fact in analysis.programs:
+            if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
+                self._leads_to.setdefault(fact.word, []).append(fact.path)
+
+    def expanded(self, values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+        """Yield the command of `values`, and those that it hands on."""
+        words = _command_words(values)
+        if not words or not words[0]:
+            return
+        for head in (words[0], *self._leads_to.get(words[0], ())):
+            yield from self._handed((head, *words[1:]), span, depth)
+
+    def _handed(self, words: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+        words = tuple(words)
+        yield Started(words[:WORDS_MAX], span)
+        if shell.renames(words):
+            self.lost = shell.Reason.RENAMED
+        name = program(words[0])
+        runs = shell.may_start_any(words)
+        for start in range(1, len(words)) if runs else ():
+            behind = words[start : start + WORDS_MAX]
+            yield Started(behind, span)
+            for head in self._leads_to.get(behind[0], ()):
+                yield Started((head, *behind[1:]), span)
+        texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
+        if name == "git":
+            texts += _git_aliases(words)
+        inner = next((i for i, word in enumerate(words) if self._is_shell(word)), None)
+        if inner is not None and (inner == 0 or runs):
+            texts += words[inner + 1 :]
+            if program(words[inner]) == "eval":
+                texts.append(" ".join(words[inner + 1 :]))
+        for text in texts if depth < DEPTH_MAX else ():
+            yield from self.rough(text, span, depth + 1)
+
+    def _is_shell(self, word: str) -> bool:
+        return any(program(each) in SHELLS for each in (word, *self._leads_to.get(word, ())))
+
+    def input_of(
+        self, values: Sequence[str], given: Sequence[str | None], span: Span | None, depth: int
+    ) -> Iterator[Started]:
+        """Yield what a command may start of what another one, of the words `given`, prints."""
+        words = _command_words(values)
+        if not shell.runs_its_input(words):
+            return
+        text = None if shell.puts_input_into_words(words) else shell.printed(given)
+        if text is None or depth >= DEPTH_MAX:
+            self.lost = shell.Reason.SCRIPT_FROM_INPUT
+        else:
+            yield from self.rough(text, span, depth + 1)
+
+    def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
+        """Yield what looks like commands in a text that is not understood."""
+        before: list[str] = []
+        reads = "|" in text or "<" in text or depth > 0
+        for piece in _SEPARATORS.split(text.replace("\\\n", "")):
+            values = piece.translate(_QUOTES).split()
+            yield from self.expanded(values, span, depth)
+            if "<" in piece or ">" in piece:
+                bare, _, given = piece.partition("<<<")
+                yield from self.expanded(given.translate(_QUOTES).split(), span, depth)
+                values = _REDIRECTION.sub(" ", bare).translate(_QUOTES).split()
+                yield from self.expanded(values, span, depth)
+            if reads and values:
+                yield from self.input_of(values, before, span, depth)
+            before = values
+
+
+def _command_words(values: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command from its program on."""
     at = 0
     while at < len(values) and (ASSIGNMENT.match(values[at]) or values[at] in GRAMMAR):
         at += 1
-    words = tuple(values[at : at + WORDS_MAX])
-    if not words or not words[0]:
-        return
-    yield Started(words, span)
-    name = program(words[0])
-    runs = shell.may_start_any(words)
-    if runs:
-        for start in range(1, len(words)):
-            yield Started(words[start:], span)
-    if name in _TAKE_TEXT and depth < DEPTH_MAX:
-        for word in words[1:]:
-            yield from _rough(word, span, depth + 1)
-    inner = next((i for i, word in enumerate(words) if program(word) in SHELLS), None)
-    if inner is not None and depth < DEPTH_MAX and (inner == 0 or runs):
-        for word in words[inner + 1 :]:
-            yield from _rough(word, span, depth + 1)
-        if program(words[inner]) == "eval":
-            yield from _rough(" ".join(words[inner + 1 :]), span, depth + 1)
+    return tuple(values[at:])
 
 
-def _rough(text: str, span: Span | None, depth: int) -> Iterator[Started]:
-    """Yield what looks like commands in a text that is not understood."""
-    for piece in _SEPARATORS.split(text.replace("\\\n", "")):
-        yield from _expanded(piece.translate(_QUOTES).split(), span, depth)
+def _git_aliases(words: Sequence[str]) -> Iterator[str]:
+    """Yield what `git -c alias.x=…` makes of `git x`."""
+    for word in words[1:]:
+        alias = _GIT_ALIAS.search(word)
+        if alias is not None:
+            yield alias[2] if alias[1] else f"git {alias[2]}"

@@ -1,6 +1,7 @@
 """Which commands a rule asks about or denies: globs over the words that they begin with.
 
-It errs on the side of no: words are compared without quotes, programs without folder and case.
+It errs on the side of no: words are compared without quotes, programs without folder and case, and
+options in front of a word are passed over.
 """
 
 import re
@@ -10,7 +11,9 @@ from msgspec import Struct
 
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
+from wcore.policy.shell import skipping
 from wcore.policy.started import ASSIGNMENT, GRAMMAR, Started
+from wcore.policy.started import WORDS_MAX as READ_MAX
 
 WORDS_MAX: Final = 32  # of a command in a rule
 _NEVER_COMPARED: Final = frozenset("'\"\\{}")  # what is left of `{a,b}` stands in no word
@@ -31,7 +34,11 @@ class StopSpec(Struct, frozen=True):
         return tuple(words[0] for words in self.alternatives)
 
     def fits(self, started: Started) -> bool:
-        return any(_begins(started, words) for words in self.alternatives)
+        return any(_begins(started, words, guesses=False) for words in self.alternatives)
+
+    def may_fit(self, started: Started) -> bool:
+        """Whether it would fit if the shell made the right words of those that it computes."""
+        return any(_begins(started, words, guesses=True) for words in self.alternatives)
 
 
 def stop_spec(spec: str) -> StopSpec:
@@ -72,15 +79,36 @@ def _check(words: tuple[str, ...], spec: str) -> None:
             raise RuleError(f"{word!r} in ({spec}): {error}") from error
 
 
-def _begins(started: Started, words: tuple[str, ...]) -> bool:
-    if len(started.words) < len(words):
-        return False
-    head = started.words[0].casefold() if "/" in words[0] else started.program
-    program = words[0].casefold()
+def _begins(started: Started, wanted: tuple[str, ...], *, guesses: bool) -> bool:
+    """Whether a command begins with words like these, options in front of any of them left out.
+
+    With `guesses` a word that the shell computes may be any, and so may what was not read.
+    """
+    head = started.words[0].casefold() if "/" in wanted[0] else started.program
+    program = wanted[0].casefold()
     if head[:1] != program[:1] and program[:1] not in ("*", "?", "["):
         return False  # most rules are about other programs
-    given = (head, *started.words[1:])
-    return all(
-        word == wanted or patterns.name_glob(wanted).match(word) is not None
-        for word, wanted in zip(given, (program, *words[1:]), strict=False)
-    )
+    if not _is_like(head, program):
+        return False
+    words = started.words
+    places = {(1, skipping.program_key(started.program))}
+    for each in wanted[1:]:
+        behind = {
+            (at, key) for start, key in places for at in skipping.behind_options(words, start, key)
+        }
+        if guesses and any(_is_open(words, at) for at, _ in behind):
+            return True
+        places = {
+            (at + 1, skipping.deeper(key, words[at]))
+            for at, key in behind
+            if at < len(words) and _is_like(words[at], each)
+        }
+    return bool(places)
+
+
+def _is_open(words: tuple[str, ...], at: int) -> bool:
+    return at >= READ_MAX if at >= len(words) else skipping.is_computed(words[at])
+
+
+def _is_like(word: str, wanted: str) -> bool:
+    return word == wanted or patterns.name_glob(wanted).match(word) is not None

@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
-from wcore.keeping.named import named
+from wcore.keeping.named import named, programs
 from wcore.keeping.records import TIED, listed
 from wcore.models.choose import MODEL
 from wcore.policy import shell
@@ -193,6 +193,7 @@ class RecordedHands(Hands):
             preview=_preview(preview) if preview else None,
             pin=_pin(listed(body.get("pin"))),
             named=named(body),
+            programs=programs(body),
         )
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from wcore.agents import Assignment
 from wcore.errors import ToolError
-from wcore.vocabulary import Args, Json, PathFact, Prepared, ToolOutput, ToolSpec
+from wcore.vocabulary import Args, Json, Named, Prepared, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
     from wcore.supervisor.client import Held, Program, Supervisor
@@ -29,7 +29,8 @@ class Place(Struct, frozen=True):
 
     `hidden` tells whether a real path is protected: listings and searches leave such files
     out and say how many. `environ` is the environment for children, free of provider keys.
-    `named` tells the paths that a shell text names in an environment; it reads the disk.
+    `named` tells the paths and programs that a shell text names in an environment; it reads the
+    disk.
     `supervisor` starts them; without one, as in a replay, nothing can be started.
     """
 
@@ -37,7 +38,7 @@ class Place(Struct, frozen=True):
     home: str
     environ: Mapping[str, str]
     hidden: Callable[[str], bool]
-    named: Callable[[str, Mapping[str, str]], tuple[PathFact, ...]] | None = None
+    named: Callable[[str, Mapping[str, str]], Named] | None = None
     supervisor: "Supervisor | None" = None
 
     async def start(self, program: "Program") -> "Held":

@@ -100,6 +100,7 @@ class Bash(Struct, frozen=True):
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
         look, environ = self.place.named, cleaned(self.place.environ)
+        found = await to_thread.run_sync(look, command, environ) if look else None
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -111,7 +112,8 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
-            named=await to_thread.run_sync(look, command, environ) if look else None,
+            named=found.paths if found else None,
+            programs=found.programs if found else (),
         )
 
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:

@@ -115,6 +115,12 @@ def test_it_asks_although_every_command_was_granted(text: str, row: Row) -> None
         "D=build/out; mkdir -p $D; make > $D/log",
         "[[ a > b ]] && ((3 > 2)) || true",
         "sort a.txt -o a.txt",
+        "grep -rn --exclude-dir=.git --exclude-dir .ssh import .",
+        "tar --exclude=.env -cf a.tar .",
+        "rsync -a --exclude .git src/ dest/",
+        "find . -not -path './.git/*' -type f",
+        "find . -type f ! -name .env ! -path './.git/*' -exec wc -l {} +",
+        "find . -path ./.git -prune -o -type f -print",
     ],
 )
 def test_everyday_texts_do_not_ask(text: str) -> None:
@@ -123,6 +129,29 @@ def test_everyday_texts_do_not_ask(text: str) -> None:
         real = () if each.holes else (each.path,)
         disk[each] = Found(real, exists=False, has_parent=False)
     assert decided(text, disk=disk).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find . -path ./.git/config -exec cat {} +",
+        "find . -not -not -path ./.git/config -exec cat {} +",
+        "find . ! ! -name .env -exec cat {} +",
+        "find . ! -name .env -o -exec cat {} +",
+        "find . ! \\( ! -name .env \\) -exec cat {} +",
+        "find . -name .env -prune -o -print , -exec cat {} +",
+        "find . -name .env -prune -exec cat {} +",
+        "find . -type f -name .env -prune -o -print",
+        "find .env -not -name x",
+        "tool --exclude=.env",
+        "grep --exclude-dir=.git x .env",
+        "cat --exclude .env",
+        "tar --exclude a .env",
+        "cat -- -/../.env",
+    ],
+)
+def test_what_is_not_left_out_for_sure_asks(text: str) -> None:
+    assert outcome(text) == ("ask", Row.PROTECTED.value)
 
 
 DENY = 'deny = ["Read(secret/**)", "Write(gen/**)"]'
@@ -198,3 +227,36 @@ def test_the_longest_texts_are_read_in_time_or_not_at_all() -> None:
     for text in ("((" * 8000, "{" * 8000, "$(" * 8000, "a " * 32000, "while " * 10000, "`" * 16000):
         assert len(paths_named(text, PLACES, ENVIRON)) <= 1024
     assert any(fact.unknown for fact in paths_named("x " * 64_000, PLACES, ENVIRON))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo x >&'$(cat .env)'",
+        "echo x >&'`touch a`'",
+        "X='$(id)'; echo >&\"$X\"",
+        "echo >&'~/.bashrc'",
+        "echo >&\\$HOME/x",
+        "cat <&'$(id)'",
+        "echo >&$(cat a)",
+    ],
+)
+def test_what_bash_expands_twice_asks(text: str) -> None:
+    assert outcome(text)[0] == "ask"
+
+
+def test_what_is_duplicated_or_plain_does_not_ask() -> None:
+    for text in ("echo >&2", "echo >&a.txt", 'echo 2>&1 >&"$N"', "X=a; echo >&$X.txt"):
+        assert outcome(text)[0] == "allow", text
+
+
+@pytest.mark.parametrize("text", ["echo 3>~$X", 'cat <""~/x', "echo > '~'/x", "echo > \\~"])
+def test_a_tilde_that_the_shell_does_not_expand_is_a_name(text: str) -> None:
+    found = [fact for fact in paths_named(text, PLACES, ENVIRON) if "~" in fact.path]
+    assert [fact.path[:16] for fact in found] == ["/home/ann/code/~"]
+    assert found[0].inside
+
+
+def test_a_tilde_that_a_program_may_expand_is_the_home_as_well() -> None:
+    named = {fact.path for fact in paths_named("rm '~/.bashrc'", PLACES, ENVIRON)}
+    assert {"/home/ann/.bashrc", "/home/ann/code/~/.bashrc"} <= named

@@ -20,6 +20,7 @@ Two analyses read each text: `lexer` and `reader`, our own, accept only what the
 """
 
 from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex
+from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import Kind
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
@@ -28,13 +29,19 @@ from wcore.policy.shell.grants import (
     GrantRefused,
     parse_grant,
 )
+from wcore.policy.shell.input_scripts import (
+    is_piped,
+    printed,
+    puts_input_into_words,
+    runs_its_input,
+)
 from wcore.policy.shell.matching import covers, matches
 from wcore.policy.shell.mentions import Mentions, mentions_of
 from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand, Word
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough import ROUGH_CHARS_MAX, rough_words
-from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell.runners import SHELLS, is_shared_file, may_start_any
 from wcore.policy.shell.second import warm
 from wcore.policy.shell.suggesting import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
 
@@ -43,6 +50,7 @@ __all__ = [
     "COMMANDS_MAX",
     "GRANT_CHARS_MAX",
     "ROUGH_CHARS_MAX",
+    "SHELLS",
     "SUGGESTIONS_MAX",
     "TEXT_BYTES_MAX",
     "Analysis",
@@ -59,13 +67,19 @@ __all__ = [
     "Word",
     "analyse",
     "covers",
+    "is_piped",
+    "is_shared_file",
     "lex",
     "matches",
     "may_start_any",
     "note_of",
     "mentions_of",
     "parse_grant",
+    "printed",
+    "puts_input_into_words",
+    "renames",
     "rough_words",
+    "runs_its_input",
     "suggest",
     "suggest_prefix",
     "warm",

@@ -14,7 +14,27 @@ _FORMAT: Final = re.compile(  # text without %, or a conversion that only prints
     re.DOTALL,
 )
 _PATTERN: Final = re.compile(rf"(?:{PLAIN}|[*?])+")  # file names, and no other expansion
+_TABLES: Final = ("BASH_ALIASES", "BASH_CMDS")
+#: Builtins that do, by what stands among their arguments; `$X` may be it.
+_RENAMING: Final = {
+    "alias": re.compile(r"[=$]"),
+    "shopt": re.compile(r"^expand_aliases$|\$"),
+    "hash": re.compile(r"^-[a-z]*p|\$"),
+    "enable": re.compile(r"^-[a-z]*f|\$"),
+}
 _EVALUATING: Final = frozenset(["-v", "-R"])
+
+
+def renames(words: Sequence[str | None]) -> bool:
+    """Whether a command makes later words mean other programs: aliases, hashed paths."""
+    if any(word and any(table in word for table in _TABLES) for word in words):
+        return True
+    rest = list(words)
+    while len(rest) > 1 and rest[0] in ("builtin", "command"):
+        rest = rest[1:]
+    name, given = rest[0] if rest else None, rest[1:]
+    sign = _RENAMING.get(name or "")
+    return sign is not None and any(word is None or sign.search(word) for word in given)
 
 
 def find_hazard(head: str, arguments: Sequence[Word]) -> Word | None:

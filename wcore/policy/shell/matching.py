@@ -10,6 +10,7 @@ from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.coverage import find_uncovered
 from wcore.policy.shell.grants import Grant
 from wcore.policy.shell.model import Analysis, Coverage, SimpleCommand, Span
+from wcore.policy.shell.other_programs import find_other_program
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.runners import (
     Words,
@@ -37,6 +38,9 @@ def matches(analysis: Analysis, grants: Sequence[Grant]) -> Coverage:
     """
     if analysis.reason is not None:
         return Coverage(covered=False, reason=analysis.reason, span=analysis.span)
+    other = find_other_program(analysis)
+    if other is not None:
+        return Coverage(covered=False, reason=Reason.OTHER_PROGRAM, span=other.span)
     spelled = {words for grant in grants for words in grant.alternatives}
     lengths: dict[str, set[int]] = defaultdict(set)
     for words in spelled:

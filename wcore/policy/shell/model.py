@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from wcore.policy.shell.characters import PLAIN_WORD
 from wcore.policy.shell.reasons import Reason
+from wcore.vocabulary import ProgramFact
 
 Span = tuple[int, int]
 
@@ -59,12 +60,16 @@ class SimpleCommand(Struct, frozen=True):
 
 
 class Analysis(Struct, frozen=True):
-    """The simple commands of a text; or the reason and place that stopped the analysis."""
+    """The simple commands of a text; or the reason and place that stopped the analysis.
+
+    `programs` are the files that its words would start, where somebody has looked.
+    """
 
     text: str
     commands: tuple[SimpleCommand, ...] = ()
     reason: Reason | None = None
     span: Span | None = None
+    programs: tuple[ProgramFact, ...] = ()
 
     def to_plain(self) -> list[object]:
         """Return numbers, strings and lists that `from_plain` understands; without the text."""

@@ -52,6 +52,14 @@ class Reason(StrEnum):
     ASSIGNMENT = "assignment"
     #: The program's name is computed by the shell.
     DYNAMIC_HEAD = "dynamic_head"
+    #: A word that the shell computes, where a rule that stops compares words.
+    DYNAMIC_ARGUMENT = "dynamic_argument"
+    #: A word is made to mean another program: an alias, a hashed path.
+    RENAMED = "renamed"
+    #: A shell runs a text that it reads, and nobody knows what that is.
+    SCRIPT_FROM_INPUT = "script_from_input"
+    #: A word that leads, on this machine, to another program than it says.
+    OTHER_PROGRAM = "other_program"
     #: A granted word is written with quotes or a backslash.
     QUOTED_HEAD = "quoted_head"
     #: Arguments with which `printf`, `test` or `[` evaluate text or set a variable.

@@ -47,7 +47,7 @@ _OWN_WORDS_OF_SUBCOMMANDS: Final[Mapping[str, int]] = {
     ),
     **dict.fromkeys("docker exec|docker run|podman exec|podman run|direnv exec".split("|"), 1),
 }
-_SHELLS: Final = frozenset(
+SHELLS: Final = frozenset(
     "bash sh zsh dash ash ksh mksh pdksh lksh rbash rzsh yash posh fish csh tcsh elvish nu xonsh"
     " pwsh powershell cmd".split()
 )
@@ -91,6 +91,9 @@ RUNNING_SUBCOMMANDS: Final = frozenset(_OWN_WORDS_OF_SUBCOMMANDS) | _SUBCOMMANDS
 #: Only for rules that deny: any word after these may be the program.
 _ALSO_START: Final = frozenset("command exec builtin find fd fdfind busybox toybox".split())
 
+#: Files that are many programs, each by its name.
+_SHARED_FILES: Final = frozenset("coreutils uutils snap mise asdf rustup volta-shim".split())
+
 Words = tuple[str, ...]
 
 
@@ -115,7 +118,13 @@ def program(head: str) -> str:
 def is_runner(head: str) -> bool:
     """Whether a program exists to run others."""
     name = program(head)
-    return name in _OWN_WORDS or name in _SHELLS or _is_never(head) or is_interpreter(head)
+    return name in _OWN_WORDS or name in SHELLS or _is_never(head) or is_interpreter(head)
+
+
+def is_shared_file(head: str) -> bool:
+    """Whether a program is whatever it is called: one file with many names."""
+    name = head.rsplit("/", 1)[-1]
+    return _BUSYBOX.fullmatch(name) is not None or name in _SHARED_FILES
 
 
 def is_interpreter(head: str) -> bool:
@@ -131,6 +140,11 @@ def may_start_any(words: Words) -> bool:
     return any(" ".join((name, *words[1:count])) in RUNNING_SUBCOMMANDS for count in (2, 3))
 
 
+def own_words(head: str) -> int | None:
+    """Return how many words of its own a program has before the one that it runs."""
+    return 0 if program(head) in ("command", "exec", "builtin") else _OWN_WORDS.get(program(head))
+
+
 def check_runner(words: Words) -> Words | None:
     """Return the command within the command `words`, or `None` where there is none to look at.
 
@@ -141,7 +155,7 @@ def check_runner(words: Words) -> Words | None:
     name = program(head)
     if _is_never(head) or any(_is_rich((name, *rest), count) for count in (1, 2)):
         raise Refused(f"`{head}` can run any command")
-    if name in _SHELLS:
+    if name in SHELLS:
         _check_script(head, rest)
         return None
     if is_interpreter(head):
@@ -212,7 +226,7 @@ def names_relative_program(words: Words) -> bool:
         head, *rest = command_words(inner)
         if "/" in head and not head.startswith("/"):
             return True
-        if program(head) in _SHELLS:
+        if program(head) in SHELLS:
             return not rest[0].startswith("/")
         if is_interpreter(head):
             script = rest[1] if rest[0] == "-jar" else rest[0]

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell import renames
 from wcore.policy.shell_paths import builtins, expansion
+from wcore.policy.shell_paths.handing import Handed, handed, has_input, read_as_input
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
@@ -25,7 +26,6 @@ from wcore.policy.shell_paths.syntax import (
     Word,
 )
 from wcore.policy.shell_paths.values import Value, split, text
-from wcore.policy.started import SHELLS, program
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
@@ -35,6 +35,7 @@ MENTIONS_MAX: Final = 1024  # paths of one text; more is asked about
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=")
 _OPTION: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 _SOURCE_CHARS_MAX: Final = 200  # of a word that is told to people
+_SPECIAL: Final = frozenset("$`~*?[{\\'\"")
 _READS: Final = frozenset(["<"])
 
 
@@ -51,6 +52,7 @@ class _Evaluation:
         self._state = state
         self._found: dict[Mention, None] = {}
         self._lost = False
+        self._has_input = False
 
     def run(self, events: Sequence[Event], depth: int) -> Reading:
         again = any(
@@ -71,13 +73,14 @@ class _Evaluation:
 
     def _follow(self, events: Sequence[Event], depth: int) -> None:
         loops = 0
+        self._has_input = self._has_input or has_input(events)
         for at, event in enumerate(events):
             if len(self._found) > MENTIONS_MAX:
                 self._lost = True
                 return
             match event:
                 case Command():
-                    self._command(event, depth)
+                    self._command(event, events[at - 1] if at else None, depth)
                 case Open():
                     loops += event.scope is Scope.LOOP
                     self._lost = self._lost or loops > LOOPS_MAX
@@ -121,7 +124,7 @@ class _Evaluation:
 
     # one command
 
-    def _command(self, command: Command, depth: int) -> None:
+    def _command(self, command: Command, previous: Event | None, depth: int) -> None:
         state = self._state
         state.operator(command.before)
         is_alone = "|" not in (command.before, command.after) and command.after not in ("&", "|&")
@@ -156,11 +159,18 @@ class _Evaluation:
                 is_prefixed=bool(prefix),
                 may_vanish=any(expansion.may_vanish(word, state) for word in words[1:]),
             )
-        self._handed([value.literal for _, value in argv], depth)
+        literals = [value.literal for _, value in argv]
+        self._lost = self._lost or renames(literals)
+        self._run(handed(literals), depth)
+        self._run(
+            read_as_input(command, previous, literals, state, elsewhere=self._has_input), depth
+        )
 
     def _arguments(self, argv: Sequence[tuple[Word, Value]]) -> None:
         found = roles([value.literal for _, value in argv])
         for (word, value), role in list(zip(argv, found, strict=True))[1:]:
+            if role is Role.LEFT_OUT:
+                continue
             if role is not Role.TOLD or value.literal is not None:
                 self._mention(word, [value], role)
 
@@ -218,29 +228,18 @@ class _Evaluation:
             elif not (name in ("export", "readonly") and is_plain):
                 state.forget(literal.partition("[")[0])
 
-    def _handed(self, argv: list[str | None], depth: int) -> None:
+    def _run(self, found: Handed | None, depth: int) -> None:
         """Read again what a shell is given as text."""
-        names = [program(word) if word else "" for word in argv]
-        at = next((i for i, each in enumerate(names) if each in SHELLS), None)
-        if at is None:
+        if found is None:
             return
-        plain = tuple(word or "" for word in argv)
-        if at > 0 and names[0] != "builtin" and not may_start_any(plain):
-            return
-        given = argv[at + 1 :]
-        if names[at] in ("eval", "trap"):
-            text_ = None if None in given else " ".join(each or "" for each in given)
-            texts = [text_ if names[at] == "eval" else given[0] if given else ""]
-            self._lost = self._lost or texts == [None] or depth >= DEPTH_MAX
-        else:
-            takes = any(each and re.fullmatch(r"-[A-Za-z]*c", each) for each in given)
-            texts = [each for each in given if each] if takes else []
-        for each in texts:
-            if each and depth < DEPTH_MAX:
-                self._state.open(Scope.BRANCH if names[at] == "eval" else Scope.SUBSHELL)
-                self._follow(parse(each), depth + 1)
-                self._state.close()
-        if names[at] in ("eval", "trap"):
+        self._lost = self._lost or found.lost or (found.here and depth >= DEPTH_MAX)
+        if found.with_words:
+            self._state.get_words()
+        for each in found.texts if depth < DEPTH_MAX else ():
+            self._state.open(Scope.BRANCH if found.here else Scope.SUBSHELL)
+            self._follow(parse(each), depth + 1)
+            self._state.close()
+        if found.here:
             self._state.forget_all()
             self._state.move_anywhere(for_good=True)
 
@@ -248,6 +247,7 @@ class _Evaluation:
         match = _ASSIGNMENT.match(word.source)
         assert match is not None
         name, is_simple = match[1], not match[2] and not match[3] and word.array is None
+        self._lost = self._lost or renames([name])
         values = expansion.assigned(_behind(word, match.end()), self._state)
         for value in values:
             self._mention(word, [value], Role.UNKNOWN)
@@ -263,11 +263,16 @@ class _Evaluation:
     # paths
 
     def _redirected(self, redirection: Redirection) -> None:
+        if redirection.gives_text:
+            return
         role = Role.READ if redirection.operator in _READS else Role.WRITE
         values = expansion.fields(redirection.target, self._state) or [text("")]
         for value in values:
-            if redirection.operator in (">&", "<&") and (value.literal or "x").isdigit():
-                continue
+            if redirection.operator in (">&", "<&"):
+                if (value.literal or "x").isdigit():
+                    continue
+                if value.literal is None or _SPECIAL & set(value.literal):
+                    self._lost = True  # bash expands this word twice, what was quoted too
             if value != expansion.PIPE and value.literal != "":
                 self._add(value, role, redirection.target.source, opened=True)
 
@@ -280,6 +285,10 @@ class _Evaluation:
             elif attached := _OPTION.fullmatch(value.beginning):
                 rest = (attached[1], *value.pieces[1:])
                 self._add(Value(rest, value.private), role, word.source, is_part=True)
+            if "/" in value.beginning and value.beginning.startswith(
+                "-"
+            ):  # behind `--` it is no option
+                self._add(value, role, word.source, is_part=True)
             for separators in ("=", "=:,@"):
                 parts = split(value, separators)
                 for part in parts[1:] if separators == "=" else parts:
@@ -296,7 +305,7 @@ class _Evaluation:
         is_part: bool = False,
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
-        for path in self._state.absolute(value):
+        for path in self._state.absolute(value, opened=opened):
             self._found.setdefault(Mention(path, role, shown, opened, is_part))
 
 

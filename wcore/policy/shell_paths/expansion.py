@@ -35,6 +35,7 @@ class Scene:
 
     is_split = True
     pattern = Hole.PATTERN  # what a file name pattern stands for
+    has_functions = False  # so that a name may be any command
 
     def values(self, name: str) -> Sequence[Value]:
         """Return what a variable may hold; unset is empty."""

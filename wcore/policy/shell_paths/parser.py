@@ -10,6 +10,7 @@ from typing import Final
 from wcore.policy.shell_paths.cursor import DEPTH_MAX, LostError
 from wcore.policy.shell_paths.redirection_parser import RedirectionParser
 from wcore.policy.shell_paths.syntax import (
+    Atom,
     Close,
     Command,
     Event,
@@ -63,11 +64,13 @@ class _Parser(RedirectionParser):
         inner.tries = self.tries
         inner.commands("")
 
-    def document(self, body: str) -> None:
+    def document(self, body: str) -> list[Atom]:
         inner = _Parser(body, self.events, self.depth + 1)
         inner.tries = self.tries
+        found: list[Atom] = []
         while inner.here():
-            inner.quoted_piece(_IN_DOCUMENT)
+            found += inner.quoted_piece(_IN_DOCUMENT)
+        return found
 
     def commands(self, end: str) -> bool:
         """Read commands up to `end`: `)`, `;;` (also `esac`: then true), or the end of the text."""

@@ -28,6 +28,12 @@ TELLERS: Final = frozenset(
     "echo printf : true false test [ [[ case realpath readlink basename dirname df".split()
 )
 _LEFT_OUT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)=")
+_LEFT_OUT_NEXT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)")
+#: Programs that do not touch what these options name.
+_LEAVE_OUT: Final = frozenset("grep egrep fgrep rg ag ack du diff tar rsync tree".split())
+_FIND_NAMES: Final = frozenset("-path -ipath -wholename -iwholename -name -iname".split())
+_FIND_NOT: Final = frozenset(["!", "-not"])
+_FIND_MORE: Final = frozenset(["(", ")", ",", "-o", "-or"])  # that may turn a `!` around
 _EDITORS: Final = frozenset("sed perl ruby gawk awk".split())  # with `-i`
 _IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
 _GIT_READS: Final = frozenset(
@@ -49,6 +55,7 @@ class Role(Enum):
     WRITE = "write"
     UNKNOWN = "unknown"
     TOLD = "told"  #: printed or compared: the program opens no path
+    LEFT_OUT = "left out"  #: named so that it is not touched
 
 
 def roles(words: Sequence[str | None]) -> list[Role]:
@@ -89,7 +96,40 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
             found[at] = Role.WRITE
             if word in _OUT_NEXT and at + 1 < len(words):
                 found[at + 1] = Role.WRITE
+    for at in _left_out(head, words):
+        found[at] = Role.LEFT_OUT
     return found
+
+
+def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
+    """Return which words name what a program is known not to touch."""
+    if head == "find":
+        return _left_out_by_find(words)
+    return [
+        at
+        for at in range(1, len(words) if head in _LEAVE_OUT else 0)
+        if _LEFT_OUT.match(words[at] or "") or _LEFT_OUT_NEXT.fullmatch(words[at - 1] or "")
+    ]
+
+
+def _left_out_by_find(words: Sequence[str | None]) -> list[int]:
+    """Return which words are the names of `! -path X` and of `-path X -prune -o` at the beginning.
+
+    Nothing else of the expression may bring them back.
+    """
+    first = next((i for i, w in enumerate(words) if i and (w is None or w[:1] in "-!(")), 0)
+    pruned = [first + 1] if [*words[first + 2 : first + 4]] == ["-prune", "-o"] else []
+    if pruned and words[first] in _FIND_NAMES and not {"(", ")", ",", None} & {*words}:
+        return pruned
+    if _FIND_MORE & {*words} or None in words:
+        return []
+    return [
+        at
+        for at in range(3, len(words))
+        if words[at - 1] in _FIND_NAMES
+        and words[at - 2] in _FIND_NOT
+        and words[at - 3] not in _FIND_NOT
+    ]
 
 
 def _is_output(head: str, word: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from wcore.policy.shell_paths.cursor import LostError
-from wcore.policy.shell_paths.syntax import Event, Redirection, Word
+from wcore.policy.shell_paths.syntax import Atom, Document, Event, Redirection, Text, Word
 from wcore.policy.shell_paths.word_parser import WordParser
 
 _REDIRECTION: Final = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
@@ -16,9 +16,9 @@ class RedirectionParser(WordParser):
 
     def __init__(self, text: str, events: list[Event], depth: int) -> None:
         super().__init__(text, events, depth)
-        self.documents: list[tuple[str, bool, bool]] = []
+        self.documents: list[tuple[str, bool, bool, Document]] = []
 
-    def document(self, body: str) -> None:
+    def document(self, body: str) -> list[Atom]:
         """Read what is expanded in the body of a here-document."""
         raise NotImplementedError
 
@@ -47,22 +47,23 @@ class RedirectionParser(WordParser):
         if self.at == begin:
             raise LostError
         if operator in ("<<", "<<-"):
-            self._begin_document(target, strips=operator == "<<-")
-        elif operator == "<<<":
-            return  # its word is data
+            document = self._begin_document(target, strips=operator == "<<-")
+            found.append(Redirection(operator, target, document))
         elif operator not in (">&", "<&") or not _DUPLICATION.fullmatch(target.source):
             found.append(Redirection(operator, target))
 
-    def _begin_document(self, target: Word, *, strips: bool) -> None:
+    def _begin_document(self, target: Word, *, strips: bool) -> Document:
         delimiter = target.literal
         if delimiter is None or any(c in target.source for c in "$`\n"):
             raise LostError
-        self.documents.append((delimiter, strips, not target.is_bare))
+        document = Document()
+        self.documents.append((delimiter, strips, not target.is_bare, document))
+        return document
 
     def read_documents(self) -> None:
         """Read the bodies that begin on this line. Commands in them are read like any other."""
         documents, self.documents = self.documents, []
-        for delimiter, strips, is_quoted in documents:
+        for delimiter, strips, is_quoted, document in documents:
             lines: list[str] = []
             while self.at < len(self.text):
                 line = self._line(joined=not is_quoted)
@@ -70,8 +71,9 @@ class RedirectionParser(WordParser):
                 if line == delimiter:
                     break
                 lines.append(line)
-            if not is_quoted and lines:
-                self.document("\n".join(lines))
+            body = "\n".join(lines)
+            atoms = self.document(body) if lines and not is_quoted else [Text(body, quoted=True)]
+            document.atoms = tuple(atoms)
 
     def _line(self, *, joined: bool) -> str:
         found = ""

@@ -164,6 +164,10 @@ class State(Scene):
 
     # builtins
 
+    def get_words(self) -> None:
+        """Note that `$1` and its kind may be anything."""
+        self._has_options = True
+
     def builtin(self, name: str, argv: Sequence[str | None], before: str) -> None:
         """Note what a builtin changes; `before` is the operator in front of it."""
         if name in ("shopt", "alias", "enable"):
@@ -241,16 +245,23 @@ class State(Scene):
         self._folders = _few(after)
         self._seen = _few((*self._seen, *after))
 
-    def absolute(self, value: Value) -> list[Value]:
-        """Return the absolute paths that a relative one may be."""
+    def absolute(self, value: Value, *, opened: bool = False) -> list[Value]:
+        """Return the absolute paths that a relative one may be; `opened`: by the shell itself.
+
+        A `~` that is left here the shell takes as a name, and programs may take it for the home.
+        """
         begin = value.beginning
         if begin.startswith("/") or not value.pieces:
             return [value] if value.pieces else []
-        if begin == "~" or begin.startswith("~/"):  # programs expand it themselves
-            return [folder + Value((begin[1:], *value.pieces[1:])) for folder in self.folders("")]
         if value.pieces[0] is Hole.ANY:
             return [value]
-        return [folder + text("/") + value for folder in self._where()]
+        found = [
+            folder + text("" if folder.literal == "/" else "/") + value for folder in self._where()
+        ]
+        if not opened and (begin == "~" or begin.startswith("~/")):
+            rest = Value((begin[1:], *value.pieces[1:]))
+            found += [folder + rest for folder in self.folders("")]
+        return found
 
 
 def _few(values: Iterable[Value]) -> tuple[Value, ...]:

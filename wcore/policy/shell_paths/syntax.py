@@ -65,11 +65,25 @@ class Word(Struct, frozen=True):
         return all(isinstance(atom, Text) and not atom.quoted for atom in self.atoms)
 
 
+class Document(Struct):
+    """The body of a here-document, as it is expanded; it follows later in the text."""
+
+    atoms: "tuple[Atom, ...]" = ()
+
+
 class Redirection(Struct, frozen=True):
-    """One redirection that opens a path. `operator` without the descriptor."""
+    """One redirection that opens a path, or that gives a text. `operator` without the descriptor.
+
+    A text is the `document`, or the `target` of `<<<`.
+    """
 
     operator: str
     target: Word
+    document: Document | None = None
+
+    @property
+    def gives_text(self) -> bool:
+        return self.operator.startswith("<<")
 
 
 class Command(Struct):

@@ -1,0 +1,137 @@
+"""Rules that ask or deny reach a subcommand through the options in front of it."""
+
+from typing import Final
+
+import pytest
+
+from wcore.policy.shell.coverage import COMMANDS, GROUPS
+from wcore.policy.shell.option_specs import Takes, option_spec
+
+from .test_rules import bash, outcome, policies, rules
+
+MODULES: Final = frozenset(key for key in (*COMMANDS, *GROUPS) if key in ("json.tool", "unittest"))
+ALLOW: Final = ("Bash", "allow")
+
+
+def verdict(text: str, rule: str, do: str = "deny") -> str:
+    return outcome(bash(text), policies(rules((rule, do), ALLOW))).verdict.value
+
+
+def option_forms(key: str) -> list[str]:
+    """Every way to write an option that may stand between a program and its subcommand."""
+    spec = option_spec(GROUPS[key])
+    found = ["--unheard-of", "--unheard-of=v", "--unheard-of v", "--", "'--unheard-of'", "+v"]
+    for name, takes in {**spec.known, **spec.asks}.items():
+        option = name[1:] if spec.single_dash else name
+        if takes is Takes.VALUE:
+            found += [f"{option} v", f"{option} 'v w'"]
+            found.append(f"{option}=v" if name.startswith("--") else f"{option}v")
+        else:
+            found += [option, f"{option} true"] if name.startswith("--") else [option]
+        if takes is Takes.ATTACHED:
+            found.append(f"{option}=v")
+    return found
+
+
+@pytest.mark.parametrize("key", sorted(set(GROUPS) - MODULES))
+def test_a_rule_about_a_subcommand_fires_behind_every_option(key: str) -> None:
+    wanted = [
+        (do, policies(rules((f"Bash({key} {rule})", do), ALLOW)))
+        for do in ("deny", "ask")
+        for rule in ("zap", "zap *", "z*", "zap away")
+    ]
+    for form in option_forms(key):
+        for text in (f"{key} {form} zap away", f"{key} {form} {form} zap away now"):
+            call = bash(text)
+            for do, found in wanted:
+                assert outcome(call, found).verdict.value == do, text
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("git -C . push", "git push"),
+        ("git --no-pager push origin", "git push *"),
+        ("git -c a=b -C x push", "git push:*"),
+        ("git -p --git-dir=x --work-tree y push", "git push"),
+        ("/usr/bin/git -C . push", "git push"),
+        ("command git -C . push", "git push"),
+        ("env X=1 git --no-pager push", "git push"),
+        ("timeout 5 git -C . push", "git push"),
+        ("X=1 git -C . push", "git push"),
+        ("git push -v --force origin", "git push --force"),
+        ("bash -c 'git -C . push'", "git push"),
+        ("git -c alias.p=push p", "git push"),
+        ("git -c 'alias.p=!git -C . push' p", "git push"),
+        ("docker --context x compose down", "docker compose down"),
+        ("docker compose -f x.yml down -v", "docker compose down"),
+        ("docker -c x compose --project-name y down", "docker compose down"),
+        ("npm --prefix x publish", "npm publish"),
+        ("npm --silent true publish", "npm publish"),
+        ("kubectl -n x delete pod y", "kubectl delete"),
+        ("kubectl -nx delete pod y", "kubectl delete"),
+        ("cargo +nightly publish", "cargo publish"),
+        ("terraform -chdir=x destroy", "terraform destroy"),
+        ("unknown --flag sub", "unknown sub"),
+        ("unknown --flag value sub", "unknown sub"),
+        ("unknown -v -C value --x=y sub", "unknown sub"),
+        (f"git {'-c a=b ' * 12}push", "git push"),
+        (f"env {'a=b ' * 90}git push", "git push"),
+        (f"bash {'-x ' * 90}-c 'git push'", "git push"),
+    ],
+)
+def test_a_rule_reaches_a_command_through_options(text: str, rule: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, f"Bash({rule})", do) == do
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("git log --grep push", "git push"),
+        ("git -C push log", "git push"),
+        ("git -c push=x status", "git push"),
+        ("git stash push", "git push"),
+        ("docker run push", "docker push"),
+        ("docker --context down ps", "docker down"),
+        ("kubectl -n delete get pods", "kubectl delete"),
+        ("npm run publish", "npm publish"),
+        ("unknown other sub", "unknown sub"),
+        ("unknown other --flag sub", "unknown sub"),
+        ("git -C $DIR log", "git push"),
+        ("git log $X", "git push"),
+        ("git -C $HOME/x status", "git push"),
+        ("rm *.o", "rm -rf"),
+        (f"touch {'a ' * 90}", "touch b"),
+    ],
+)
+def test_a_rule_leaves_other_commands_alone(text: str, rule: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, f"Bash({rule})", do) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("git $X", "git push"),
+        ("git $X push", "git push"),
+        ('git "$X" origin', "git push"),
+        ("git pu{sh,ll}", "git push"),
+        ("git -C . ${SUB}", "git push --force"),
+        ("git push $FLAGS", "git push --force"),
+        (f"git {'-c a=b ' * 40}push", "git push"),
+        (f"env {'a= ' * 4500}git push", "git push"),
+    ],
+)
+def test_a_word_that_the_shell_computes_asks_where_it_may_be_what_is_denied(
+    text: str, rule: str
+) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, f"Bash({rule})", do) in ("ask", do)
+        assert verdict(text, f"Bash({rule})", do) != "allow"
+
+
+def test_options_do_not_widen_what_is_allowed() -> None:
+    for text in ("git -C . log", "git --no-pager log", "git -c a=b log", "npm --prefix x test"):
+        found = policies(rules(("Bash(git log *)", "allow"), ("Bash(npm test)", "allow")))
+        assert outcome(bash(text), found).verdict.value == "ask"

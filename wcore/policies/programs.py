@@ -1,0 +1,61 @@
+"""Looks up on disk which program each word of a shell text would start."""
+
+import os
+import stat
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from wcore.policy.protected import is_within
+from wcore.policy.shell import rough_words
+from wcore.vocabulary import ProgramFact
+
+WORDS_MAX: Final = 512  # of a text: some 50 ms at worst; what it starts is said at its beginning
+PATH_FOLDERS_MAX: Final = 64  # of PATH; nobody has more
+FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: a relative word may be in any of them
+_MOVES: Final = frozenset(["cd", "pushd"])
+
+
+def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, ...]:
+    """Return the programs that the words of `command` would start with `path` as its PATH.
+
+    Only those are told that say more than the word does: they lie in the workspace, or their file
+    has another name. Blocks.
+    """
+    words = rough_words(command)[:WORDS_MAX]
+    goes_to = [to for word, to in pairwise(words) if word in _MOVES][:FOLDERS_MAX]
+    folders = [workspace, *(os.path.join(workspace, to) for to in goes_to)]
+    on_path = [each for each in path.split(":")[:PATH_FOLDERS_MAX] if each.startswith("/")]
+    found: list[ProgramFact] = []
+    for word in words:
+        try:
+            if "/" in word:
+                places = [os.path.join(folder, word) for folder in folders]
+                found += [fact for each in places for fact in _at(word, [each], workspace)]
+            else:
+                found += _at(word, [f"{folder}/{word}" for folder in on_path], workspace)
+        except (OSError, ValueError):
+            continue  # no name of a file
+    return tuple(dict.fromkeys(found))
+
+
+def _at(word: str, places: list[str], workspace: str) -> Iterator[ProgramFact]:
+    """Yield the program that is found first, if it says more than `word`."""
+    first = next((place for place in places if _is_program(place)), None)
+    if first is None:
+        return
+    real = os.path.realpath(first)
+    inside = is_within(real, workspace)
+    later = places[places.index(first) + 1 :] if inside else []
+    shadows = any(
+        _is_program(place) and not is_within(os.path.realpath(place), workspace) for place in later
+    )
+    if inside or os.path.basename(real) != os.path.basename(word):
+        yield ProgramFact(word, real, inside, shadows)
+
+
+def _is_program(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
+    except OSError:
+        return False

@@ -1,0 +1,179 @@
+"""Commands that run what they read on standard input, and what is known of that."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from wcore.policy.shell.characters import ASSIGNMENT
+from wcore.policy.shell.model import SimpleCommand, utf8
+from wcore.policy.shell.runners import SHELLS, is_device, may_start_any, own_words, program
+from wcore.policy.shell.skipping import behind_options
+
+PRINTED_CHARS_MAX: Final = 64 * 1024  # `printf` repeats its format for each argument
+
+_VALUED: Final = re.compile(r"[-+][A-Za-z]*[oO]|--rcfile|--init-file")
+_TEXT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+_ONLY_TELL: Final = frozenset(["--version", "--help"])
+#: They run each line that they read, or all of it, where no command stands behind them.
+_OTHERS: Final = frozenset("su runuser crontab script newgrp sg parallel rush".split())
+_ALWAYS: Final = frozenset(["at", "batch"])
+_REPLACES: Final = re.compile(r"-[A-Za-z0-9]*[IiJ]|--replace")
+_RUNS: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
+_APPENDS: Final = frozenset(["xargs", "gxargs"])
+_PIPE: Final = re.compile(r"[\s\\]*\|(?!\|)")
+_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+_ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
+_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
+_CONVERSION: Final = re.compile(r"%(.)", re.DOTALL)
+
+Words = Sequence[str | None]  # `None`: not known
+
+
+def runs_its_input(words: Words) -> bool:
+    """Whether the command `words`, of which the first is the program, runs what it reads.
+
+    Of a runner every later word may be the program, as rules that deny read it.
+    """
+    if reads_here(words):
+        return True
+    name = _name(words[0]) if words else ""
+    if name in _ALWAYS:
+        return True
+    if name in _OTHERS:
+        return all(word is None or word.startswith("-") for word in words[1:])
+    at = _shell_at(tuple(word or "" for word in words))
+    if at is None:
+        return False
+    runner, given = words[:at], words[at + 1 :]
+    if _ONLY_TELL & set(given[:1]):
+        return False
+    if any(_name(word) in _APPENDS for word in runner):
+        if any(word is None or _REPLACES.match(word) for word in runner):
+            return True  # what is read is put into the text
+        return text_of(given) is None and _script(given) is None
+    return text_of(given) is None and _is_input(_script(given))
+
+
+def reads_here(words: Words) -> bool:
+    """Whether it is the shell itself that runs what the command reads: `source /dev/stdin`."""
+    at = next((i for i, word in enumerate(words) if word not in ("command", "builtin")), 0)
+    sources = at < len(words) and words[at] in (".", "source")
+    given = [word for word in words[at + 1 :] if word != "--"]
+    return sources and any(word is None or is_device(word) for word in given[:1])
+
+
+def puts_input_into_words(words: Words) -> bool:
+    """Whether the command makes words of others of what it reads, so that those are not known."""
+    return any(_name(word) in _APPENDS for word in words)
+
+
+def is_piped(text: str, before: SimpleCommand, command: SimpleCommand) -> bool:
+    """Whether what a command of `text` prints is what the next one reads."""
+    between = utf8(text)[before.span[1] : command.span[0]].decode("utf-8", "replace")
+    return _PIPE.match(_COMMENT.sub("", between)) is not None
+
+
+def printed(words: Words) -> str | None:
+    """Return what `echo` or `printf` prints, where that is known."""
+    known = [word for word in words[1:] if word is not None]
+    if not words or len(known) < len(words) - 1:
+        return None
+    match _name(words[0]):
+        case "echo":
+            return _echoed(known)
+        case "printf" if known and not known[0].startswith("-"):
+            return _formatted(known[0], known[1:])
+        case _:
+            return None
+
+
+def _shell_at(words: tuple[str, ...]) -> int | None:
+    """Return which of the words of a command is the shell that it runs, if it may be one."""
+    if words and _name(words[0]) in SHELLS:
+        return 0
+    if not words or not words[0] or not may_start_any(words):
+        return None
+    own = own_words(words[0])
+    if own is None:  # its command line is too rich to say more
+        found = (at for at in range(1, len(words)) if _name(words[at]) in SHELLS)
+        is_find = _name(words[0]) == "find"
+        return next((at for at in found if not is_find or _RUNS.match(words[at - 1])), None)
+    for start in behind_options(words, 1, ""):
+        at = start
+        while at < len(words) and ASSIGNMENT.match(words[at]):
+            at += 1
+        inner = _shell_at(words[at + own :])
+        if inner is not None:
+            return at + own + inner
+    return None
+
+
+def _name(word: str | None) -> str:
+    return program(word).casefold() if word else ""
+
+
+def text_of(given: Words) -> int | None:
+    """Return which of the words behind a shell is the text that it runs, `-c TEXT`; or `None`."""
+    at = 0
+    while at < len(given):
+        word = given[at]
+        if word is None or not word.startswith(("-", "+")) or word in ("-", "--"):
+            return None
+        if _TEXT.fullmatch(word):
+            behind = at + 1
+            while behind < len(given) and (given[behind] or "").startswith(("-", "+")):
+                behind += 1  # `bash -c -x TEXT`
+            return behind if behind < len(given) else None
+        at += 2 if _VALUED.fullmatch(word) else 1
+    return None
+
+
+def _script(given: Words) -> str | None:
+    """Return the script that a shell runs; empty where the word is not known."""
+    at = 0
+    while at < len(given):
+        word = given[at]
+        if word is None:
+            return ""
+        if word in ("-", "--"):
+            return (given[at + 1] or "") if at + 1 < len(given) else None
+        if not word.startswith(("-", "+")):
+            return word
+        if not word.startswith("--") and "s" in word:
+            return None
+        at += 2 if _VALUED.fullmatch(word) else 1
+    return None
+
+
+def _is_input(script: str | None) -> bool:
+    return script is None or is_device(script)
+
+
+def _echoed(words: list[str]) -> str | None:
+    options = [word for word in words if re.fullmatch(r"-[neE]+", word)]
+    text = " ".join(words[len(options) :])
+    return _unescaped(text) if any("e" in option for option in options) else text
+
+
+def _formatted(template: str, words: list[str]) -> str | None:
+    kinds = [match[1] for match in _CONVERSION.finditer(template)]
+    plain = _unescaped(template)
+    if plain is None or not set(kinds) <= {"s", "%"}:
+        return None
+    each = kinds.count("s")
+    parts = [words[at : at + each] for at in range(0, len(words), each)] if each else []
+    if len(parts) * len(plain) > PRINTED_CHARS_MAX:
+        return None
+    return "".join(_filled(plain, part) for part in parts or [[]])
+
+
+def _filled(template: str, words: list[str]) -> str:
+    left = iter(words)
+    return _CONVERSION.sub(lambda m: "%" if m[1] == "%" else next(left, ""), template)
+
+
+def _unescaped(text: str) -> str | None:
+    """Return the text with its escapes, where they are the usual ones."""
+    if any(match[0] not in _ESCAPES for match in _ESCAPE.finditer(text)):
+        return None
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)

@@ -1,0 +1,97 @@
+"""How far the options in front of a subcommand reach, read generously: for saying no.
+
+The tables say of an option whether the next word is its value. Of an option that they do not know,
+and of programs that stand in none, both readings count. Words behind an operand are not skipped:
+`git log --grep push` is no `git push`.
+"""
+
+import re
+from typing import Final
+
+from wcore.policy.shell import runners
+from wcore.policy.shell.coverage import COMMANDS, GROUPS
+from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
+
+_UNKNOWN: Final = option_spec("*")
+#: What some programs take as the value of an option that needs none: `npm --silent true publish`.
+_OF_FLAGS: Final = frozenset("true false null always never auto".split())
+#: What the shell may still make of a word; the home and the working folder are paths for sure.
+_COMPUTED: Final = re.compile(
+    r"(?!\$\{?(?:HOME|PWD)\b)(?=.*(?:\$|`|\{.*(?:,|\.\.).*\}))", re.DOTALL
+)
+_ONE: Final = (1,)
+_TWO: Final = (2,)
+_EITHER: Final = (1, 2)
+
+Words = tuple[str, ...]
+
+
+def program_key(name: str) -> str:
+    """Return the name under which the tables know a program."""
+    return name if name in COMMANDS or name in GROUPS else runners.program(name)
+
+
+def deeper(key: str, word: str) -> str:
+    """Return the command that `key` and the word behind it name; of no table: empty, or `key`."""
+    below = f"{key} {word}"
+    if below in COMMANDS or below in GROUPS:
+        return below
+    return key if key in COMMANDS else ""
+
+
+def is_computed(word: str) -> bool:
+    """Whether the shell may make other words of one, or none."""
+    return _COMPUTED.match(word) is not None
+
+
+def behind_options(words: Words, start: int, key: str) -> list[int]:
+    """Return where the next word of the command `key` may stand: at `start` or behind options."""
+    spec = _spec(key)
+    found = [start]
+    for at in found:  # grows
+        if at >= len(words) or not words[at].startswith(("-", "+")) or words[at] == "-":
+            continue
+        after = words[at + 1] if at + 1 < len(words) else ""
+        for count in _taken(words[at], after, spec):
+            behind = min(at + count, len(words))
+            if behind not in found:
+                found.append(behind)
+    return found
+
+
+def _spec(key: str) -> OptionSpec:
+    text = COMMANDS.get(key) or GROUPS.get(key)
+    return option_spec(text) if text else _UNKNOWN
+
+
+def _taken(word: str, after: str, spec: OptionSpec) -> tuple[int, ...]:
+    """Return how many words an option may take, itself included."""
+    if word == "--" or word.startswith("+"):  # `cargo +nightly publish`
+        return _ONE
+    if word.startswith("--") or spec.single_dash:
+        name, equals, _ = word.partition("=")
+        takes = _takes("--" + name.lstrip("-"), spec)
+        if equals:
+            return _ONE
+    else:
+        takes, attached = _of_bundle(word[1:], spec)
+        if attached:
+            return _ONE
+    if takes is None:
+        return _EITHER
+    if takes is Takes.VALUE:
+        return _TWO
+    return _EITHER if after in _OF_FLAGS else _ONE
+
+
+def _of_bundle(letters: str, spec: OptionSpec) -> tuple[Takes | None, bool]:
+    """Return what the last of several letters takes, and whether it stands right behind it."""
+    for at, letter in enumerate(letters):
+        takes = _takes(f"-{letter}", spec)
+        if takes is not Takes.NOTHING:
+            return takes, takes is Takes.VALUE and at + 1 < len(letters)
+    return Takes.NOTHING, False
+
+
+def _takes(name: str, spec: OptionSpec) -> Takes | None:
+    return spec.known.get(name, spec.asks.get(name))

@@ -1,0 +1,124 @@
+"""What a command hands to a shell as text: words, here-documents, what is printed into a pipe."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from wcore.policy.shell import may_start_any
+from wcore.policy.shell.input_scripts import (
+    printed,
+    puts_input_into_words,
+    reads_here,
+    runs_its_input,
+    text_of,
+)
+from wcore.policy.shell_paths import expansion
+from wcore.policy.shell_paths.expansion import Scene
+from wcore.policy.shell_paths.syntax import Command, Event, Open
+from wcore.policy.started import SHELLS, program
+
+_PIPES: Final = ("|", "|&")
+_OTHER_INPUT: Final = re.compile(r"/dev/fd/(?!0$)|/proc/(?!self/fd/0$)")
+_INPUT: Final = ("<", "<>", "<&")
+
+
+class Handed(Struct):
+    """The `texts` that a shell will run, as far as they are known.
+
+    `here`: by this very shell. `lost`: there is more. `with_words`: they may ask for
+    arguments.
+    """
+
+    texts: list[str]
+    here: bool = False
+    lost: bool = False
+    with_words: bool = False
+
+
+def has_input(events: Sequence[Event]) -> bool:
+    """Whether a part of the text reads from something: a pipe, a file, a text."""
+    return any(
+        event.before in _PIPES
+        or (
+            isinstance(event, Command)
+            and any(each.operator.startswith("<") for each in event.redirections)
+        )
+        for event in events
+        if isinstance(event, Command | Open)
+    )
+
+
+def handed(argv: Sequence[str | None]) -> Handed | None:
+    """Return what the words `argv` of a command hand to a shell; `None` where that is nothing."""
+    names = [program(word) if word else "" for word in argv]
+    at = next((i for i, each in enumerate(names) if each in SHELLS), None)
+    if at is None:
+        return None
+    plain = tuple(word or "" for word in argv)
+    if at > 0 and names[0] != "builtin" and not may_start_any(plain):
+        return None
+    given = argv[at + 1 :]
+    if names[at] == "eval":
+        known = [each for each in given if each is not None]
+        is_known = len(known) == len(given)
+        return Handed([" ".join(known)] if is_known else [], here=True, lost=not is_known)
+    if names[at] == "trap":
+        texts = [each for each in given[:1] if each]
+        return Handed(texts, here=True, lost=given[:1] == [None])
+    text = text_of(given)
+    if text is None:
+        unsure = None in given and any(each and each.startswith("-c") for each in given)
+        return Handed([each for each in given if each] if unsure else [], with_words=True)
+    found = [each for each in given[text:] if each]
+    return Handed(found, lost=given[text] is None, with_words=len(given) > text + 1)
+
+
+def read_as_input(
+    command: Command,
+    previous: Event | None,
+    argv: Sequence[str | None],
+    scene: Scene,
+    *,
+    elsewhere: bool,
+) -> Handed | None:
+    """Return what a shell among the words `argv` of `command` reads and runs; `None`: nothing.
+
+    `previous` is what comes before in the text; `elsewhere`: it has an input that may reach this.
+    """
+    if not runs_its_input(argv):
+        return None
+    if puts_input_into_words(argv):
+        return Handed([], lost=True)
+    texts: list[str] = []
+    is_given, lost = False, any(word and _OTHER_INPUT.match(word) for word in argv[1:])
+    for each in command.redirections:
+        if each.operator in _INPUT:  # a script like any other, unless it is our own input
+            is_given = True
+            lost = lost or each.operator == "<&"
+        if each.gives_text:
+            is_given = True
+            atoms = each.document.atoms if each.document else each.target.atoms
+            values = expansion.assigned(atoms, scene)
+            known = [value.literal for value in values if value.literal is not None]
+            lost = lost or len(known) < len(values)
+            texts += known
+    if command.before in _PIPES:
+        is_given = True
+        text = _printed(previous, scene)
+        lost = lost or text is None
+        texts += [text] if text else []
+    lost = lost or (elsewhere and not is_given)
+    return Handed(texts, here=reads_here(argv), lost=lost, with_words=True)
+
+
+def _printed(previous: Event | None, scene: Scene) -> str | None:
+    """Return what the command before a pipe prints into it, where that is known."""
+    if not isinstance(previous, Command) or scene.has_functions:
+        return None
+    words: list[str | None] = []
+    for word in previous.words:
+        values = expansion.fields(word, scene)
+        words.append(values[0].literal if len(values) == 1 else None)
+    return printed(words)
