@@ -365,6 +365,10 @@ class IgnoresStricterRules(Rules):
     says = 'deny = ["Write"]\n'
 
 
+class ReadsNoEvaluatedWords(Rules):
+    says = 'deny = ["Bash(rm)"]\n'
+
+
 class ComparesLeadingWordsOnly(Rules):
     says = 'deny = ["Bash(git push)"]\n'
 
