@@ -365,6 +365,10 @@ class IgnoresStricterRules(Rules):
     says = 'deny = ["Write"]\n'
 
 
+class JudgesTreesByTheirSpelling(Rules):
+    says = "none"
+
+
 class ReadsNoEvaluatedWords(Rules):
     says = 'deny = ["Bash(rm)"]\n'
 

@@ -101,6 +101,10 @@ CAUGHT_BY = {
     "hangs-on-eof": ("eof-idle", "does not end"),
     "takes-up-looser-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
     "ignores-stricter-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
+    "judges-trees-by-their-spelling": (
+        "policy-trees-as-evaluated",
+        "tool_running comes instead of",
+    ),
     "reads-no-evaluated-words": (
         "policy-rule-meets-what-is-evaluated",
         "tool_running comes instead of",

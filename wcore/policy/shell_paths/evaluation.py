@@ -12,6 +12,7 @@ from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role, roles
 from wcore.policy.shell_paths.state import State
+from wcore.policy.shell_paths.sweeping import Sweep, sweep_of
 from wcore.policy.shell_paths.syntax import (
     Assigned,
     Command,
@@ -25,7 +26,7 @@ from wcore.policy.shell_paths.syntax import (
     Text,
     Word,
 )
-from wcore.policy.shell_paths.values import Value, split, text
+from wcore.policy.shell_paths.values import Hole, Value, split, text
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
@@ -53,6 +54,7 @@ class _Evaluation:
         self._found: dict[Mention, None] = {}
         self._lost = False
         self._has_input = False
+        self._sweep: Sweep | None = None  # of the command whose words are read
 
     def run(self, events: Sequence[Event], depth: int) -> Reading:
         again = any(
@@ -167,12 +169,14 @@ class _Evaluation:
         )
 
     def _arguments(self, argv: Sequence[tuple[Word, Value]]) -> None:
-        found = roles([value.literal for _, value in argv])
+        literals = [value.literal for _, value in argv]
+        found, self._sweep = roles(literals), sweep_of(literals)
         for (word, value), role in list(zip(argv, found, strict=True))[1:]:
             if role is Role.LEFT_OUT:
                 continue
             if role is not Role.TOLD or value.literal is not None:
                 self._mention(word, [value], role)
+        self._sweep = None
 
     def _effects(
         self,
@@ -306,7 +310,10 @@ class _Evaluation:
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
         for path in self._state.absolute(value, opened=opened):
-            self._found.setdefault(Mention(path, role, shown, opened, is_part))
+            # where only the folder is not known, nothing that is empty makes it the root
+            known = path.pieces[:1] != (Hole.ANY,) or value.pieces[:1] == (Hole.ANY,)
+            sweep = self._sweep if known and not is_part else None
+            self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep))
 
 
 def _behind(word: Word, count: int) -> tuple[expansion.Atom, ...]:
