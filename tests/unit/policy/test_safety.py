@@ -159,6 +159,7 @@ def test_the_rights_of_others_are_asked_for(text: str) -> None:
         "rm -rf ~/build*",
         "rm -rf *",
         "rm -rf $SET/*",
+        'rm -rf "${UNSET:?}"/*',
         'rm -rf "$(cat x)"',
         'rm -rf "$(cat x)/build"',
         'cd "$(mktemp -d)" && rm -rf *',

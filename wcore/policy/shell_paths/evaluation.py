@@ -312,6 +312,7 @@ class _Evaluation:
         for path in self._state.absolute(value, opened=opened):
             # where only the folder is not known, nothing that is empty makes it the root
             known = path.pieces[:1] != (Hole.ANY,) or value.pieces[:1] == (Hole.ANY,)
+            known = known and ":?" not in source  # `${d:?}` ends the text where it is empty
             sweep = self._sweep if known and not is_part else None
             self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep))
 
