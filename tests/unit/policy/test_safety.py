@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from wcore.keeping.named import fact, named
 from wcore.policy import shell
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
@@ -209,3 +210,9 @@ def test_no_text_runs_away(text: str) -> None:
     start = time.process_time()
     found(text, Verdict.DENY)
     assert time.process_time() - start < 5
+
+
+def test_a_record_keeps_which_check_a_tree_meets() -> None:
+    facts = tuple(paths_named("rm -rf ~/. x", PLACES, ENVIRON, on_disk("rm -rf ~/. x")))
+    assert {each.danger for each in facts} == {None, "rm-home"}
+    assert named({"named": [fact(each) for each in facts]}) == facts
