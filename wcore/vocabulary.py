@@ -188,6 +188,7 @@ class PathFact(Struct, frozen=True):
     protected: str | None = None
     own: bool = False  # wcore's files
     unknown: bool = False
+    danger: str | None = None  # the check that removing or changing all of it meets
 
 
 class ProgramFact(Struct, frozen=True):

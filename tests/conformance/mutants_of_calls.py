@@ -379,6 +379,14 @@ class IgnoresStricterRules(Rules):
     says = 'deny = ["Write"]\n'
 
 
+class JudgesTreesByTheirSpelling(Rules):
+    says = "none"
+
+
+class ReadsNoEvaluatedWords(Rules):
+    says = 'deny = ["Bash(rm)"]\n'
+
+
 class ComparesLeadingWordsOnly(Rules):
     says = 'deny = ["Bash(git push)"]\n'
 

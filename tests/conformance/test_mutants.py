@@ -108,6 +108,14 @@ CAUGHT_BY = {
     "hangs-on-eof": ("eof-idle", "does not end"),
     "takes-up-looser-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
     "ignores-stricter-rules": ("policy-loosened-by-others-waits", "tool_running comes instead of"),
+    "judges-trees-by-their-spelling": (
+        "policy-trees-as-evaluated",
+        "tool_running comes instead of",
+    ),
+    "reads-no-evaluated-words": (
+        "policy-rule-meets-what-is-evaluated",
+        "tool_running comes instead of",
+    ),
     "compares-leading-words-only": ("policy-rule-behind-options", "tool_running comes instead of"),
     "trusts-names-of-programs": ("policy-rule-reaches-a-link", "tool_running comes instead of"),
     "ignores-the-input-of-shells": ("policy-input-of-a-shell", "comes instead of tool_request"),

@@ -7,7 +7,9 @@ from wcore.vocabulary import Access, Json, PathFact, ProgramFact
 
 def fact(path: PathFact) -> list[Json]:
     """Return one path as a record holds it."""
-    return [path.path, path.access.value, path.inside, path.protected, path.own, path.unknown]
+    found: list[Json] = [path.path, path.access.value, path.inside]
+    found += [path.protected, path.own, path.unknown]
+    return found if path.danger is None else [*found, path.danger]
 
 
 def named(body: Mapping[str, Json]) -> tuple[PathFact, ...] | None:
@@ -29,8 +31,12 @@ def _named(each: Json) -> PathFact:
             (str() | None) as why,
             bool(own),
             bool(unknown),
+            *danger,
         ]:
-            return PathFact(path, Access(access), inside, why, own, unknown)
+            known = next(iter(danger), None)
+            if len(danger) > 1 or not isinstance(known, str | None):
+                raise TypeError("a path is none")
+            return PathFact(path, Access(access), inside, why, own, unknown, known)
         case _:
             raise TypeError("a path is none")
 

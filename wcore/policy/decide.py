@@ -259,7 +259,7 @@ ROWS: Final[tuple[Answer, ...]] = (
 
 def _danger(case: Case, verdict: Verdict) -> Decision | None:
     danger = (
-        find_danger(case.facts.analysis, case.reading, verdict)
+        find_danger(case.facts.analysis, case.reading, verdict, case.facts.paths)
         if case.facts.analysis and case.reading
         else None
     )

@@ -4,14 +4,14 @@ They are looked for in what a text may start (see `started`): best effort, again
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.started import Reading, Span, Started
-from wcore.vocabulary import Verdict
+from wcore.policy.started import Reading, Span, Started, mentions
+from wcore.vocabulary import PathFact, Verdict
 
 _BLOCK_DEVICE: Final = (
     r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk|dm-|md\d|mapper/)"
@@ -30,6 +30,13 @@ _SYSTEM: Final = re.compile(
 )
 _WRITERS: Final = frozenset("tee cp mv wipefs shred blkdiscard sgdisk parted fdisk sfdisk".split())
 _ELEVATED: Final = frozenset("sudo sudoedit doas su pkexec runuser run0".split())
+_MAY_BE_ELEVATED: Final = ("sudo", "doas", "pkexec", "runuser", "run0", "su")
+#: A program that the shell computes: `$x ls`, `$(echo x) ls`, also behind words that run others.
+_COMPUTED_HEAD: Final = re.compile(
+    r"(?:^|[;&|\n({]|\b(?:then|do|else|nohup|env|exec|command|time|coproc)\s)\s*[\"']?(?:\$(?!\(\()|`)"
+)
+_MANAGED: Final = frozenset("poweroff reboot halt kexec suspend hibernate emergency rescue".split())
+_LEVELS: Final = frozenset(["0", "6"])
 _POWER: Final = frozenset("shutdown reboot halt poweroff".split())
 
 
@@ -95,6 +102,14 @@ def _writes_device(started: Started) -> bool:
     return False
 
 
+def _turns_off(started: Started) -> bool:
+    if started.program in ("systemctl", "loginctl"):
+        return not _MANAGED.isdisjoint(started.words[1:])
+    if started.program in ("init", "telinit"):
+        return not _LEVELS.isdisjoint(started.words[1:])
+    return started.program in _POWER
+
+
 def _is(names: frozenset[str]) -> Callable[[Started], bool]:
     return lambda started: started.program in names
 
@@ -146,17 +161,39 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         "power-off",
         "turns the machine off",
-        ("shutdown -h now", "reboot"),
+        ("shutdown -h now", "reboot", "systemctl poweroff", "init 0"),
         Verdict.ASK,
-        _is(_POWER),
+        _turns_off,
+    ),
+    Check(
+        "rm-empty",
+        "removes the system or the home if what the shell computes is empty",
+        ('rm -rf "$(cat x)"/*',),
+        Verdict.ASK,
+        lambda _: False,
     ),
 )
 _DEVICES: Final = next(check for check in CHECKS if check.name == "block-device")
 _BOMB: Final = next(check for check in CHECKS if check.name == "fork-bomb")
+_RIGHTS: Final = next(check for check in CHECKS if check.name == "other-rights")
 
 
-def find_danger(analysis: shell.Analysis, reading: Reading, verdict: Verdict) -> Danger | None:
-    """Return the first command of the text that a check with this verdict is about."""
+def find_danger(
+    analysis: shell.Analysis,
+    reading: Reading,
+    verdict: Verdict,
+    paths: Iterable[PathFact] = (),
+) -> Danger | None:
+    """Return the first command of the text that a check with this verdict is about.
+
+    `paths` are those that the text names, as bash evaluates its words.
+    """
+    dangers = {path.danger for path in paths}
+    for check in CHECKS:
+        if check.name in dangers and check.verdict is verdict:
+            return Danger(check, None)
+    if verdict is Verdict.ASK and reading.doubt is not None and _may_elevate(analysis.text):
+        return Danger(_RIGHTS, reading.span)
     if verdict is Verdict.DENY and analysis.reason is not None:
         text = analysis.text[: shell.ROUGH_CHARS_MAX]
         for pattern, check in ((_FORK_BOMB, _BOMB), (_TO_DEVICE, _DEVICES)):
@@ -167,6 +204,13 @@ def find_danger(analysis: shell.Analysis, reading: Reading, verdict: Verdict) ->
             if check.verdict is verdict and check.applies(started):
                 return Danger(check, started.span)
     return None
+
+
+def _may_elevate(text: str) -> bool:
+    """Whether a program is computed in a text that spells one with somebody else's rights."""
+    text = text[: shell.ROUGH_CHARS_MAX]
+    spelled = any(mentions(text, name) for name in _MAY_BE_ELEVATED)
+    return spelled and _COMPUTED_HEAD.search(text) is not None
 
 
 def as_rows() -> list[tuple[str, tuple[str, ...], Verdict]]:

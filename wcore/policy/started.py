@@ -22,8 +22,8 @@ DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 Span = tuple[int, int]
 
 _TAKE_TEXT: Final = frozenset(
-    "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr tmux"
-    " screen".split()
+    "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr ssh tmux"
+    " screen nodemon concurrently onchange chokidar".split()
 )
 SHELLS: Final = shell.SHELLS | {"eval", "trap"}
 
@@ -32,13 +32,13 @@ _REDIRECTION: Final = re.compile(r"[0-9]*(?:<<-?|>>|<>|>\||[<>]&|[<>])\s*[^\s<>]
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
-_ENV_TEXT: Final = re.compile(r"(?:-[A-Za-z0-9]*S|--split-string=?)=?(.*)", re.DOTALL)
 _GIT_TEXT: Final = re.compile(r"(?:-x|--exec=?)(.*)", re.DOTALL)  # `git rebase -x TEXT`
 #: By which git learns aliases that this text does not show.
 _GIT_LEARNS: Final = re.compile(r"GIT_CONFIG|--config-env=alias\.|alias\.")
 _APPENDED: Final = "$@"  # what `xargs` reads somewhere
+_HAS_PARTS: Final = re.compile(r"[\s$`'\"\\;|&<>(){}*?\[]")
 _GIT_ALIAS: Final = re.compile(r"alias\.[^=]*=(!?)(.*)", re.DOTALL | re.IGNORECASE)
-GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time".split())
+GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time coproc".split())
 
 
 class Started(Struct, frozen=True):
@@ -124,6 +124,7 @@ class _Reader:
 
     def __init__(self, analysis: shell.Analysis) -> None:
         self.lost: shell.Reason | None = None  # why it cannot be known what is run
+        self._text = analysis.text[: shell.ROUGH_CHARS_MAX]
         self._leads_to: dict[str, list[str]] = {}
         for fact in analysis.programs:
             if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
@@ -131,6 +132,8 @@ class _Reader:
 
     def expanded(self, values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
         """Yield the command of `values`, and those that it hands on."""
+        if any(shell.expands_again(value, sets=at > 0) for at, value in enumerate(values)):
+            self.lost = shell.Reason.EVALUATED
         words = _command_words(values)
         if not words or not words[0]:
             return
@@ -144,7 +147,10 @@ class _Reader:
         yield Started(words[:WORDS_MAX], span)
         if shell.renames(words):
             self.lost = shell.Reason.RENAMED
-        main, dash, sub = program(words[0]).partition("-")
+        if shell.evaluates(words, text=self._text) or shell.runs_appended(words):
+            self.lost = shell.Reason.EVALUATED
+        name = program(words[0])
+        main, dash, sub = name.partition("-")
         if main and dash:  # `git-push`, `docker-compose`
             yield Started((main, sub, *words[1 : WORDS_MAX - 1]), span)
         runs = shell.may_start_any(words)
@@ -160,24 +166,48 @@ class _Reader:
             yield Started(behind, span)
             for head in self._leads_to.get(behind[0], ()):
                 yield Started((head, *behind[1:]), span)
-        texts = self._texts(words, runs=runs) if depth < DEPTH_MAX else ()
-        for text in texts:
+        texts, others = self._texts(words, name, runs=runs)
+        for text in (*texts, *others) if depth < DEPTH_MAX else ():
             yield from self.rough(text, span, depth + 1)
+        self._judge_texts([text for text in texts if _HAS_PARTS.search(text)], depth)
 
-    def _texts(self, words: tuple[str, ...], *, runs: bool) -> list[str]:
-        """Return the words that a command reads as texts of commands."""
-        name = program(words[0])
+    def _texts(
+        self, words: tuple[str, ...], name: str, *, runs: bool
+    ) -> tuple[list[str], list[str]]:
+        """Return what a command hands on as text, and words that may be such a text."""
         texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
         if name == "git":
             texts += [*_git_aliases(words), *_behind(words, _GIT_TEXT)]
-        if name == "env":
-            texts += _behind(words, _ENV_TEXT)
+        env = next((i for i, word in enumerate(words) if program(word) == "env"), None)
+        if env is not None and (env == 0 or runs):
+            texts += shell.split_strings(words[env + 1 :])
         inner = next((i for i, word in enumerate(words) if self._is_shell(word)), None)
-        if inner is not None and (inner == 0 or runs):
-            texts += words[inner + 1 :]
-            if program(words[inner]) == "eval":
-                texts.append(" ".join(words[inner + 1 :]))
-        return texts
+        if inner is None or (inner > 0 and not runs):
+            return texts, []
+        given = words[inner + 1 :]
+        match program(words[inner]):
+            case "eval":
+                texts.append(" ".join(given))
+            case "trap":
+                texts += given[:1]
+            case _:
+                at = shell.text_of(given)
+                texts += given[at : at + 1] if at is not None else ()
+        return texts, list(given)
+
+    def _judge_texts(self, texts: Sequence[str], depth: int) -> None:
+        """Note that nobody can say what a text, which is handed to a shell, would start."""
+        if texts and depth >= DEPTH_MAX:
+            self.lost = self.lost or shell.Reason.EVALUATED
+        for text in texts:
+            analysis = shell.lex(text)
+            computed = any(map(_computed_program, analysis.commands))
+            if analysis.reason not in (None, shell.Reason.EMPTY) or computed:
+                self.lost = self.lost or shell.Reason.EVALUATED
+            for command in analysis.commands:
+                words = [word.value for word in command.words]
+                if shell.evaluates(_command_words(words) or ("",), text=self._text):
+                    self.lost = self.lost or shell.Reason.EVALUATED
 
     def _is_shell(self, word: str) -> bool:
         return any(program(each) in SHELLS for each in (word, *self._leads_to.get(word, ())))
@@ -194,6 +224,7 @@ class _Reader:
             self.lost = shell.Reason.SCRIPT_FROM_INPUT
         else:
             yield from self.rough(text, span, depth + 1)
+            self._judge_texts([text], depth)
 
     def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
         """Yield what looks like commands in a text that is not understood."""

@@ -22,6 +22,12 @@ Two analyses read each text: `lexer` and `reader`, our own, accept only what the
 from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex
 from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import Kind
+from wcore.policy.shell.evaluating import (
+    evaluates,
+    expands_again,
+    runs_appended,
+    split_strings,
+)
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
     GRANT_CHARS_MAX,
@@ -34,6 +40,7 @@ from wcore.policy.shell.input_scripts import (
     printed,
     puts_input_into_words,
     runs_its_input,
+    text_of,
 )
 from wcore.policy.shell.matching import covers, matches
 from wcore.policy.shell.mentions import Mentions, mentions_of
@@ -67,6 +74,8 @@ __all__ = [
     "Word",
     "analyse",
     "covers",
+    "evaluates",
+    "expands_again",
     "is_piped",
     "is_shared_file",
     "lex",
@@ -79,8 +88,11 @@ __all__ = [
     "puts_input_into_words",
     "renames",
     "rough_words",
+    "runs_appended",
     "runs_its_input",
+    "split_strings",
     "suggest",
     "suggest_prefix",
+    "text_of",
     "warm",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from wcore.policy.shell.model import Word
-from wcore.policy.shell.option_specs import OptionSpec, Takes
+from wcore.policy.shell.option_specs import OptionSpec, Takes, Tasks
 
 _PIECE: Final = re.compile(
     r"'(?P<single>[^']*)'|\\(?P<escaped>.)|(?P<plain>[^'\"\\$*?\[{~]+)", re.DOTALL
@@ -18,6 +18,13 @@ _PIECE: Final = re.compile(
 _QUOTED: Final = re.compile(r'"(?P<text>(?:[^"\\$`]|\\.)*)(?P<closed>"?)', re.DOTALL)
 _QUOTED_TEXT: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
 _PLACE: Final = re.compile(r'~(?:/|$)|"\$\{?(?:HOME|PWD)\b')
+#: What is fetched from elsewhere, or read as more arguments; names of schemes as tools know them.
+_ADDRESS: Final = re.compile(
+    r"@|[^/]*://|(?:npm|jsr|node|bun|file|data|blob|git|github|gitlab|bitbucket|gist|ssh|link|portal"
+    r"|patch|pkg|oci|docker|https?|ftp|[\w+.-]+\+[a-z]+):(?!:)|[\w.-]+@[\w.-]+:",
+    re.IGNORECASE,
+)
+_SCHEME_BEGINS: Final = re.compile(r"[A-Za-z0-9+.@-]*")
 
 
 def certain_beginning(word: Word) -> str:
@@ -61,6 +68,8 @@ class ArgumentReader:
         self._spec = spec
         self._granted = granted
         self._named: set[str] = set()  # what the grant leaves open on purpose
+        self._names_task = False  # whether the grant does
+        self._choices: frozenset[str] | None = None  # of the option whose value comes next
         self._operands = 0
         self._ended = self._unknown = self._value_next = False
 
@@ -90,6 +99,7 @@ class ArgumentReader:
     def _is_covered(self, word: Word) -> bool:
         text = certain_beginning(word)
         value_next, self._value_next = self._value_next, False
+        choices, self._choices = self._choices, None
         if word.dynamic and self._spec.is_harmless:
             return True
         if not _fits(self._spec.word_pattern, text, computed=False):
@@ -97,7 +107,8 @@ class ArgumentReader:
         if self._ended:
             return self._operand(word, text)
         if value_next and self._is_value(word, text):
-            return _fits(self._spec.value_pattern, text, computed=word.dynamic)
+            fits = _fits(self._spec.value_pattern, text, computed=word.dynamic)
+            return fits and (choices is None or (not word.dynamic and text in choices))
         if word.dynamic and not text:
             return False
         if text == "--" and not word.dynamic:
@@ -120,8 +131,31 @@ class ArgumentReader:
         limit = self._spec.operands_max
         if limit is not None and (self._operands > limit or (word.loose and limit > 0)):
             return False
+        if not self._may_be_task(text) or self._may_be_address(word, text):
+            return False
         computed = word.dynamic and "/" not in text
         return _fits(self._spec.operand_pattern, text, computed=computed)
+
+    def _may_be_task(self, text: str) -> bool:
+        """Whether an operand is no task, or one that the grant names."""
+        if self.at < self._granted:
+            self._names_task = self._names_task or "=" not in text
+            return True
+        match self._spec.tasks:
+            case Tasks.ANY:
+                return True
+            case Tasks.ONLY_THE_NAMED:
+                return not self._names_task or "=" in text
+            case Tasks.NONE_BUT_THE_NAMED:
+                return False
+
+    def _may_be_address(self, word: Word, text: str) -> bool:
+        """Whether an operand may be fetched from elsewhere, or be a file of arguments."""
+        if not self._spec.no_addresses or self._ended:  # behind `--` is what a task is given
+            return False
+        if word.dynamic and "$" in word.source and _SCHEME_BEGINS.fullmatch(text):
+            return True
+        return _ADDRESS.match(text) is not None
 
     def _option(self, text: str, *, computed: bool) -> bool:
         if text.startswith("--") or self._spec.single_dash:
@@ -135,9 +169,13 @@ class ArgumentReader:
             return False
         takes = self._spec.known.get(name)
         if takes is not None:
+            choices = self._spec.values.get(name)
             self._value_next = takes is Takes.VALUE and not equals
+            self._choices = choices
             if not equals:
                 return True
+            if choices is not None and (computed or value not in choices):
+                return False
             fits = _fits(self._spec.value_pattern, value, computed=computed)
             return fits and (takes is not Takes.NOTHING or self._spec.is_open)
         meant = next((each for each in self._spec.asks if each.startswith(name)), None)

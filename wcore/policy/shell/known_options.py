@@ -7,6 +7,8 @@ In the notation of `option_specs`, nearly all open: what is not named here is co
 from collections.abc import Mapping
 from typing import Final
 
+from wcore.policy.shell.reading_tools import NPM_VIEW
+
 _COMPILER: Final = (
     "* &^(?:@|-B|-T|-W[alp],|-X(?:clang|linker|assembler)|--?(?:wrapper|fplugin|fpass-plugin|specs"
     "|plugin|load|fuse-ld|ld-path))"
@@ -52,6 +54,30 @@ _TERRAFORM: Final = (
     " !--backend-config= !--var-file= !--generate-config-out= !--config="
 )
 _GIT_NETWORK: Final = "* @:: !--upload-pack= !--exec= !--receive-pack= !--recurse-submodules=?"
+#: Programs that read a file of further arguments.
+_RESPONSE_FILES: Final = (
+    "ld|ld.bfd|ld.gold|ld.lld|lld|as|ar|nm|objdump|objcopy|strip|readelf|ranlib|swiftc|kotlinc"
+    "|scalac|ghc|protoc|jar|javadoc|meson"
+).split("|")
+_MSBUILD: Final = (
+    "* &^(?:@|/[A-Za-z]+(?::|$)|--?(?:p|property|l|logger|dl|distributedlogger|t|target|bl|fl|flp"
+    "|pp|preprocess|ts|o|output|graph)(?::|=|$))"
+)
+_MSBUILDS: Final = (
+    "msbuild|csc|vbc|fsc|dotnet msbuild|dotnet run|dotnet publish|dotnet pack|dotnet restore"
+    "|dotnet clean|dotnet format|dotnet vstest"
+).split("|")
+#: Runners that load what an option names; not in `project_tasks`, so never offered.
+_LOADS_CODE: Final = (
+    "* / !--require= !-r: !--config= !-c: !--loader= !--import= !--plugin= !--plugins= !--reporter="
+    " !--reporters= !--preload= !--setup= !--custom-formatter= !--custom-syntax= !--formatter="
+    " !--format= !-f: !--parser= !--opts= !--ui= !--project= !--output= !-o: !--env= !--ext="
+    " !--experimental-loader= !--node-option= !--init-module="
+)
+_LOADERS: Final = (
+    "mocha|ava|nyc|c8|tap|jasmine|karma|playwright test|cypress run|webpack|rollup|vite|vite build"
+    "|esbuild|stylelint|rubocop|gulp|grunt|standard|xo|markdownlint|htmlhint|cucumber|behave"
+).split("|")
 #: Subcommands that change what others do, or that run what they find.
 _ONLY_WHEN_NAMED: Final = (
     "git send-email|git filter-repo|git mergetool|git instaweb|git web--browse|git daemon|"
@@ -121,6 +147,13 @@ KNOWN_OPTIONS: Final[Mapping[str, str]] = {
     " !--passout= !--keyout= !--writerand= !--CAcreateserial",
     **dict.fromkeys("gcc|g++|cc|c++|clang|clang++".split("|"), _COMPILER),
     "rustc": "* @^\\@ !-C: !--codegen= !-Z: !-L: !--sysroot= !--extern= !--error-format=",
+    **dict.fromkeys(_RESPONSE_FILES, "* &^@"),
+    **dict.fromkeys(_MSBUILDS, _MSBUILD),
+    **dict.fromkeys(_LOADERS, _LOADS_CODE),
+    **dict.fromkeys(
+        "npm info|npm show|npm v|pnpm view|pnpm info|pnpm show|yarn info|yarn npm info".split("|"),
+        NPM_VIEW,
+    ),
     "javac": "* &^(?:@|-J|--?processor|-Xplugin|-d$)",
     "cmake": "* &^-D(?!(?:CMAKE_BUILD_TYPE|BUILD_[A-Z_]+|CMAKE_EXPORT_COMPILE_COMMANDS)[:=])"
     " -SBGATD: --build= -j? !-P: !-E: !-C: !-U: !--toolchain= !--graphviz= !--trace-redirect="

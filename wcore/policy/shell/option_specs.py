@@ -4,12 +4,16 @@
 -abc:      letters with a value               --name=    with one, attached or the next word
 -abc?      perhaps with one, attached         --name=?   perhaps with one, attached
 !-o:       an option that is never covered    !          the command itself is not
+--name={a,b}   one of these values, attached or the next word; another is not covered
 -#         a number may stand as an option    <2         nor are more operands than two
+^          operands are tasks: a prefix that names one covers no further one
+^0         nor does a prefix that names none
+/          an operand that is an address (`https://x`, `npm:x`) or `@file` is not covered
 *          options that are not named are covered; without it they are not
 ~          nothing of it is known to do harm, so words that the shell computes are covered
 .          options end at the first operand; what follows belongs to what it runs
 =          one dash is as good as two, letters are not bundled
-@REGEX     operands in which this is found are not covered
+@REGEX     operands in which this is found are not covered; several add up
 %REGEX     nor are values of options
 &REGEX     nor are words, whatever they are
 """
@@ -30,6 +34,14 @@ class Takes(Enum):
     ATTACHED = "?"
 
 
+class Tasks(Enum):
+    """Which tasks a prefix covers, where operands are tasks."""
+
+    ANY = ""
+    ONLY_THE_NAMED = "^"  # if it names one
+    NONE_BUT_THE_NAMED = "^0"
+
+
 class OptionSpec(Struct, frozen=True):
     """The options and operands of one command. Names are written with their dashes."""
 
@@ -41,10 +53,13 @@ class OptionSpec(Struct, frozen=True):
     hands_on: bool = False  # `.`
     single_dash: bool = False  # `=`
     numbers: bool = False  # `-#`
+    no_addresses: bool = False  # `/`
+    tasks: Tasks = Tasks.ANY
     operands_max: int | None = None
     operand_pattern: re.Pattern[str] | None = None
     value_pattern: re.Pattern[str] | None = None
     word_pattern: re.Pattern[str] | None = None
+    values: Mapping[str, frozenset[str]] = {}
 
     @property
     def never_covered(self) -> tuple[str, ...]:
@@ -54,7 +69,8 @@ class OptionSpec(Struct, frozen=True):
 
 
 _SUFFIXES = {":": Takes.VALUE, "=": Takes.VALUE, "?": Takes.ATTACHED, "=?": Takes.ATTACHED}
-_MARKS = {"!", "*", "~", ".", "=", "-#"}
+_MARKS = {"!", "*", "~", ".", "=", "-#", "/", "^", "^0"}
+_CHOICE = re.compile(r"(--[^={}]+)=\{([^{}]+)\}")
 
 
 @lru_cache(1024)
@@ -68,14 +84,19 @@ def option_spec(text: str) -> OptionSpec:
     known: dict[str, Takes] = {}
     asks: dict[str, Takes] = {}
     limit: int | None = None
-    patterns: dict[str, re.Pattern[str]] = {}
+    patterns: dict[str, str] = {}
+    values: dict[str, frozenset[str]] = {}
     for token in tokens:
         if token in _MARKS:
             continue
         if token.startswith("<"):
             limit = int(token[1:])
         elif token.startswith(("@", "%", "&")):
-            patterns[token[0]] = re.compile(token[1:])
+            before = patterns.get(token[0])
+            patterns[token[0]] = token[1:] if before is None else f"{before}|{token[1:]}"
+        elif choice := _CHOICE.fullmatch(token):
+            known[choice[1]] = Takes.VALUE
+            values[choice[1]] = frozenset(choice[2].split(","))
         else:
             _add(token.removeprefix("!"), asks if token.startswith("!") else known)
     return OptionSpec(
@@ -87,11 +108,18 @@ def option_spec(text: str) -> OptionSpec:
         hands_on="." in tokens,
         single_dash="=" in tokens,
         numbers="-#" in tokens,
+        no_addresses="/" in tokens,
+        tasks=next((each for each in Tasks if each.value in tokens), Tasks.ANY),
         operands_max=limit,
-        operand_pattern=patterns.get("@"),
-        value_pattern=patterns.get("%"),
-        word_pattern=patterns.get("&"),
+        operand_pattern=_compiled(patterns.get("@")),
+        value_pattern=_compiled(patterns.get("%")),
+        word_pattern=_compiled(patterns.get("&")),
+        values=values,
     )
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+    return None if pattern is None else re.compile(pattern)
 
 
 def _add(token: str, options: dict[str, Takes]) -> None:

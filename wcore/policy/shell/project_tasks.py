@@ -1,14 +1,15 @@
 """Runners of the project's own code, each with the options that keep to that code.
 
 What is not named asks: another makefile, another shell, another configuration, a variable of make,
-a plugin, a file to write. `TASK_WORDS` says of which a prefix must name the task as well.
+a plugin, a file to write; what is fetched from elsewhere, a further task than the one named.
+`TASK_NEEDED` says of which a prefix must name the task as well, `TASK_OPTIONS` which options do.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 _MAKE: Final = (
-    "@^(?!(?:V|VERBOSE|DEBUG|CI)=[01]?$).*= -bBikLmnpqrsStvw -jlO? -W: --always-make"
+    "^ @^(?!(?:V|VERBOSE|DEBUG|CI)=[01]?$).*= -bBikLmnpqrsStvw -jlO? -W: --always-make"
     " --ignore-errors --jobs=? --keep-going --load-average=? --max-load=? --just-print"
     " --dry-run --recon --output-sync=? --print-data-base --question --silent --quiet"
     " --no-silent --no-keep-going --stop --touch --trace --print-directory --no-print-directory"
@@ -36,52 +37,61 @@ _BUN: Final = (
     " !--config=? !-e: !--eval= !-p: !--print= !--shell= !--env-file="
 )
 _CARGO: Final = (
-    "* -vqrd -pFjE: --verbose --quiet --release --package= --workspace --all --exclude= --lib"
+    "-vqrd -pFjEe: --verbose --quiet"
+    " --release --package= --workspace --all --exclude= --lib"
     " --bins --bin= --examples --example= --tests --test= --benches --bench= --all-targets"
     " --doc --no-run --no-fail-fast --features= --all-features --no-default-features --profile="
     " --jobs= --message-format= --color= --frozen --locked --offline --keep-going"
     " --future-incompat-report --no-deps --document-private-items --check --ignore-rust-version"
     " --target= --depth= --edges= --invert= --prefix= --format-version= --duplicates --charset="
-    " --format= %\\.json$ !--config= !-Z: !-C: !--manifest-path= !--target-dir="
+    " --format= --nocapture --no-capture --ignored --include-ignored --exact --list --test-threads="
+    " --show-output --skip= --retries= --fail-fast --failure-output= --success-output="
+    " --run-ignored= --filter-expr= --no-dedupe"
+    " %\\.json$ !--config= !-Z: !-C: !--manifest-path= !--target-dir="
     " !--artifact-dir= !--out-dir= !--lockfile-path= !--fix !--timings=? !--open"
+    " !--config-file= !--user-config-file= !--tool-config-file= !--archive-file= !--extract-to="
     " !--filter-platform="
 )
+#: What would be handed on to the compiler or the formatter behind `--`.
+_RUSTC: Final = " &^--?(?:codegen|extern|emit|sysroot|out-dir|config)|^-(?:[CLo]|-config-path)"
 _GO: Final = (
-    "= @\\@ --v --n --x --a --p= --race --msan --asan --cover --covermode= --coverpkg= --work"
-    " --json --tags= --trimpath --buildvcs=? --mod= --m --u --f= --deps --test --find --e"
-    " --run= --count= --short --timeout= --failfast --parallel= --cpu= --bench= --benchtime="
-    " --benchmem --list= --skip= --shuffle= --vet= --fullpath --benchsplit= --all --args --i"
-    " !--exec= !--toolexec= !--o= !--C= !--c !--overlay= !--modfile= !--vettool= !--ldflags="
-    " !--gcflags= !--asmflags= !--gccgoflags= !--compiler= !--pkgdir= !--coverprofile="
-    " !--cpuprofile= !--memprofile= !--blockprofile= !--mutexprofile= !--trace= !--outputdir="
-    " !--fuzz= !--pgo= !--w !--fix"
+    "= @\\@|^all$|^[^./][^/]*\\.(?!go$)[^/]*(?:/|$) --v --n --x --a --p= --race --msan --asan"
+    " --cover --covermode= --coverpkg= --work --json --tags= --trimpath --buildvcs=?"
+    " --mod={vendor,readonly} --m --u --f= --deps --test --find --e --run= --count= --short"
+    " --timeout= --failfast --parallel= --cpu= --bench= --benchtime= --benchmem --list= --skip="
+    " --shuffle= --vet= --fullpath --benchsplit= --all --args --i !--exec= !--toolexec= !--o= !--C="
+    " !--c !--overlay= !--modfile= !--vettool= !--ldflags= !--gcflags= !--asmflags= !--gccgoflags="
+    " !--compiler= !--pkgdir= !--coverprofile= !--cpuprofile= !--memprofile= !--blockprofile="
+    " !--mutexprofile= !--trace= !--outputdir= !--fuzz= !--pgo= !--w !--fix"
 )
 _PYTEST: Final = (
-    "@^\\@ -qvxslh -kmrnW: --quiet --verbose --verbosity= --exitfirst --maxfail= --capture= --lf"
-    " --last-failed --ff --failed-first --nf --sw --stepwise --collect-only --co --tb= --durations="
-    " --durations-min= --showlocals --no-header --no-summary --strict-markers --strict-config"
-    " --markers --fixtures --numprocesses= --dist= --timeout= --ignore= --ignore-glob= --deselect="
-    " --color= --runxfail --disable-warnings --cache-show=? --cache-clear --setup-show --reruns="
-    " --benchmark-skip --benchmark-only --snapshot-details --no-cov --cov=? --doctest-modules"
-    " --show-capture= --version --help --randomly-seed= !-p: !-c: !-o: !--rootdir= !--confcutdir="
-    " !--basetemp= !--override-ini= !--config-file= !--junitxml= !--junit-xml= !--log-file="
-    " !--pastebin= !--pdb !--pdbcls= !--trace !--debug=? !--import-mode= !--pyargs !--cov-report="
-    " !--cov-config= !--html= !--report-log= !--result-log= !--log-cli-level="
+    "@^@ &^(?:-W)?[a-z]*:[^:]*:[\\w.]*\\. -qvxslh -kmrnW: --quiet --verbose --verbosity="
+    " --exitfirst --maxfail= --capture= --lf --last-failed --ff --failed-first --nf --sw --stepwise"
+    " --collect-only --co --tb= --durations= --durations-min= --showlocals --no-header --no-summary"
+    " --strict-markers --strict-config --markers --fixtures --numprocesses= --dist= --timeout="
+    " --ignore= --ignore-glob= --deselect= --color= --runxfail --disable-warnings --cache-show=?"
+    " --cache-clear --setup-show --reruns= --benchmark-skip --benchmark-only --snapshot-details"
+    " --no-cov --cov=? --doctest-modules --show-capture= --version --help --randomly-seed= !-p:"
+    " !-c: !-o: !--rootdir= !--confcutdir= !--basetemp= !--override-ini= !--config-file="
+    " !--junitxml= !--junit-xml= !--log-file= !--pastebin= !--pdb !--pdbcls= !--trace !--debug=?"
+    " !--import-mode= !--pyargs !--cov-report= !--cov-config= !--html= !--report-log="
+    " !--result-log= !--log-cli-level="
 )
 _UNITTEST: Final = (
     "-vqfbc -kspt: --verbose --quiet --failfast --buffer --catch --locals --durations="
     " --start-directory= --pattern= --top-level-directory="
 )
 _GRADLE: Final = (
-    "@= -qisSwah -x: --info --quiet --stacktrace --full-stacktrace --no-daemon --daemon --parallel"
+    "^ @= -qisSwah -x: --info --quiet --stacktrace --full-stacktrace --no-daemon --daemon"
+    " --parallel"
     " --build-cache --no-build-cache --rerun-tasks --continue --offline --dry-run --warn --tests="
-    " --console= --exclude-task= --configuration-cache --scan --max-workers= !-b: !-c: !-p: !-I:"
+    " --console= --exclude-task= --configuration-cache --max-workers= !--scan !-b: !-c: !-p: !-I:"
     " !-D: !-P: !-g: !-M: !--init-script= !--include-build= !--project-dir= !--build-file="
     " !--settings-file= !--gradle-user-home= !--project-cache-dir= !--system-prop="
     " !--project-prop= !--profile !--write-locks !--write-verification-metadata="
 )
 _MVN: Final = (
-    "@: &^-D(?!(?:skipTests|skipITs|test|it\\.test|maven\\.test\\.skip|failIfNoTests)(?:=|$))"
+    "^ @: &^-D(?!(?:skipTests|skipITs|test|it\\.test|maven\\.test\\.skip|failIfNoTests)(?:=|$))"
     " -qXBUeoVam -TD: --quiet --offline --errors --debug --update-snapshots --threads="
     " --batch-mode --no-transfer-progress --projects= --also-make !-f: !--file= !-s:"
     " !--settings= !-g !--global-settings= !-t: !--toolchains= !-l: !--log-file= !-P:"
@@ -89,9 +99,11 @@ _MVN: Final = (
 )
 _LINT: Final = "-qv --quiet --verbose --version --help --color=? --no-color"
 _ESLINT: Final = (
-    "--ext= --quiet --max-warnings= --no-color --color --format= -f: --cache --ignore-pattern="
+    "--ext= --quiet --max-warnings= --no-color --color --cache"
+    " --format={stylish,json,json-with-metadata,html,compact,unix,tap,visualstudio,junit}"
+    " --ignore-pattern="
     " --no-error-on-unmatched-pattern --report-unused-disable-directives --debug --rule= %/"
-    " !-c: !--config= !--resolve-plugins-relative-to= !--rulesdir= !--plugin= !--parser= !-o:"
+    " !-f: !-c: !--config= !--resolve-plugins-relative-to= !--rulesdir= !--plugin= !--parser= !-o:"
     " !--output-file= !--fix !--cache-location= !--cache-file= !--parser-options= !--init"
 )
 _JEST: Final = (
@@ -103,22 +115,26 @@ _JEST: Final = (
     " !--projects= !--testEnvironment="
 )
 _VITEST: Final = (
-    "-t: --run --coverage --reporter= --silent=? --testNamePattern= --bail= --passWithNoTests"
+    "@^(?:init|complete)$ -t: --run --coverage --silent=?"
+    " --reporter={default,basic,verbose,dot,json,tap,tap-flat,junit,tree,hanging-process}"
+    " --testNamePattern= --bail= --passWithNoTests"
     " --changed=? --no-color --watch=? !-c: !--config= !-r: !--root= !-u !--update=? !--dir="
-    " !--outputFile= !--environment= !--api=? !--ui --globals"
+    " !--outputFile= !--environment= !--api=? !--ui --globals !--plugin= !--pool= !--globalSetup="
+    " !--loader= !--require="
 )
 _PRETTIER: Final = (
     "-lcu --check --list-different --ignore-unknown --no-error-on-unmatched-pattern --log-level="
     " --no-color !--config= !--plugin= !--write !-w !--ignore-path= !--cache-location="
 )
 _TSC: Final = (
-    "= --noEmit=? --pretty=? --strict=? --skipLibCheck=? --incremental=? --listFiles --showConfig"
-    " --version --watch --w --traceResolution %/ --p= --project= !--outDir= !--outFile="
+    "= @^@ --noEmit=? --pretty=? --strict=? --skipLibCheck=? --incremental=? --listFiles"
+    " --showConfig"
+    " --version --watch --w --traceResolution %/|^\\.\\.|^@ --p= --project= !--outDir= !--outFile="
     " !--build !--b !--declarationDir= !--init !--generateTrace= !--tsBuildInfoFile="
     " !--rootDir= !--generateCpuProfile= !--plugins="
 )
 _RUFF: Final = (
-    "-nqvs --select= --ignore= --extend-select= --extend-ignore= --statistics --diff --check"
+    "@^@ -nqvs --select= --ignore= --extend-select= --extend-ignore= --statistics --diff --check"
     " --preview --no-cache --output-format= --exclude= --extend-exclude= --target-version="
     " --show-files --line-length= --quiet --verbose --silent --exit-zero --exit-non-zero-on-fix"
     " --no-fix --color= --force-exclude --stdin-filename= --show-settings --isolated !--config="
@@ -126,7 +142,7 @@ _RUFF: Final = (
     " !--watch"
 )
 _MYPY: Final = (
-    "@^\\@ -v --strict --pretty --show-error-codes --show-error-context --no-incremental --verbose"
+    "@^@ -v --strict --pretty --show-error-codes --show-error-context --no-incremental --verbose"
     " --ignore-missing-imports --warn-unused-ignores --no-error-summary --show-column-numbers"
     " --exclude= --python-version= --platform= --follow-imports= --disallow-untyped-defs"
     " --no-color-output -mp: --module= --package= !--config-file= !--python-executable="
@@ -135,47 +151,51 @@ _MYPY: Final = (
     " !--plugins= !--non-interactive"
 )
 _TOX: Final = (
-    "@^(?:exec|e|devenv|d|quickstart|q|legacy|le)$ -qvrpl -ef: --quiet --verbose --recreate"
+    "@^(?:exec|e|devenv|d|quickstart|q|legacy|le)$ -qvrpl !-e: !-f: !-m: !--labels= --quiet"
+    " --verbose --recreate"
     " --parallel=? --listenvs --notest --skip-missing-interpreters=? --colored= !-c: !--conf="
     " !-x: !--override= !--workdir= !--root= !--result-json= !-n !--installpkg= !--devenv="
     " !--hashseed="
 )
 
-#: By the words of the command, the options that a prefix of them covers.
-PROJECT_TASKS: Final[Mapping[str, str]] = {
+_OPTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("make", "gmake"), _MAKE),
     **dict.fromkeys(("npm run", "npm run-script", "npm test", "npm start", "npm t"), _NPM),
     **dict.fromkeys(("pnpm run", "pnpm test", "pnpm start", "pnpm lint", "pnpm build"), _PNPM),
     **dict.fromkeys(("yarn run", "yarn test", "yarn start", "yarn lint", "yarn build"), _YARN),
     **dict.fromkeys(("bun run", "bun test"), _BUN),
-    **dict.fromkeys(("cargo test", "cargo build", "cargo check", "cargo clippy"), _CARGO),
-    **dict.fromkeys(("cargo bench", "cargo run", "cargo doc", "cargo fmt", "cargo t"), _CARGO),
-    **dict.fromkeys(("cargo tree", "cargo metadata", "cargo nextest run"), _CARGO),
+    **dict.fromkeys(("cargo test", "cargo t", "cargo bench"), _CARGO + " &^--?logfile"),
+    **dict.fromkeys(("cargo build", "cargo check", "cargo clippy", "cargo fmt"), _CARGO + _RUSTC),
+    **dict.fromkeys(("cargo run", "cargo doc", "cargo tree", "cargo metadata"), _CARGO),
+    "cargo nextest run": _CARGO,
     **dict.fromkeys(("go test", "go build", "go vet", "go list"), _GO),
     **dict.fromkeys(("pytest", "py.test"), _PYTEST),
     "unittest": _UNITTEST,
     **dict.fromkeys(("gradle", "gradlew"), _GRADLE),
     **dict.fromkeys(("mvn", "mvnw"), _MVN),
     "tox": _TOX,
-    "nox": "-lrR -st: --list --sessions= --no-color --reuse-existing-virtualenvs !-f: !--noxfile="
+    "nox": "^0 -lrR --list --no-color --reuse-existing-virtualenvs !-s: !-e: !-k: !-t: !--session="
+    " !--sessions= !--keywords= !--tags= !-f: !--noxfile="
     " !--envdir= !--report= !-p: !-P: !--default-venv-backend=",
     "ctest": "-VQNF -RLEICj: --output-on-failure --verbose --quiet --parallel=? --rerun-failed"
     " --show-only=? --stop-on-failure --timeout= --repeat= --label-regex= --tests-regex="
     " --exclude-regex= --no-tests= --progress !-S: !-D: !-M: !-T: !-O: !--output-log="
     " !--output-junit= !--test-dir= !--build-and-test= !--script= !--build-makeprogram="
     " !--test-command= !--overwrite=",
-    "ninja": "-nv -klj: --verbose --quiet --version !-C: !-f:",
-    "just": "-nqvl --list --summary --dry-run --quiet --verbose --color= !-f: !--justfile= !-d:"
+    "ninja": "^0 -nv -klj: --verbose --quiet --version !-C: !-f:",
+    "just": "^ -nqvl --list --summary --dry-run --quiet --verbose --color= !-f: !--justfile= !-d:"
     " !--working-directory= !--shell= !--shell-arg= !-c: !--command= !-e !--edit !--set="
     " !--dotenv-path= !--chooser= !-g !--global-justfile",
-    "rake": "@= -nqstvT --dry-run --quiet --silent --trace=? --tasks=? --verbose -j? -m --multitask"
+    "rake": "^ @= -nqstvT --dry-run --quiet --silent --trace=? --tasks=? --verbose -j? -m"
+    " --multitask"
     " !-f: !--rakefile= !-r: !--require= !-I: !--libdir= !-e: !--execute= !-E: !--execute-continue="
     " !-p: !--execute-print= !-R: !--rakelibdir= !-C: !--directory= !-g !--system",
     **dict.fromkeys(
         ("dotnet test", "dotnet build"),
-        "-c: -v: -f: --configuration= --verbosity="
-        " --framework= --filter= --no-build --no-restore --nologo --list-tests -t --logger="
-        " %[;=] !-o: !--output= !-p: !--property= !--settings= !-s: !--results-directory= !-r:"
+        "@^[/@]|= -c: -v: -f: --configuration= --verbosity="
+        " --framework= --filter= --no-build --no-restore --nologo --list-tests -t"
+        " --logger={console,trx} %[;=] !-o: !--output= !-p: !--property= !--settings= !-s:"
+        " !--results-directory= !-r:"
         " !--test-adapter-path= !--diag= !-d: !--collect=",
     ),
     **dict.fromkeys(
@@ -194,8 +214,10 @@ PROJECT_TASKS: Final[Mapping[str, str]] = {
     " --colors=? --list-tests --verbose !-c: !--configuration= !--bootstrap= !--log-junit="
     " !--coverage-html= !--printer= !--include-path= !-d: !--coverage-clover= !--prepend="
     " !--loader=",
-    "rspec": "-pwb -tef: --tag= --example= --format= --color --no-color --fail-fast=? --seed="
-    " --order= --dry-run --profile=? --only-failures --next-failure --backtrace %/ !-r: !--require="
+    "rspec": "-pwb -te: --tag= --example= --format={progress,documentation,json,failures} --color"
+    " --no-color --fail-fast=? --seed="
+    " --order= --dry-run --profile=? --only-failures --next-failure --backtrace %/ !-f: !-r:"
+    " !--require="
     " !-I: !-o: !--out= !-O: !--options= !--default-path= !-X !--bisect=?",
     "eslint": _ESLINT,
     "jest": _JEST,
@@ -208,8 +230,8 @@ PROJECT_TASKS: Final[Mapping[str, str]] = {
     + " --select= --ignore= --extend-ignore= --max-line-length= --count --statistics"
     " --show-source --exclude= --format= --exit-zero -j: !--config= !--append-config="
     " !--output-file= !--tee !--enable-extensions= !--stdin-display-name=",
-    "pylint": _LINT
-    + " -E -drj: --errors-only --disable= --enable= --score= --jobs= --output-format="
+    "pylint": _LINT + " -E -drj: --errors-only --disable= --enable= --score= --jobs="
+    " --output-format={text,json,json2,parseable,colorized,msvs,github} !-f:"
     " --msg-template= --reports= !--rcfile= !--load-plugins= !--init-hook= !--output="
     " !--ignore-paths= !--generate-toml-config",
     "pyright": "--outputjson --stats --warnings --verbose --skipunannotated --version --level="
@@ -227,25 +249,34 @@ PROJECT_TASKS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("composer test", "rails test", "flutter test", "dart test", "dart analyze"), ""
     ),
-    **dict.fromkeys(("stack test", "cabal test"), ""),
+    **dict.fromkeys(("stack test", "cabal test"), "^0"),
+    "npm outdated": "-agl --json --long --all --parseable --global",  # starts the git of .npmrc
     **dict.fromkeys(
         ("bazel test", "bazel build"),
-        "-ck: --config= --test_output= --keep_going"
+        "@^@ -ck: --config= --test_output= --keep_going"
         " --verbose_failures --nocache_test_results --test_filter= !--run_under= !--bazelrc="
         " !--define= !--action_env= !--test_env= !--override_repository=",
     ),
-    "zig build": "-D: --summary= --verbose !--build-file= !-p: !--prefix= !--cache-dir="
+    "zig build": "^0 -D: --summary= --verbose !--build-file= !-p: !--prefix= !--cache-dir="
     " !--zig-lib-dir=",
-    "meson test": "-vq --suite= --no-suite= --list --print-errorlogs --no-rebuild --repeat="
+    "meson test": "@^@ -vq --suite= --no-suite= --list --print-errorlogs --no-rebuild --repeat="
     " --num-processes= !-C: !--wrapper= !--wrap= !--gdb !--gdb-path= !--logbase= !--setup="
     " !--test-args=",
 }
+
+#: By the words of the command, the options that a prefix of them covers. None fetches code.
+PROJECT_TASKS: Final[Mapping[str, str]] = {key: f"/ {text}" for key, text in _OPTIONS.items()}
 
 #: Runners of which the next word is the task that a suggested prefix must name.
 TASK_NEEDED: Final = frozenset(
     "make|gmake|npm run|npm run-script|pnpm run|yarn run|bun run|just|rake|gradle|gradlew|mvn"
     "|mvnw".split("|")
 )
+#: Options whose value is a task: a suggested prefix names it.
+TASK_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "tox": frozenset(["-e", "-f", "-m"]),
+    "nox": frozenset(["-s", "-e", "-k", "-t", "--session", "--sessions"]),
+}
 
 #: Options before a task that do not change which code runs.
 TASK_GROUPS: Final[Mapping[str, str]] = {

@@ -216,6 +216,8 @@ _KUBECTL: Final = {
     "auth can-i": "-q --list -n: --namespace= -A --all-namespaces --quiet",
     "version": "-o: --output= --client",
 }
+#: The spec of a package that is no name of the registry makes npm start git, or read an archive.
+NPM_VIEW: Final = "@[:#]|^[.~]|^(?!@[^/@]+/[^/]+$).*/|(?i:\\.(?:tgz|tar|tar\\.gz)$) --json"
 _AWS_COMMANDS: Final = (
     "s3 ls;sts get-caller-identity;configure list;ec2 describe-instances;ec2 describe-images"
     ";ec2 describe-vpcs;ec2 describe-subnets;ec2 describe-security-groups;ec2 describe-volumes"
@@ -249,8 +251,7 @@ _OTHERS: Final = {
     "az vm list": "-d -o: --output= --query= -g: --resource-group= --show-details",
     "npm ls": "-agl --depth= --json --long --all --parseable --omit= --global",
     "npm list": "-agl --depth= --json --long --all --parseable --omit= --global",
-    "npm outdated": "-agl --json --long --all --parseable --global",
-    "npm view": "--json",
+    "npm view": NPM_VIEW,
     "npm explain": "--json",
     "npm root": "-g --global",
     "pip list": "-oue --outdated --uptodate --editable --local --user --pre --format="
@@ -260,8 +261,8 @@ _OTHERS: Final = {
     "pip check": "",
     "rustup show": "-v --verbose",
     "rustup toolchain list": "-v --verbose",
-    "brew list": "-1lrt --formula --cask --versions --full-name --pinned",
-    "brew info": "--json=? --installed --formula --cask",
+    "brew list": "@[/:]|\\.rb$ -1lrt --formula --cask --versions --full-name --pinned",
+    "brew info": "@[/:]|\\.rb$ --json=? --installed --formula --cask",
     "apt-cache policy": "",
     "apt-cache search": "-n --names-only --full",
     "apt-cache show": "-a --all-versions",

@@ -56,6 +56,8 @@ class Reason(StrEnum):
     DYNAMIC_ARGUMENT = "dynamic_argument"
     #: A word is made to mean another program: an alias, a hashed path.
     RENAMED = "renamed"
+    #: Words that a builtin or a program evaluates, and nobody can say as what.
+    EVALUATED = "evaluated"
     #: A shell runs a text that it reads, and nobody knows what that is.
     SCRIPT_FROM_INPUT = "script_from_input"
     #: A word that leads, on this machine, to another program than it says.

@@ -4,6 +4,7 @@ An allow-list: what stands in none of the tables has no prefix, however harmless
 tool with subcommands never has its bare name offered.
 """
 
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -15,7 +16,12 @@ from wcore.policy.shell.coverage import Kind, locate
 from wcore.policy.shell.grants import Grant, parse_grant
 from wcore.policy.shell.matching import matches
 from wcore.policy.shell.model import Analysis, SimpleCommand, Word
-from wcore.policy.shell.project_tasks import TASK_NEEDED
+from wcore.policy.shell.option_specs import Tasks, option_spec
+from wcore.policy.shell.project_tasks import (
+    PROJECT_TASKS,
+    TASK_NEEDED,
+    TASK_OPTIONS,
+)
 
 SUGGESTIONS_MAX: Final = 3  # a card with more choices is not read
 
@@ -89,12 +95,24 @@ def _known_words(words: tuple[Word, ...], sources: list[str]) -> tuple[int, Kind
         return None  # options stand between
     if count > len(spelled) and sources[1] != "-m":
         return None
-    if key in TASK_NEEDED:
-        task = sources[count] if count < len(sources) else ""
-        if not task or task.startswith("-") or "=" in task or runners.is_runner(task):
-            return None
-        count += 1
-    return count, located.kind
+    tasks = _tasks(key, sources[count:])
+    if key in TASK_NEEDED and not tasks:
+        return None
+    return count + tasks, located.kind
+
+
+def _tasks(key: str, sources: list[str]) -> int:
+    """Return how many of the words after a runner say which tasks it is to run."""
+    if sources and sources[0] in TASK_OPTIONS.get(key, ()):
+        return 2 if len(sources) > 1 and _is_task(sources[1]) else 0
+    several = option_spec(PROJECT_TASKS.get(key, "")).tasks is not Tasks.ANY
+    most = len(sources) if several else int(key in TASK_NEEDED)
+    return sum(1 for _ in takewhile(_is_task, sources[:most]))
+
+
+def _is_task(source: str) -> bool:
+    plain = bool(source) and not source.startswith("-") and "=" not in source
+    return plain and not runners.is_runner(source)
 
 
 def _is_offered(head: str) -> bool:

@@ -12,6 +12,7 @@ from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role, roles
 from wcore.policy.shell_paths.state import State
+from wcore.policy.shell_paths.sweeping import Sweep, sweep_of
 from wcore.policy.shell_paths.syntax import (
     Assigned,
     Command,
@@ -24,7 +25,7 @@ from wcore.policy.shell_paths.syntax import (
     Scope,
     Word,
 )
-from wcore.policy.shell_paths.values import Value, split, text
+from wcore.policy.shell_paths.values import Hole, Value, split, text
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 LOOPS_MAX: Final = 64  # of one text; each is searched for what changes the folder
@@ -49,6 +50,7 @@ class _Evaluation(Effects):
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._found: dict[Mention, None] = {}
+        self._sweep: Sweep | None = None  # of the command whose words are read
 
     def run(self, events: Sequence[Event], depth: int) -> Reading:
         self.repeats = repeats(events)
@@ -174,12 +176,14 @@ class _Evaluation(Effects):
         return found
 
     def _arguments(self, argv: Sequence[tuple[Word, Value]]) -> None:
-        found = roles([value.literal for _, value in argv])
+        literals = [value.literal for _, value in argv]
+        found, self._sweep = roles(literals), sweep_of(literals)
         for (word, value), role in list(zip(argv, found, strict=True))[1:]:
             if role is Role.LEFT_OUT:
                 continue
             if role is not Role.TOLD or value.literal is not None:
                 self.mention(word, [value], role)
+        self._sweep = None
 
     # paths
 
@@ -227,4 +231,8 @@ class _Evaluation(Effects):
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
         for path in self.state.absolute(value, opened=opened):
-            self._found.setdefault(Mention(path, role, shown, opened, is_part))
+            # where only the folder is not known, nothing that is empty makes it the root
+            known = path.pieces[:1] != (Hole.ANY,) or value.pieces[:1] == (Hole.ANY,)
+            known = known and ":?" not in source  # `${d:?}` ends the text where it is empty
+            sweep = self._sweep if known and not is_part else None
+            self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep))

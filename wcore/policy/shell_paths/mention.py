@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from wcore.policy.shell_paths.programs import Role
+from wcore.policy.shell_paths.sweeping import Sweep
 from wcore.policy.shell_paths.values import Value
 
 
@@ -17,6 +18,7 @@ class Mention(Struct, frozen=True):
     source: str
     opened: bool = False
     is_part: bool = False
+    sweep: Sweep | None = None  # all below it is removed or changed
 
 
 class Reading(Struct, frozen=True):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
+from wcore.policy.shell_paths import sweeping
 from wcore.policy.shell_paths.evaluation import evaluate
 from wcore.policy.shell_paths.lookups import Candidate, Component, Found
 from wcore.policy.shell_paths.mention import Mention, Reading
@@ -62,8 +63,10 @@ def paths_named(
     reading = _read(command, places, environ)
     found: dict[PathFact, None] = {}
     fresh = _Fresh(reading, disk)
+    unsure = {each.source for each in reading.mentions if sweeping.emptied(each.value) is not None}
     for mention in reading.mentions:
         found.update(dict.fromkeys(_facts(mention, places, disk, fresh)))
+        found.update(dict.fromkeys(_swept(mention, places, disk, mention.source in unsure)))
     if reading.lost:
         found.update(dict.fromkeys(_roughly(command, places)))
         found[PathFact("", Access.WRITE, inside=False, unknown=True)] = None
@@ -151,6 +154,55 @@ def _facts(mention: Mention, places: Places, disk: Disk, fresh: _Fresh) -> Itera
         return
     plain = posixpath.normpath(candidate.path)
     yield from _of_path(mention, plain, found or Found((plain,)), places)
+
+
+def _swept(
+    mention: Mention,
+    places: Places,
+    disk: Disk,
+    unsure: bool,  # noqa: FBT001
+) -> Iterable[PathFact]:
+    """Yield a fact for each tree that no command may remove or change as a whole.
+
+    `unsure`: the word may be something else as well, so that only a person can tell.
+    """
+    if mention.sweep is None:
+        return
+    if sweeping.is_home_of_somebody(mention.source):
+        yield PathFact(mention.source, Access.WRITE, inside=True, danger="rm-home")
+    left = sweeping.emptied(mention.value)
+    if left is None:
+        for path in dict.fromkeys(_trees(mention.value, disk)):
+            danger = sweeping.danger_of(mention.sweep, path, places.home)
+            if danger is not None and unsure:
+                yield _may_be_empty(mention)
+            elif danger is not None:
+                yield PathFact(path, Access.WRITE, inside=True, danger=danger)
+    elif left.startswith("/") and sweeping.danger_of(mention.sweep, left, places.home):
+        yield _may_be_empty(mention)
+
+
+def _may_be_empty(mention: Mention) -> PathFact:
+    source = mention.source
+    return PathFact(source, Access.WRITE, inside=True, unknown=True, danger="rm-empty")
+
+
+def _trees(value: Value, disk: Disk) -> Iterable[str]:
+    """Yield the trees that a command is given as `value`; all of a folder is the folder."""
+    candidate = _candidate(value)
+    if candidate is None:
+        return
+    found = disk.get(candidate)
+    if not candidate.holes:
+        yield candidate.path
+        if candidate.path.endswith(("/", "/.", "/..")):  # through a link
+            yield from found.real if found else ()
+        return
+    yield from found.real if found else ()
+    if sweeping.takes_all(value):
+        folder = _folder(candidate)
+        yield folder
+        yield from (disk.get(Candidate(folder)) or Found((folder,))).real
 
 
 def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iterable[PathFact]:

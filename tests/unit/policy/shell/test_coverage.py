@@ -94,7 +94,8 @@ def test_a_harmless_option_is_covered(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     for name, takes in spec.known.items():
         option = dashed(spec, name)
-        value = {Takes.VALUE: " x", Takes.NOTHING: "", Takes.ATTACHED: ""}[takes]
+        chosen = next(iter(spec.values.get(name, "x")))
+        value = {Takes.VALUE: f" {chosen}", Takes.NOTHING: "", Takes.ATTACHED: ""}[takes]
         if spec.value_pattern is None and spec.word_pattern is None:
             assert why(f"{command} {option}{value}", command) is None, option
 

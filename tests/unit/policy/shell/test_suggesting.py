@@ -29,7 +29,7 @@ from wcore.policy.shell import (
         ("pytest -q tests", "pytest"),
         ("python3 -m pytest -q", "python3 -m pytest"),
         ("uv run pytest -q", "uv run pytest"),
-        ("tox -e lint", "tox"),
+        ("tox -e lint", "tox -e lint"),
     ],
 )
 def test_a_runner_of_the_projects_code_is_offered_down_to_its_task(text: str, prefix: str) -> None:
