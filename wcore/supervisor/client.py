@@ -42,7 +42,8 @@ class Program(Struct, frozen=True):
     """What to run: absolute paths, the whole environment; `None` in `stdio` is `/dev/null`.
 
     The descriptors stay the caller's, to close once the program is started. When the engine ends,
-    however it ends, everything gets SIGTERM and `grace_s` seconds, then SIGKILL.
+    however it ends, everything gets SIGTERM and `grace_s` seconds, then SIGKILL. After `limit_s`
+    seconds, and a little more, the holder ends everything by itself: the engine may be stopped.
     """
 
     argv: Sequence[str]
@@ -50,6 +51,7 @@ class Program(Struct, frozen=True):
     environ: Mapping[str, str]
     stdio: tuple[int | None, int | None, int | None]
     grace_s: float = 0.0
+    limit_s: float | None = None
 
 
 class Supervisor:
@@ -197,6 +199,7 @@ class Held:
                 dict(program.environ),
                 [descriptor is not None for descriptor in program.stdio],
                 program.grace_s,
+                program.limit_s,
             )
         )
         try:

@@ -148,7 +148,9 @@ class Bash(Struct, frozen=True):
         try:
             try:
                 stdio = (None, theirs, theirs)
-                program = Program(plan.argv, self.place.workspace, environ, stdio)
+                program = Program(
+                    plan.argv, self.place.workspace, environ, stdio, limit_s=plan.timeout_s
+                )
                 held = await self.place.start(program)
             except OSError as error:
                 problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
@@ -187,7 +189,10 @@ async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutp
             with anyio.CancelScope(shield=True):
                 await held.end(0)
         held.close()
-    return _result(output, held.status, timeout_s if late.cancelled_caught else None, left)
+    # The holder ends what is over its time where we could not, as we were stopped ourselves.
+    is_killed = held.status is not None and held.status < 0
+    timed_out = late.cancelled_caught or (is_killed and anyio.current_time() >= late.deadline)
+    return _result(output, held.status, timeout_s if timed_out else None, left)
 
 
 def _result(
