@@ -31,7 +31,7 @@ def test_what_ends_a_program_by_default_ends_the_engine_in_order() -> None:
 
 @pytest.mark.parametrize("name", ["QUIT", "USR1", "ALRM", "PROF", "RTMIN", "RTMAX"])
 async def test_a_signal_ends_the_engine_in_order(talk: Talk, name: str) -> None:
-    number = int(getattr(signal, f"SIG{name}"))
+    number: signal.Signals = getattr(signal, f"SIG{name}")
     async with talk(bash("echo up; sleep 1000"), flags=("--force",)) as host:
         await host.ready()
         await host.message()
