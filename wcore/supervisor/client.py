@@ -187,6 +187,7 @@ class Held:
         self._frames = frames.Frames()
         self._is_over = False  # nothing is left, or the holder is dead
         self.pid = 0
+        self.left_behind = 0  # processes there were when the program had exited, all ended with it
         self.status: int | None = None  # as `subprocess` gives it; `None`: not known (yet)
 
     async def begin(self, program: Program) -> None:
@@ -259,6 +260,8 @@ class Held:
         message = await self._next()
         if message is not None and message[0] == "exited":
             self.status = message[1]
+        elif message is not None and message[0] == "left":
+            self.left_behind = message[1]
 
     async def _next(self) -> "tuple[Any, ...] | None":
         """Return the next message; `None` once, when the holder is over."""
