@@ -252,11 +252,11 @@ async def test_a_prefix_grant_is_shown_edited_and_given(place: Place, key: str, 
         await terminal.see("p yes, and every call of this exact command (or 1 other)")
         await terminal.see("allow Bash?")
         terminal.press("p" + ENTER)
-        await terminal.see("which, 1 to 2?")
+        await terminal.see("which, 1 to 2, b back?")
         terminal.press("2" + ENTER)
         await terminal.see("starts with echo")
         terminal.press(" a\x17" + ENTER)  # Ctrl-W: what is left is `echo `
-        await terminal.see("kept for: Enter this session, p this project, u everywhere?")
+        await terminal.see("kept for: Enter this session, p this project, u everywhere, b back?")
         terminal.press("yes" + ENTER)
         await terminal.see("one of those")
         terminal.press(key + ENTER)

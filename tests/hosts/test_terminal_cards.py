@@ -9,7 +9,8 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
 from wcore_host.terminal import cards
-from wcore_host.terminal.answers import Answers
+from wcore_host.terminal.answers import UNARMED_HINT, Answers
+from wcore_host.terminal.card_panel import CardPanel
 
 BUSY_S = 60.0  # a quiet moment that no busy machine outlasts
 SHORT_S = 0.05  # and one that no test waits for
@@ -148,6 +149,26 @@ async def test_an_enter_with_company_is_a_paste_and_no_answer(
             screen.app.simulate_key(key)
         await screen.until(lambda: screen.pane.is_writing, "the y in the prompt")
         assert screen.pane.talk.cards.front is not None
+    assert not place.file("a").exists()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 9])
+async def test_enters_that_come_together_are_a_paste_and_no_answer(
+    place: Place, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        monkeypatch.setattr(cards, "QUIET_S", BUSY_S)
+        for _ in range(count):
+            screen.app.simulate_key("enter")
+        await screen.see(UNARMED_HINT)
+        monkeypatch.setattr(cards, "QUIET_S", SHORT_S)
+        await screen.press("down")
+        await screen.listens()
+        await screen.press("escape")
+        await screen.see("denied by the user")
     assert not place.file("a").exists()
 
 
@@ -294,6 +315,26 @@ async def test_a_question_takes_several_options(
         await screen.see("[x] blue")
         await screen.press("enter")
         await screen.see('["grün", "blue"]')
+
+
+async def test_the_first_card_knows_how_wide_its_answers_are(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    sync = CardPanel.sync
+
+    def watched(panel: CardPanel, flags: frozenset[str]) -> bool:
+        is_another = sync(panel, flags)
+        if is_another and panel.shown is not None:
+            counts.append(panel.answers.row_count())
+        return is_another
+
+    monkeypatch.setattr(CardPanel, "sync", watched)
+    script = place.script(writes("a"), ECHO)
+    async with looking(place, monkeypatch, "--model", script, size=(60, 20)) as screen:
+        await screen.say("go")
+        await screen.listens()
+        assert counts == [screen.pane.query_one(Answers).row_count()]
 
 
 @pytest.mark.parametrize("size", [(40, 15), (40, 24), (60, 20), (100, 40)])

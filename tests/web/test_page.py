@@ -127,6 +127,29 @@ def test_a_narrow_yes_is_edited_kept_listed_and_taken_back_while_a_turn_runs(
     assert not (server.workspace / "made").exists()
 
 
+def test_a_yes_is_offered_for_as_long_as_it_can_be_kept(serve: Serve, visit: Visit) -> None:
+    server = serve([call("Bash", command="git status")], [{"text": "over"}])
+    page = visit(server)
+    say(page, "go")
+    card(page, "Bash")
+    page.get_by_text("Allow and remember…").click()
+    kept = page.get_by_role("combobox", name="Keep it")
+    longest = {
+        "This exact command": "in this project, always",
+        "Every call of Bash, whatever its arguments": "for this session",
+    }
+    everywhere = "for me, everywhere"
+    page.get_by_role("textbox", name="exactly what is stored").focus()
+    expect(kept.get_by_role("option").last).to_have_text(everywhere)
+    kept.select_option(everywhere)
+    for name, label in longest.items():
+        page.get_by_label(name, exact=True).check()
+        expect(kept.get_by_role("option").last).to_have_text(label)
+        expect(kept.locator("option:checked")).to_have_text(label)
+    press(page, "Allow and remember")
+    turn_over(page)
+
+
 def test_deny_and_stop_ends_the_turn(serve: Serve, visit: Visit) -> None:
     calls = [call("Bash", f"c{n}", command="true") for n in (1, 2)]
     server = serve(calls, [{"text": "never said"}])

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from wcore.errors import UsageError
+from wcore.errors import UsageError, WcoreError
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,6 +26,10 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+class OutputError(WcoreError):
+    """What was asked for cannot be written to stdout."""
+
+
 def split_command(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return our words and, from behind `--`, those of a command to run."""
     words = list(argv)
@@ -37,11 +41,19 @@ def write(text: str) -> None:
     """Write lines to stdout; what its encoding lacks is escaped.
 
     Raises:
-        OSError: nobody reads stdout any more.
+        BrokenPipeError: nobody reads stdout any more.
+        OutputError: it is closed, or its disk is full.
     """
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - closed at the start
+        raise OutputError("stdout: closed")
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"stdout: {error.strerror}") from error
 
 
 def write_json(value: object) -> None:
@@ -52,4 +64,4 @@ def write_json(value: object) -> None:
 def has_colours() -> bool:
     """Whether stdout is a terminal of somebody who did not switch colours off."""
     wanted = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return wanted and sys.stdout.isatty()
+    return wanted and sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]

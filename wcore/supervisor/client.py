@@ -42,7 +42,8 @@ class Program(Struct, frozen=True):
     """What to run: absolute paths, the whole environment; `None` in `stdio` is `/dev/null`.
 
     The descriptors stay the caller's, to close once the program is started. When the engine ends,
-    however it ends, everything gets SIGTERM and `grace_s` seconds, then SIGKILL.
+    however it ends, everything gets SIGTERM and `grace_s` seconds, then SIGKILL. After `limit_s`
+    seconds, and a little more, the holder ends everything by itself: the engine may be stopped.
     """
 
     argv: Sequence[str]
@@ -50,6 +51,7 @@ class Program(Struct, frozen=True):
     environ: Mapping[str, str]
     stdio: tuple[int | None, int | None, int | None]
     grace_s: float = 0.0
+    limit_s: float | None = None
 
 
 class Supervisor:
@@ -185,6 +187,7 @@ class Held:
         self._frames = frames.Frames()
         self._is_over = False  # nothing is left, or the holder is dead
         self.pid = 0
+        self.left_behind = 0  # processes there were when the program had exited, all ended with it
         self.status: int | None = None  # as `subprocess` gives it; `None`: not known (yet)
 
     async def begin(self, program: Program) -> None:
@@ -197,6 +200,7 @@ class Held:
                 dict(program.environ),
                 [descriptor is not None for descriptor in program.stdio],
                 program.grace_s,
+                program.limit_s,
             )
         )
         try:
@@ -256,6 +260,8 @@ class Held:
         message = await self._next()
         if message is not None and message[0] == "exited":
             self.status = message[1]
+        elif message is not None and message[0] == "left":
+            self.left_behind = message[1]
 
     async def _next(self) -> "tuple[Any, ...] | None":
         """Return the next message; `None` once, when the holder is over."""

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 PASS_S = 0.005  # between two rounds of killing, at first; most need one
 PASS_S_MAX = 0.25  # a process that cannot be killed must not cost CPU time
+OVERDUE_S = 1.0  # the engine ends a call that is over its time; later than that, it cannot
+LEAVING_S = 0.05  # for what is about to exit when the program has: that is not ended by us
 CORE_BYTES = 0  # soft limit: a dump would lie in the workspace, with secrets; `ulimit -c` lifts it
 
 
-def hold(link: socket.socket) -> None:
-    """Do what the engine asks over `link`, until nothing is left of the program."""
+def hold(link: socket.socket, engine: int) -> None:
+    """Do what the process `engine` asks over `link`, until nothing is left of the program."""
     parent = os.getppid()
     kernel.adopt_orphans()
     kernel.tell_of_parents_death(signal.SIGCONT)
@@ -33,7 +35,7 @@ def hold(link: socket.socket) -> None:
     received = _request(link)
     if received is None:
         return  # the engine changed its mind, or is gone
-    (argv, cwd, environ, stdio, grace_s), descriptors = received
+    (argv, cwd, environ, stdio, grace_s, limit_s), descriptors = received
     try:
         program = _started(argv, cwd, environ, _dealt(stdio, descriptors))
     except (OSError, ValueError) as error:  # a ValueError: what no program can be given
@@ -44,7 +46,10 @@ def hold(link: socket.socket) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     _tell(link, ("started", program))
-    _Holder(link, waker, program, grace_s, parent).run()
+    held = _Holder(link, waker, program, grace_s, parent)
+    if limit_s is not None:
+        held.limit(limit_s, engine)
+    held.run()
     link.close()  # the engine need not wait for our own end
 
 
@@ -59,9 +64,19 @@ class _Holder:
         self._parent = parent
         self._frames = frames.Frames()
         self._kill_at: float | None = None  # when everything is killed; `None`: not yet asked for
+        self._ask_at: float | None = None  # when everything is asked to end
+        self._has_exited = False  # the program, by itself
         self._passes = 0
         self._is_lost = False  # the supervisor was killed: the program's end is not its own
+        self._overdue_at: float | None = None  # when the engine must have ended it
+        self._is_overdue = False
+        self._engine = 0
         waker.hear(link)
+
+    def limit(self, limit_s: float, engine: int) -> None:
+        """End everything when it is over its time, and let the engine go on, which was stopped."""
+        self._overdue_at = time.monotonic() + limit_s + OVERDUE_S
+        self._engine = engine
 
     def run(self) -> None:
         while self._reap():
@@ -69,19 +84,26 @@ class _Holder:
                 self._is_lost = True
                 self._end(self._grace_s)
             now = time.monotonic()
+            if self._overdue_at is not None and now >= self._overdue_at:
+                self._overdue_at, self._is_overdue = None, True
+                self._end(0)
+            if self._ask_at is not None and now >= self._ask_at:
+                self._ask()
             if self._kill_at is not None and now >= self._kill_at:
                 self._kill()
                 pause_s = min(PASS_S * 2**self._passes, PASS_S_MAX)
                 self._passes += 1
                 self._kill_at = time.monotonic() + pause_s
-            wait_s = None if self._kill_at is None else self._kill_at - time.monotonic()
-            if self._waker.wait(wait_s):
+            ends = self._ask_at, self._kill_at, self._overdue_at
+            times = [at for at in ends if at is not None]
+            if self._waker.wait(min(times) - time.monotonic() if times else None):
                 self._listen()
 
     def _reap(self) -> bool:
         """Reap what has died; false when nothing is left."""
         ended, is_left = reap()
         if self._program in ended and not self._is_lost:
+            self._has_exited = True
             _tell(self._link, ("exited", ended[self._program]))
         return is_left
 
@@ -99,16 +121,27 @@ class _Holder:
 
     def _end(self, grace_s: float) -> None:
         """Ask everything to end, and see to it after `grace_s` seconds."""
-        until = time.monotonic() + grace_s
+        now = time.monotonic()
         if self._kill_at is None and grace_s > 0:
-            killing.signal_all(self._below(), signal.SIGTERM)
+            self._ask_at = now + LEAVING_S if self._has_exited else now
+        until = max(now, self._ask_at or now) + grace_s
         self._kill_at = until if self._kill_at is None else min(until, self._kill_at)
+
+    def _ask(self) -> None:
+        """Ask what is left to end; tell how many these are, if the program left them behind."""
+        self._ask_at = None
+        below = self._below()
+        killing.signal_all(below, signal.SIGTERM)
+        if self._has_exited and below:
+            _tell(self._link, ("left", len(below)))
 
     def _kill(self) -> None:
         if not kernel.ADOPTS:  # what has lost its parent is seen no more, but may be in the group
             with suppress(OSError):
                 os.killpg(self._program, signal.SIGKILL)
         killing.kill_all(killing.children_of(os.getpid()), self._passes)
+        if self._is_overdue:  # now that nothing is left to stop it again
+            killing.signal_all([self._engine], signal.SIGCONT)
 
     def _below(self) -> "list[int]":
         return killing.with_all_below(killing.children_of(os.getpid()))

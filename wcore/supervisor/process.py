@@ -54,7 +54,8 @@ def supervise(link: socket.socket, work: Work) -> None:
     kernel.conceal()
     kernel.adopt_orphans()
     kernel.tell_of_parents_death(signal.SIGCONT)
-    _Supervisor(link, {HOLDER: hold, WORKER: work}).run()
+    engine = os.getppid()
+    _Supervisor(link, {HOLDER: lambda theirs: hold(theirs, engine), WORKER: work}).run()
 
 
 class _Supervisor:

@@ -8,6 +8,7 @@ from typing import Final
 import anyio
 from anyio import to_thread
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import Field
 
 from wcore.errors import ToolError
@@ -151,7 +152,9 @@ class Bash(Struct, frozen=True):
         try:
             try:
                 stdio = (None, theirs, theirs)
-                program = Program(plan.argv, self.place.workspace, environ, stdio)
+                program = Program(
+                    plan.argv, self.place.workspace, environ, stdio, limit_s=plan.timeout_s
+                )
                 held = await self.place.start(program)
             except OSError as error:
                 problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
@@ -190,7 +193,12 @@ async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutp
             with anyio.CancelScope(shield=True):
                 await held.end(0)
         held.close()
-    return _result(output, held.status, timeout_s if late.cancelled_caught else None, left)
+    # The holder ends what is over its time where we could not, as we were stopped ourselves.
+    is_killed = held.status is not None and held.status < 0
+    timed_out = late.cancelled_caught or (is_killed and anyio.current_time() >= late.deadline)
+    done = _result(output, held.status, timeout_s if timed_out else None, left)
+    ended = held.left_behind - left
+    return done if timed_out or ended <= 0 else _with_the_ended(done, ended)
 
 
 def _result(
@@ -220,6 +228,14 @@ def _result(
     glue = "\n" if last and text and not text.endswith("\n") else ""
     status_word = Status.ERROR if failed else Status.SUCCESS
     return ToolOutput(status_word, f"{text}{glue}{last}", metadata=metadata)
+
+
+def _with_the_ended(done: ToolOutput, count: int) -> ToolOutput:
+    """Tell of processes that would have gone on: who started a server must know that it is gone."""
+    what = "1 process that was" if count == 1 else f"{count} processes that were"
+    glue = "" if done.output.endswith("\n") else "\n"
+    told = f"{glue}[{what} still running when the command ended: ended too]"
+    return replace(done, output=done.output + told)
 
 
 def _signal_name(number: int) -> str:

@@ -12,7 +12,7 @@ MODE_FLAGS: Final = frozenset(
 )
 SESSION_FLAGS: Final = frozenset({"--resume", "--session-id"})
 PASSED_ON: Final = {  # the engine's flags that are worth teaching in a host
-    "--model": "the language model, e.g. offline (the default without a key) or script:FILE",
+    "--model": "the language model, e.g. offline (the default, with a key too) or script:FILE",
     "--provider": "who runs the model",
     "--base-url": "where the provider answers",
     "--cwd": "the folder to work in (default: this one)",
@@ -25,8 +25,24 @@ PASSED_ON: Final = {  # the engine's flags that are worth teaching in a host
 }
 
 
+class Version(argparse.Action):
+    """Prints the program's name and version, which is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version  # noqa: PLC0415 - not for every start
+
+        print(parser.prog, version("wcore"))  # noqa: T201 - what was asked for
+        parser.exit()
+
+
+def add_version(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take `--version`."""
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
+
+
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Let a parser take what goes to the engine, and another engine."""
+    add_version(parser)
     for flag, about in PASSED_ON.items():
         parser.add_argument(flag, help=about, metavar=flag.rsplit("-", 1)[-1].upper())
     parser.add_argument("--force", action="store_true", help="nothing asks (same as --mode force)")

@@ -67,6 +67,31 @@ async def test_a_command_that_takes_too_long_is_ended_and_keeps_its_output(room:
     assert done.metadata["timed_out"] is True
 
 
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ("sleep 1000 & echo one", 1),
+        ("sleep 1000 >/dev/null 2>&1 & (setsid -f sleep 1000 >/dev/null 2>&1); echo two", 2),
+        ("(trap '' TERM; exec sleep 1000 >/dev/null 2>&1) & echo deaf", 1),
+    ],
+)
+async def test_processes_that_are_ended_with_their_command_are_told(
+    room: Room, command: str, count: int
+) -> None:
+    done = await _bash(room, command)
+    word = command.rpartition(" ")[2]
+    what = "1 process that was" if count == 1 else f"{count} processes that were"
+    assert done.status is Status.SUCCESS
+    assert done.output == f"{word}\n[{what} still running when the command ended: ended too]"
+
+
+@pytest.mark.parametrize(
+    "command", ["echo x", "echo x | tee >(cat >copy)", "sleep 0.01 & echo x", "sleep 0 & disown"]
+)
+async def test_what_is_about_to_exit_is_not_told(room: Room, command: str) -> None:
+    assert "still running" not in (await _bash(room, command)).output
+
+
 async def test_the_text_runs_as_it_is_in_a_fresh_shell_in_the_workspace(room: Room) -> None:
     (room.home / ".bashrc").write_text("echo rc\n")
     await _bash(room, "cd /; X=1; alias ls=false")
@@ -215,7 +240,7 @@ async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
             await ready.wait()
             await _bash(room, "setsid sleep 1000 & true")
             await _bash(room, "echo alive >gate")
-    assert results[0].output == "ready\nalive\n"
+    assert results[0].output.startswith("ready\nalive\n[1 process that was still running")
 
 
 async def test_a_process_of_another_room_survives_the_sweep(room: Room) -> None:

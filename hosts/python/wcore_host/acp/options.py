@@ -56,6 +56,7 @@ def read(argv: Sequence[str]) -> Options:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    engines.add_version(parser)
     parser.add_argument("--engine", help="command line of another engine of this protocol")
     parser.add_argument("--store", metavar="PLACE", help="where sessions are kept")
     parser.add_argument("--user-id", metavar="UUID", help="whose sessions and grants")

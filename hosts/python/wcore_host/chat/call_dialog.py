@@ -26,6 +26,7 @@ KEPT: Final = {  # what a person answers: how long a grant is kept, and what is 
     "p": ("project", ", also in later sessions of this project"),
     "u": ("user", ", also in later sessions everywhere"),
 }
+WORDS_ONLY: Final = frozenset({"which", "keep", "changed"})  # steps where `b` is no text
 
 
 class CallDialog(Dialog):
@@ -67,15 +68,15 @@ class CallDialog(Dialog):
         match self._step:
             case "keep":
                 everywhere = ", u everywhere" if kept_everywhere(self._grant) else ""
-                return f"kept for: Enter this session, p this project{everywhere}?"
+                return f"kept for: Enter this session, p this project{everywhere}, b back?"
             case "change":
                 return f"{self._line.name or 'all arguments'}:"
             case "changed":
-                return "y run it like this, e change it again, Esc as it was?"
+                return "y run it like this, e change it again, b as it was?"
             case "tell":
                 return "what should it do instead?"
             case "which":
-                return f"which, 1 to {len(self._grants)}?"
+                return f"which, 1 to {len(self._grants)}, b back?"
             case "edit":
                 return "yes to every " + grant_label(self._grant)
             case _:
@@ -87,6 +88,8 @@ class CallDialog(Dialog):
         return [*card.rows(self._request, style), *problem, *self._answers(style)]
 
     def answer(self, line: str, style: Style) -> Step:
+        if self._step in WORDS_ONLY and line.strip().lower() in ("b", "back"):
+            return self.cancel()
         match self._step:
             case "tell":
                 return self._done(Deny(line.strip()), "refused, and told why")
@@ -106,7 +109,7 @@ class CallDialog(Dialog):
     def cancel(self) -> Step:
         if self._step != "choose":
             self._step, self._args = "choose", self._request.tool.args
-            return Again(("back to the card; Esc again refuses the call",))
+            return Again(("back to the card; Esc refuses the call",))
         return self._done(Deny(""), "refused")
 
     def _choose(self, word: str, style: Style) -> Step:
@@ -130,7 +133,8 @@ class CallDialog(Dialog):
             case "v":
                 return Again(tuple(card.rows(self._request, style, whole=True)))
             case _:
-                return Again(tuple(self._answers(style)))
+                told = ("not understood:",) if word else ()
+                return Again((*told, *self._answers(style)))
 
     def _change(self) -> Step:
         line = change.draft(self._args)
@@ -152,7 +156,7 @@ class CallDialog(Dialog):
     def _confirm(self, word: str) -> Step:
         if word in ("y", "yes"):
             return self._done(Allow(args=self._args), "allowed once, as changed")
-        return self._change() if word in ("e", "edit") else Again(("y, e or Esc",))
+        return self._change() if word in ("e", "edit") else Again(("not understood: y, e or b",))
 
     def _offer_grants(self) -> Step:
         if len(self._grants) == 1:
@@ -163,16 +167,16 @@ class CallDialog(Dialog):
     def _pick(self, line: str) -> Step:
         number = int(line) if line.strip().isdecimal() else 0
         if not 1 <= number <= len(self._grants):
-            return Again((f"a number from 1 to {len(self._grants)}; Esc goes back",))
+            return Again((f"not understood: a number from 1 to {len(self._grants)}, or b",))
         self._grant = self._grants[number - 1]
         if not grant_text(self._grant):
             return self._chosen()
         self._step = "edit"
-        return Again(("edit it or press Enter; Esc goes back",), grant_text(self._grant))
+        return Again(("edit it or press Enter; an empty line goes back",), grant_text(self._grant))
 
     def _granted(self, line: str) -> Step:
         if not line.strip():
-            return Again(("empty grants nothing; Esc goes back",), grant_text(self._grant))
+            return self.cancel()  # it would grant nothing
         self._grant = regrant(self._grant, line)
         return self._chosen()
 
@@ -184,7 +188,7 @@ class CallDialog(Dialog):
 
     def _keep(self, word: str) -> Step:
         if word not in KEPT or (word == "u" and not kept_everywhere(self._grant)):
-            return Again(("one of those; Esc goes back",))
+            return Again(("not understood: one of those",))
         persist, where = KEPT[word]
         told = f"allowed, and every {grant_shown(self._grant)}{where}"
         return self._done(Allow(scope=self._grant, persist=persist), told)

@@ -70,6 +70,7 @@ class Answers(RowsView, can_focus=True):
         self._rows: list[Strip] = []
         self._owners: list[int] = []  # which choice a row belongs to, -1 for none
         self.rows_max = ROWS_MAX
+        self.columns = 0  # of the session: a widget that was never shown has no width of its own
         self._entering: Timer | None = None
 
     # --- rows -------------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ class Answers(RowsView, can_focus=True):
         """Bring the rows up to date."""
         if self.picking is None:
             return
-        width = max(20, self.size.width - 1)
+        width = max(20, self.columns - 1)
         self._rows, self._owners = _rows(self.picking, width, self._hint(), self.rows_max)
         self.styles.height = len(self._rows)
         self.sized()
@@ -129,6 +130,8 @@ class Answers(RowsView, can_focus=True):
             return
         alone = self._entering is None
         self._forget_enter()
+        if not alone:  # both are of a paste, and so is what follows
+            self._cards.appeared(monotonic())
         moves: dict[str, Callable[[], None]] = {
             "up": lambda: picking.move(-1),
             "down": lambda: picking.move(1),
@@ -137,7 +140,7 @@ class Answers(RowsView, can_focus=True):
             "pageup": lambda: self._scroll(-1),
             "pagedown": lambda: self._scroll(1),
         }
-        counts = self._cards.pressed(monotonic()) and alone
+        counts = self._cards.pressed(monotonic())
         if event.key in moves:
             moves[event.key]()
         elif event.key in ("enter", "escape") or (event.key == "space" and picking.several):

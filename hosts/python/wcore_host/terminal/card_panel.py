@@ -133,6 +133,7 @@ class CardPanel(Vertical):
         if self.shown is None or not place.width:
             return
         width = place.width - 1
+        self.answers.columns = place.width
         rows = card_rows(self.shown, width)
         body = self.query_one("#card-body", Rows)
         body.put(rows)

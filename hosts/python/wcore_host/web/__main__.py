@@ -46,7 +46,8 @@ def main() -> int:
         import starlette  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
         import uvicorn  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
     except ImportError as error:
-        print(f"wcore-web needs more: pip install 'wcore[web]' ({error})", file=sys.stderr)
+        needed = "pip install 'wcore[web]', or in a clone pip install '.[web]'"
+        print(f"wcore-web needs more: {needed} ({error})", file=sys.stderr)
         return EXIT_NO_SERVER
     try:
         with _listening(chosen.port) as listener:

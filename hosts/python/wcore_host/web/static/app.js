@@ -130,7 +130,7 @@ function showEnding() {
       ),
     );
   } else if (left) {
-    const what = [left.pending.length ? `${left.pending.length} calls had not started` : "", left.unknown.length ? `of ${left.unknown.length} calls nobody knows how far they got` : ""];
+    const what = [left.pending.length ? `${left.pending.length} ${left.pending.length === 1 ? "call" : "calls"} had not started` : "", left.unknown.length ? left.unknown.length === 1 ? "of 1 call nobody knows how far it got" : `of ${left.unknown.length} calls nobody knows how far they got` : ""];
     const resume = (/** @type {string} */ action) => void post("/api/ask", { type: "resume_turn", action }).then((result) => finishResume(result), tellError);
     replace(
       root,

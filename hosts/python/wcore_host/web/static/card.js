@@ -3,7 +3,7 @@ import { reason } from "./calls.js";
 import { changing, differences, isExact } from "./change.js";
 import { make, put, replace } from "./dom.js";
 import { shown } from "./preview.js";
-import { described, editable, KEPT } from "./scopes.js";
+import { described, editable, keeps, KEPT } from "./scopes.js";
 import { visible, visibleLine } from "./visible.js";
 
 /** @typedef {import("./types.js").ToolRequest} ToolRequest */
@@ -78,6 +78,15 @@ function remember(request, name, answer) {
   const root = make("div", { class: "choices", role: "radiogroup", "aria-label": "What to allow" });
   /** @type {{radio: HTMLInputElement, scope: () => Scope}[]} */
   const choices = [];
+  const chosen = () => choices.find((choice) => choice.radio.checked)?.scope() ?? "once";
+  const kept = make("select", { id: `${group}-kept` });
+  const offer = () => {
+    const wanted = kept.selectedIndex;
+    const can = keeps(chosen(), request.tool.category);
+    replace(kept, ...can.map(([value, label]) => make("option", { value }, label)));
+    kept.selectedIndex = Math.max(0, Math.min(wanted, can.length - 1)); // a list of KEPT from its beginning
+  };
+  root.addEventListener("change", offer);
   for (const scope of request.suggestions ?? []) {
     const radio = make("input", { type: "radio", name: group, id: `${group}-${choices.length}` });
     const label = described(scope);
@@ -91,7 +100,11 @@ function remember(request, name, answer) {
       put(root, make("p", {}, "Another lasting yes is offered, of a form that this page cannot describe."));
       continue;
     }
-    const text = make("input", { type: "text", value: found.text, spellcheck: "false", autocomplete: "off", "aria-label": `${found.label}: exactly what is stored`, input: () => (radio.checked = true), focus: () => (radio.checked = true) });
+    const choose = () => {
+      radio.checked = true;
+      offer();
+    };
+    const text = make("input", { type: "text", value: found.text, spellcheck: "false", autocomplete: "off", "aria-label": `${found.label}: exactly what is stored`, input: choose, focus: choose });
     choices.push({ radio, scope: () => found.with(text.value) });
     put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, found.label), text));
   }
@@ -99,9 +112,9 @@ function remember(request, name, answer) {
   choices.push({ radio, scope: () => "always" });
   put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, `Every call of ${name}, whatever its arguments`)));
   choices[0].radio.checked = true;
-  const kept = make("select", { id: `${group}-kept` }, ...KEPT.map(([value, label]) => make("option", { value }, label)));
+  offer();
   const allow = () => {
-    const scope = choices.find((choice) => choice.radio.checked)?.scope() ?? "once";
+    const scope = chosen();
     answer({ type: "tool_approve", call_id: request.call_id, scope, persist: KEPT[kept.selectedIndex][0] });
   };
   return make(

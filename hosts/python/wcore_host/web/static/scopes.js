@@ -43,3 +43,13 @@ export const KEPT = /** @type {const} */ ([
   ["project", "in this project, always"],
   ["user", "for me, everywhere"],
 ]);
+
+/**
+ * How long the engine would keep a yes of that scope, the shortest first.
+ * @param {Scope} scope
+ * @param {string} category of the tool
+ */
+export function keeps(scope, category) {
+  if (scope === "always" && category === "exec") return KEPT.slice(0, 1);
+  return typeof scope === "object" && "always_exact" in scope ? KEPT.slice(0, 2) : KEPT;
+}

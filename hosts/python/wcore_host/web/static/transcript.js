@@ -78,7 +78,7 @@ export class Transcript {
         this._over(event);
         break;
       case "info":
-        this._note("note", event.message);
+        this._note("note", this._withoutId(event.message));
         if (event.digest) this._add(acceptance(event.message, event.digest));
         break;
       case "host_note":
@@ -117,6 +117,12 @@ export class Transcript {
   /** @param {string} kind @param {string} text */
   _note(kind, text) {
     this._add(make("p", { class: kind }, visible(text)));
+  }
+
+  /** What is told of a call, without the id that only programs know it by. @param {string} message */
+  _withoutId(message) {
+    const id = message.split(": ", 1)[0];
+    return this._calls.has(id) ? message.slice(id.length + 2) : message;
   }
 
   /** What was being said is whole. */
