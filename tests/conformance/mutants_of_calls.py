@@ -207,6 +207,10 @@ class RunsThoughDeniedByARule(Faithful):
         return [{"type": "tool_running", **ids}]
 
 
+class ReadsWhatBracketsName(RunsThoughDeniedByARule):
+    rule = "letters/"
+
+
 class WritesItsOwnRules(RunsThoughDeniedByARule):
     rule = "own files"
 

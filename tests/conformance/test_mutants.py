@@ -72,6 +72,10 @@ CAUGHT_BY = {
         "policy-denied-files-are-denied-to-commands",
         f"tool_running must never{OR}instead of",
     ),
+    "reads-what-brackets-name": (
+        "policy-denied-files-however-they-are-spelled",
+        f"tool_running must never{OR}instead of",
+    ),
     "writes-its-own-rules": (
         "policy-own-files-however-they-are-spelled",
         f"tool_running must never{OR}instead of",

@@ -169,6 +169,20 @@ do = "deny"
     assert outcome("cat secret/open/x secret/y", policy) == ("deny", "rule")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("cat secret/x", "cat <> secret/x", ": secret; cat $_/x", "x=sec; x+=ret; cat $x/x"),
+        *("read x <<< secret; cat $x/x", "set -- sec ret; cat $1$2/x", "cat ${X}secret/x"),
+        *("f() { cat $1/x; }; f secret", "bash -c 'cat $0/x' secret", "cat $IFS./secret/x"),
+        *("x=secret bash -c 'cat $x/x'", "env x=secret bash -c 'cat $x/x'", ". ./rc; cat secret/x"),
+        *("true | { x=secret; cat $x/x; }", "IFS=q; x=aqsecret/x; cat $x"),
+    ],
+)
+def test_what_read_is_denied_is_denied_however_it_is_spelled(text: str) -> None:
+    assert decided(text, DENY, Mode.FORCE).verdict is Verdict.DENY
+
+
 def test_an_absolute_allow_rule_lifts_the_border_for_the_shell_as_well() -> None:
     policy = '[[rule]]\nmatch = "Read(/srv/data/**)"\ndo = "allow"\n'
     assert outcome("cat /srv/data/x", policy)[0] == "allow"

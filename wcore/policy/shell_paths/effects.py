@@ -94,6 +94,8 @@ class Effects:
             elif match:  # several assignments in one, or a value that is changed
                 self.assign(word, lasts=True, sure=False) if word.begins_bare else None
                 state.forget(named)
+            elif "=" in named:  # an assignment that is quoted
+                state.forget(named.partition("=")[0].partition("[")[0].rstrip("+"))
             elif not (name in ("export", "readonly") and is_plain):
                 state.forget(named.partition("[")[0])
             if not is_plain and named is not None and name in builtins.DECLARERS:

@@ -148,7 +148,8 @@ class _Evaluation(Effects):
                 is_prefixed=bool(prefix),
                 may_vanish=any(expansion.may_vanish(word, state) for word in words[1:]),
             )
-            if argv[0][1].literal in builtins.SPECIAL:
+            name = argv[0][1].literal
+            if name in builtins.SPECIAL or state.is_function(name):
                 for word in prefix:
                     self.assign(word, lasts=True, sure=False)
         self.hand([value for _, value in argv], prefix, depth)
@@ -177,7 +178,8 @@ class _Evaluation(Effects):
     # paths
 
     def _redirected(self, redirection: Redirection) -> None:
-        if redirection.operator == "<<<":  # its word is data
+        if redirection.operator == "<<<":  # its word is data, but may assign
+            expansion.assigned(redirection.target.atoms, self.state)
             return
         found = _ROLES.get(redirection.operator, (Role.WRITE,))
         values = expansion.fields(redirection.target, self.state) or [text("")]

@@ -244,6 +244,8 @@ def _parameter(atom: Parameter, scene: Scene) -> list[Value]:
         return _few([*held, ANYTHING])
     if operator in ("!", "@"):
         return [ANYTHING]
+    if atom.name in ("@", "*") and operator[:1] == ":" and operator[1:] == "":
+        return _few([*held, ANYTHING])  # some of the arguments, not of their characters
     argument = assigned(atom.argument, scene)
     match operator.removeprefix(":"):
         case "-" | "=":

@@ -10,6 +10,7 @@ from typing import Final
 from wcore.policy.shell_paths.cursor import DEPTH_MAX, LostError
 from wcore.policy.shell_paths.redirection_parser import RedirectionParser
 from wcore.policy.shell_paths.syntax import (
+    Assigned,
     Close,
     Command,
     Event,
@@ -17,6 +18,7 @@ from wcore.policy.shell_paths.syntax import (
     Loop,
     Lost,
     Open,
+    Parameter,
     Redirection,
     Scope,
     Text,
@@ -67,7 +69,9 @@ class _Parser(RedirectionParser):
         inner = _Parser(body, self.events, self.depth + 1)
         inner.tries = self.tries
         while inner.here():
-            inner.quoted_piece(_IN_DOCUMENT)
+            for atom in inner.quoted_piece(_IN_DOCUMENT):
+                if isinstance(atom, Parameter) and atom.operator in ("=", ":="):
+                    self.events.append(Assigned((atom.name,)))
 
     def commands(self, end: str) -> bool:
         """Read commands up to `end`: `)`, `;;` (also `esac`: then true), or the end of the text."""

@@ -137,7 +137,7 @@ class State(Scene):
         if name == "OLDPWD":
             return [*self._old, *assigned]
         if name in _NUMBERS:
-            return [A_NAME]
+            return [A_NAME, EMPTY] if name == "!" else [A_NAME]
         if name == "0":
             return [ANYTHING]
         if name.isdigit() or name in ("@", "*"):
@@ -280,6 +280,9 @@ class State(Scene):
         self._folders = few((*self._folders, *self._failed))
         if operator != "||":
             self._failed = ()
+
+    def is_function(self, name: str | None) -> bool:
+        return name in self._functions
 
     def define(self, name: str, *, moves: bool) -> None:
         """Note a function; it may be called at any time and then change the folder."""
