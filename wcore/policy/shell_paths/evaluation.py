@@ -215,4 +215,5 @@ class _Evaluation(Effects):
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
         for path in self.state.absolute(value):
-            self._found.setdefault(Mention(path, role, shown, opened, is_part))
+            adrift = path.is_adrift and not value.is_adrift
+            self._found.setdefault(Mention(path, role, shown, opened, is_part, adrift))

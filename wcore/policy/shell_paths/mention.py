@@ -10,6 +10,7 @@ class Mention(Struct, frozen=True):
     """A path that a text names. `value` is absolute, as far as it is known.
 
     `opened`: by the shell itself. `is_part`: only a piece of a word, which may be no path.
+    `adrift`: relative to a folder that nobody knows.
     """
 
     value: Value
@@ -17,6 +18,7 @@ class Mention(Struct, frozen=True):
     source: str
     opened: bool = False
     is_part: bool = False
+    adrift: bool = False
 
 
 class Reading(Struct, frozen=True):

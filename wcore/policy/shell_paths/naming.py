@@ -243,7 +243,7 @@ def _of_pattern(
 def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
     """Yield the fact of a path that may lead anywhere, where it matters."""
     reason = resembles(mention.value, _widest(mention.role), places)
-    if reason is not None or mention.opened:
+    if reason is not None or mention.opened or _is_adrift(mention):
         yield _doubtful(mention, reason)
         return
     begin = mention.value.beginning
@@ -253,6 +253,15 @@ def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
         folder = posixpath.normpath(begin.rpartition("/")[0] or "/")
         if folder != "/" and not is_within(folder, places.workspace):
             yield from _of_path(mention, folder, Found((folder,)), places)
+
+
+def _is_adrift(mention: Mention) -> bool:
+    """Whether a word must be taken for a path in a folder that nobody knows."""
+    if not mention.adrift or mention.is_part:
+        return False
+    if mention.role is Role.UNKNOWN:  # `make all` is no path, `tool ./x` is
+        return any(isinstance(piece, str) and "." in piece for piece in mention.value.pieces)
+    return mention.role is not Role.TOLD
 
 
 def _crowded(mention: Mention) -> Iterable[PathFact]:
