@@ -50,6 +50,8 @@ class _Look:
             return Found((candidate.path,), complete=False)
 
     def _of_pattern(self, candidate: Candidate) -> Found:
+        if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:
+            return Found((), complete=False)
         fitting: list[str] = []
         folder = candidate.path[: candidate.holes[0]].rpartition("/")[0]
         complete = True
