@@ -180,7 +180,11 @@ class Touch(Struct, frozen=True):
 
 
 class PathFact(Struct, frozen=True):
-    """One path of a call: absolute and real; `unknown`: a word as a shell text has it."""
+    """One path of a call: absolute and real; `unknown`: a word as a shell text has it.
+
+    An unknown one that is `inside` and not protected stands for files that only rules are about;
+    one that is `own` for more than were looked at.
+    """
 
     path: str
     access: Access

@@ -49,7 +49,9 @@ def problems(text: str, template: Path, tree: Path) -> list[str]:
     }
     facts = finder(places)(text, environ).paths
     reading = evaluate(text, str(workspace), str(home), environ)
-    vague = [_shape(m.value.pieces) for m in reading.mentions if m.value.is_anything]
+    vague = [
+        _shape(m.value.pieces) for m in reading.mentions if m.value.is_anything and not m.adrift
+    ]
     before = {os.path.join(root, name) for root, folders, files in os.walk(tree)
               for name in (*folders, *files)}  # fmt: skip
     opened = run(text, tree, workspace, environ)

@@ -1,7 +1,7 @@
 """Looks up on disk where the words of a shell text lead; what that means is told by the policy."""
 
-import itertools
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -11,8 +11,8 @@ from wcore.policy.shell_paths.lookups import Candidate, Component, Found
 from wcore.policy.shell_paths.naming import candidates, paths_named
 from wcore.vocabulary import Named
 
-ENTRIES_MAX: Final = 4096  # of folders, read for the patterns of one text: some 10 ms
-FITTING_MAX: Final = 128  # paths that one pattern fits; what is beyond is compared by its name only
+COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
+FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
 
 Finder = Callable[[str, Mapping[str, str]], Named]
 
@@ -22,67 +22,112 @@ def finder(places: Places) -> Finder:
 
     def find(command: str, environ: Mapping[str, str]) -> Named:
         look = _Look()
-        wanted = candidates(command, places, environ)
-        disk = {each: found for each in wanted if (found := look.at(each)) is not None}
+        disk = {each: look.at(each) for each in candidates(command, places, environ)}
         paths = tuple(paths_named(command, places, environ, disk))
         return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
 
     return find
 
 
+class _TooManyError(Exception):
+    """The limits of a look are reached."""
+
+
 class _Look:
-    """One look at the disk, with a limit on how many names are read."""
+    """One look at the disk, with a limit on how many names are read and how many may fit."""
 
     def __init__(self) -> None:
-        self._left = ENTRIES_MAX
+        self._compared = 0
+        self._fitting = 0
 
-    def at(self, candidate: Candidate) -> Found | None:
-        """Return what there is; `None` where that cannot be told."""
+    def at(self, candidate: Candidate) -> Found:
+        """Return what there is; it is not `complete` where that cannot be told."""
+        if candidate.holes:
+            return self._of_pattern(candidate)
         try:
-            if not candidate.holes:
-                real = os.path.realpath(candidate.path)
-                parent = os.path.dirname(real)
-                return Found((real,), os.path.lexists(real), os.path.isdir(parent))
-            below = self._below("/", candidate.components)
-            fitting = list(itertools.islice(below, FITTING_MAX + 1))
+            real = os.path.realpath(candidate.path)
+            parent = os.path.dirname(real)
+            return Found((real,), os.path.lexists(real), os.path.isdir(parent))
         except (OSError, ValueError):
-            return None
-        if self._left <= 0 or len(fitting) > FITTING_MAX:
-            return None
+            return Found((candidate.path,), complete=False)
+
+    def _of_pattern(self, candidate: Candidate) -> Found:
+        if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:
+            return Found((), complete=False)
+        fitting: list[str] = []
         folder = candidate.path[: candidate.holes[0]].rpartition("/")[0]
-        real = tuple(os.path.realpath(path) for path in fitting)
-        return Found(real, exists=os.path.isdir(folder or "/"))
+        complete = True
+        try:
+            for path in self._below("/", candidate.components):
+                fitting.append(path)
+                self._fitting += 1
+                if self._fitting > FITTING_MAX:
+                    complete = False
+                    break
+        except (_TooManyError, OSError, ValueError):
+            complete = False
+        exists = not complete or os.path.isdir(folder or "/")
+        return Found(tuple(fitting), exists, complete=complete)
 
     def _below(self, folder: str, components: Sequence[Component]) -> Iterator[str]:
-        """Yield the paths that fit. A last name need not exist: the text may make it."""
+        """Yield the paths that fit below a folder, both without links.
+
+        A last name need not exist: the text may make it.
+        """
         if not components:
             yield folder
             return
         component, *rest = components
         if component.deep:
             yield from self._below(folder, rest)
-            for name in self._names(folder):
-                path = os.path.join(folder, name)
-                if os.path.isdir(path) and not os.path.islink(path):
-                    yield from self._below(path, components)
+            for entry in self._entries(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from self._below(entry.path, components)
         elif len(component.parts) == 1:
-            path = os.path.join(folder, component.parts[0]) if component.parts[0] else folder
-            if not rest or os.path.lexists(path):
+            path = _entered(folder, component.parts[0], is_last=not rest)
+            if path is not None:
                 yield from self._below(path, rest)
         else:
-            for name in self._names(folder):
-                if component.fits(name):
-                    yield from self._below(os.path.join(folder, name), rest)
+            yield from self._fit(folder, component, rest)
 
-    def _names(self, folder: str) -> list[str]:
-        found: list[str] = []
+    def _fit(self, folder: str, component: Component, rest: Sequence[Component]) -> Iterator[str]:
+        for entry in self._entries(folder):
+            if not component.fits(entry.name):
+                continue
+            path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+            if not rest:
+                yield path
+            elif _is_folder(entry):
+                yield from self._below(path, rest)
+
+    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    self._left -= 1
-                    if self._left <= 0:
-                        break
-                    found.append(entry.name)
-        except OSError:  # no folder, or not ours to read
-            return []
-        return found
+                    self._compared += 1
+                    if self._compared > COMPARED_MAX:
+                        raise _TooManyError
+                    yield entry
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return  # no folder, or not ours to read
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
+
+
+def _entered(folder: str, name: str, *, is_last: bool) -> str | None:
+    """Return where `name` in a folder leads; `None`: nothing is there, nor may be made there."""
+    if name in ("", "."):
+        return folder
+    if name == "..":
+        return os.path.dirname(folder)
+    path = os.path.join(folder, name)
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return path if is_last else None
+    return os.path.realpath(path) if stat.S_ISLNK(mode) else path

@@ -119,6 +119,18 @@ def _unreadable(case: Case, standing: Standing) -> Decision | None:
     return Decision(verdict, why)
 
 
+def _uncounted(case: Case, standing: Standing) -> Decision | None:
+    """Row 3b: a pattern for so many paths that one may be denied, in every mode."""
+    for path in case.facts.paths:
+        if not path.unknown or not (path.own or (path.inside and path.protected is None)):
+            continue
+        writes_own = path.own and path.access is Access.WRITE
+        if writes_own or standing.policies.stops_files(case.agent, standing.mode):
+            detail = f"{path.path} stands for more paths than are looked at: one may be denied"
+            return _answer(Verdict.ASK, Row.UNREADABLE, detail)
+    return None
+
+
 def _person(case: Case, standing: Standing) -> Decision | None:
     """Row 4b: only a person can answer: a question, or a command with somebody else's rights."""
     del standing  # in every mode
@@ -240,7 +252,16 @@ def _default(case: Case, standing: Standing) -> Decision | None:
 
 #: What binds sub-agents as well: what is denied to an agent, or asks whatever was granted.
 BINDING: Final[tuple[Answer, ...]] = (
-    *(_not_offered, _absolute, _never_right, _denied, _unreadable, _person, _standing_ask),
+    *(
+        _not_offered,
+        _absolute,
+        _never_right,
+        _denied,
+        _unreadable,
+        _uncounted,
+        _person,
+        _standing_ask,
+    ),
 )
 
 ROWS: Final[tuple[Answer, ...]] = (

@@ -23,7 +23,7 @@ def why_not(command: str, facts: Facts) -> str | None:
         return "it is not the command of this call"
     if len(command) > EXACT_CHARS_MAX:
         return f"the command is longer than {EXACT_CHARS_MAX} characters"
-    if facts.ties == UNTIED:
+    if facts.ties == UNTIED or any(path.unknown and path.own for path in facts.paths):
         return "the command names more files than can be looked at"
     return None
 

@@ -17,7 +17,7 @@ from wcore.policy.plans import STRICTNESS, Case, Match, Plan
 from wcore.policy.policyfile import Limits, PolicyFile
 from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec, Target
 from wcore.policy.started import Reading, mentions
-from wcore.vocabulary import Access, Category, Verdict
+from wcore.vocabulary import Access, Category, Mode, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
 
@@ -152,6 +152,16 @@ class Policies:
             if any(mentions(analysis.text, name) for name in stop.programs):
                 return Unreadable(reading.doubt, reading.span, rule, broken=True)
         return Unreadable(reading.doubt, reading.span, denies[0][0], broken=False)
+
+    def stops_files(self, agent: str, mode: Mode) -> bool:
+        """Whether a rule denies an agent paths, or asks about them below `force`."""
+        lets = (Verdict.ALLOW, Verdict.ASK) if mode is Mode.FORCE else (Verdict.ALLOW,)
+        return any(
+            rule.do not in lets and rule.is_for(agent) and target.paths is not None
+            for file in self.files.values()
+            for rule in (*file.deny, *file.rules)
+            for target in rule.targets
+        )
 
     def _command_denies(self, agent: str) -> Iterable[tuple[Rule, StopSpec]]:
         for file in self.files.values():

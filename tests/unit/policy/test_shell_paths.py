@@ -97,6 +97,56 @@ def test_it_asks_although_every_command_was_granted(text: str, row: Row) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ('cd "" && cat .env', Row.PROTECTED),
+        ('cd "$NOPE" && cat ../x', Row.OUTSIDE),
+        ("cd '' && echo x >> .git/config", Row.PROTECTED),
+        ("cd -P '' && cat .env", Row.PROTECTED),
+        ("pushd '' && cat .env", Row.PROTECTED),
+        ("X= && cd $X/ && cat /srv/x", Row.OUTSIDE),
+        ("cd $(tool) && cat x", Row.OUTSIDE),
+        ("cd $(tool) && rm x", Row.OUTSIDE),
+        ("cd $(tool) && tool ./x", Row.OUTSIDE),
+        ("cd $(tool) && echo x", None),
+        ("for i in 1 2; do cat x; cd $(tool); done", Row.OUTSIDE),
+        ("for i in 1 2; do cat x; cd sub; done; cat y", Row.OUTSIDE),
+        ("while cd $(tool); do cat x; break; done", Row.OUTSIDE),
+        ("if cd $(tool); then cat x; fi", Row.OUTSIDE),
+        ("f() { cd sub; }; cat x", Row.OUTSIDE),
+        ('f() { cd "$1"; }; f $(tool); cat x', Row.OUTSIDE),
+        ("cd() { builtin cd $(tool); }; cd sub; cat x", Row.OUTSIDE),
+        ("CDPATH=$(tool); cd sub; cat x", Row.OUTSIDE),
+        ("trap 'cd sub' DEBUG; cat x", Row.OUTSIDE),
+        ("trap 'cat x' EXIT; cd $(tool)", Row.OUTSIDE),
+        ("trap 'cat .env' EXIT; cd sub", Row.PROTECTED),
+        ("trap 'cat ../x' EXIT; cd sub", Row.OUTSIDE),
+        ("trap 'rm -f x' EXIT; cat y", None),
+    ],
+)
+def test_words_are_judged_in_every_folder_that_the_text_may_be_in(
+    text: str, row: Row | None
+) -> None:
+    decision = decided(text)
+    assert (decision.why.row if decision.verdict is Verdict.ASK else None) == row
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'cd "" && rm .wcore/policy.toml',
+        "for i in 1; do cd .wcore; done; rm policy.toml",
+        "while rm policy.toml; do cd .wcore; done",
+        'f() { cd "$1"; }; f .wcore; rm policy.toml',
+        "trap 'rm policy.toml' EXIT; cd .wcore",
+        "trap 'rm policy.toml' EXIT; for i in 1; do (cd sub); cd .wcore; done",
+    ],
+)
+def test_our_own_files_are_denied_in_every_folder_that_the_text_may_be_in(text: str) -> None:
+    assert decided(text, mode=Mode.FORCE).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "for f in *.py; do python3 $f; done > out.txt",

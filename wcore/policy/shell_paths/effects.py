@@ -9,6 +9,7 @@ from wcore.policy.shell.input_scripts import text_of
 from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths import builtins, expansion, handed
 from wcore.policy.shell_paths.handing import read_as_input
+from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.state import State
@@ -199,10 +200,18 @@ class Effects:
             self.state.unsettle()
         if text_ and depth < DEPTH_MAX:
             self.state.open(Scope.BRANCH)
+            if name == "trap":
+                self.repeats = True
+                self.state.wander()
             self._follow_text(text_, depth)
             self.state.close()
         self.state.forget_all()
-        self.state.move_anywhere(for_good=True)
+        if (
+            text_ is None
+            or depth >= DEPTH_MAX
+            or (name == "trap" and moves(parse(text_), whole=True))
+        ):
+            self.state.move_anywhere(for_good=True)
 
     def _follow_text(self, text_: str, depth: int) -> None:
         events = parse(text_)

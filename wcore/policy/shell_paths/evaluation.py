@@ -235,4 +235,5 @@ class _Evaluation(Effects):
             known = path.pieces[:1] != (Hole.ANY,) or value.pieces[:1] == (Hole.ANY,)
             known = known and ":?" not in source  # `${d:?}` ends the text where it is empty
             sweep = self._sweep if known and not is_part else None
-            self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep))
+            adrift = path.is_adrift and not value.is_adrift
+            self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep, adrift))

@@ -9,9 +9,9 @@ FOLDERS_MAX: Final = 16  # that a text may be in; more is anywhere
 
 
 def few(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Return each once; too many are anywhere."""
+    """Return each once; too many are anywhere as well as in the first of them."""
     found = tuple(dict.fromkeys(values))
-    return found if len(found) <= FOLDERS_MAX else (ANYTHING,)
+    return found if len(found) <= FOLDERS_MAX else (*found[: FOLDERS_MAX - 1], ANYTHING)
 
 
 def is_option(value: Value) -> bool:

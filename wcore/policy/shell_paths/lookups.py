@@ -6,12 +6,14 @@ from msgspec import Struct
 class Found(Struct, frozen=True):
     """What is on disk. `real`: where a path leads, or the paths that fit a pattern.
 
-    Of a pattern it is the folder it begins with that `exists`.
+    Of a pattern it is the folder it begins with that `exists`. Not `complete`: a pattern fits more
+    than was looked at, or it could not be looked at.
     """
 
     real: tuple[str, ...]
     exists: bool = True
     has_parent: bool = True
+    complete: bool = True
 
 
 class Component(Struct, frozen=True):

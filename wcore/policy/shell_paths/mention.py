@@ -11,6 +11,7 @@ class Mention(Struct, frozen=True):
     """A path that a text names. `value` is absolute, as far as it is known.
 
     `opened`: by the shell itself. `is_part`: only a piece of a word, which may be no path.
+    `adrift`: relative to a folder that nobody knows.
     """
 
     value: Value
@@ -19,6 +20,7 @@ class Mention(Struct, frozen=True):
     opened: bool = False
     is_part: bool = False
     sweep: Sweep | None = None  # all below it is removed or changed
+    adrift: bool = False
 
 
 class Reading(Struct, frozen=True):

@@ -24,7 +24,8 @@ from wcore.policy.shell_paths.resemblance import resembles
 from wcore.policy.shell_paths.values import Hole, Value
 from wcore.vocabulary import Access, PathFact
 
-LOOKUPS_MAX: Final = 512  # paths of one text that are looked up; each takes some 20 microseconds
+FITTING_MAX: Final = 32_768  # paths that the patterns of one text fit: some 100 ms
+KEPT_MAX: Final = 1024  # facts of one text and kind; each is a line of its record
 PATH_CHARS_MAX: Final = 4096  # what the kernel takes
 FRESH_MAX: Final = 256  # paths of one text that its patterns are compared with; more is asked about
 READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
@@ -42,11 +43,11 @@ _NOTHING: Final[Disk] = {}
 
 
 def candidates(command: str, places: Places, environ: Mapping[str, str]) -> list[Candidate]:
-    """Return what of a text's paths should be looked up, at most `LOOKUPS_MAX`."""
+    """Return what of a text's paths should be looked up: no more than two for each mention."""
     found: dict[Candidate, None] = {}
     for mention in _read(command, places, environ).mentions:
         candidate = _candidate(mention.value)
-        if candidate is not None and len(found) < LOOKUPS_MAX:
+        if candidate is not None:
             found[candidate] = None
             if candidate.holes:
                 found[Candidate(_folder(candidate))] = None
@@ -61,16 +62,46 @@ def paths_named(
 ) -> list[PathFact]:
     """Return the facts of all that `command` names, each once."""
     reading = _read(command, places, environ)
-    found: dict[PathFact, None] = {}
+    found = _Kept()
     fresh = _Fresh(reading, disk)
     unsure = {each.source for each in reading.mentions if sweeping.emptied(each.value) is not None}
+    judged = 0
     for mention in reading.mentions:
-        found.update(dict.fromkeys(_facts(mention, places, disk, fresh)))
-        found.update(dict.fromkeys(_swept(mention, places, disk, mention.source in unsure)))
+        candidate = _candidate(mention.value)
+        looked = disk.get(candidate) if candidate is not None else None
+        judged += len(looked.real) if looked is not None else 0
+        if looked is not None and (judged > FITTING_MAX or not looked.complete):
+            found.keep(mention, _crowded(mention))
+        if judged <= FITTING_MAX:
+            found.keep(mention, _facts(mention, candidate, places, disk, fresh))
+        found.keep(mention, _swept(mention, places, disk, mention.source in unsure))
+    facts = found.facts
     if reading.lost:
-        found.update(dict.fromkeys(_roughly(command, places)))
-        found[PathFact("", Access.WRITE, inside=False, unknown=True)] = None
-    return list(found)
+        facts.update(dict.fromkeys(_roughly(command, places)))
+        facts[PathFact("", Access.WRITE, inside=False, unknown=True)] = None
+    return list(facts)
+
+
+class _Kept:
+    """The facts of a text, each once; of too many only that there are more."""
+
+    def __init__(self) -> None:
+        self.facts: dict[PathFact, None] = {}
+        self._ordinary = 0
+        self._notable = 0
+
+    def keep(self, mention: Mention, facts: Iterable[PathFact]) -> None:
+        for fact in facts:
+            if fact in self.facts or fact.own or fact.danger is not None:
+                self.facts[fact] = None
+            elif fact.inside and fact.protected is None:
+                self._ordinary += 1
+                more = PathFact(mention.source, fact.access, inside=True, unknown=True)
+                self.facts[fact if self._ordinary <= KEPT_MAX else more] = None
+            else:
+                self._notable += 1
+                more = replace(_doubtful(mention, fact.protected), access=fact.access, own=True)
+                self.facts[fact if self._notable <= KEPT_MAX else more] = None
 
 
 class _Fresh:
@@ -137,8 +168,9 @@ def _folder(candidate: Candidate) -> str:
     return candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/"
 
 
-def _facts(mention: Mention, places: Places, disk: Disk, fresh: _Fresh) -> Iterable[PathFact]:
-    candidate = _candidate(mention.value)
+def _facts(
+    mention: Mention, candidate: Candidate | None, places: Places, disk: Disk, fresh: _Fresh
+) -> Iterable[PathFact]:
     if candidate is None:
         yield from _unknown(mention, places)
         return
@@ -209,11 +241,12 @@ def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iter
     """Yield the fact of a path that is known."""
     plain = "/" + plain.lstrip("/")
     real = found.real[0]
-    reason = _protection(real, mention.role, places) or _protection(plain, mention.role, places)
-    own = protected.is_own(real, places) or protected.is_own(plain, places)
+    both = {real: None, plain: None}  # one, as a rule
+    reason = next(filter(None, (_protection(each, mention.role, places) for each in both)), None)
+    own = reason is not None and any(protected.is_own(each, places) for each in both)
     inside = is_within(real, places.workspace)
     access = Access.WRITE if mention.role is Role.WRITE else Access.READ
-    counts = mention.opened or _is_path(mention, plain, real, found)
+    counts = inside or mention.opened or _is_path(mention, plain, real, found)
     if not mention.opened and reason is None:
         if mention.role is Role.TOLD:
             return
@@ -262,7 +295,7 @@ def _of_pattern(
 def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
     """Yield the fact of a path that may lead anywhere, where it matters."""
     reason = resembles(mention.value, _widest(mention.role), places)
-    if reason is not None or mention.opened:
+    if reason is not None or mention.opened or _is_adrift(mention):
         yield _doubtful(mention, reason)
         return
     begin = mention.value.beginning
@@ -272,6 +305,21 @@ def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
         folder = posixpath.normpath(begin.rpartition("/")[0] or "/")
         if folder != "/" and not is_within(folder, places.workspace):
             yield from _of_path(mention, folder, Found((folder,)), places)
+
+
+def _is_adrift(mention: Mention) -> bool:
+    """Whether a word must be taken for a path in a folder that nobody knows."""
+    if not mention.adrift or mention.is_part:
+        return False
+    if mention.role is Role.UNKNOWN:  # `make all` is no path, `tool ./x` is
+        return any(isinstance(piece, str) and "." in piece for piece in mention.value.pieces)
+    return mention.role is not Role.TOLD
+
+
+def _crowded(mention: Mention) -> Iterable[PathFact]:
+    """Yield the fact of a word that stands for more than is looked at: any file may be of it."""
+    if mention.opened or mention.role is not Role.TOLD:
+        yield replace(_doubtful(mention, None), own=True)
 
 
 def _doubtful(mention: Mention, reason: str | None) -> PathFact:

@@ -10,6 +10,8 @@ from wcore.policy.shell_paths.folders import few, is_option, normal
 from wcore.policy.shell_paths.syntax import Scope
 from wcore.policy.shell_paths.values import A_NAME, ANYTHING, EMPTY, Hole, Value, text
 
+VISITS_MAX: Final = 2  # passes in which folders are noted; `cd ..` would find another in each
+
 _NUMBERS: Final = frozenset("?#$!")
 _Known = tuple[Value, ...]
 
@@ -32,6 +34,8 @@ class State(Scene):
         self.may_lack = False  # whether any variable may be unset
         self.is_lost = False
         self._functions: set[str] = set()
+        self._visited: tuple[Value, ...] = ()  # folders that any part of the text enters
+        self._passes = 0
         if not variables.OPTIONS.isdisjoint(environ or ()):
             self.change_options()
         self._begin()
@@ -58,6 +62,7 @@ class State(Scene):
     def begin_pass(self, *, weak: bool) -> object:
         """Start over; what was assigned and changed before is so already."""
         self._weak = weak
+        self._passes += 1
         self._begin()
         return self._settled()
 
@@ -68,7 +73,8 @@ class State(Scene):
         """Return what a pass has to leave as it was, so that none follows."""
         flags = (self.pattern, self.has_options, frozenset(self._functions), self._is_unsettled)
         held = {name: set(held) for name, held in self._assigned.items()}
-        return held, flags, set(self._lasts), set(self.arguments), self._is_known
+        lists = (set(self._lasts), set(self.arguments), set(self._visited))
+        return held, flags, lists, self._is_known
 
     def give_up(self) -> None:
         """Forget every variable that the text sets."""
@@ -295,8 +301,12 @@ class State(Scene):
             self.move_anywhere(for_good=True)
 
     def move_anywhere(self, *, for_good: bool = False) -> None:
-        self._folders = few((*self._folders, ANYTHING))
+        self._folders = few((*self._folders, *self._visited, ANYTHING))
         self._anywhere = self._anywhere or for_good
+
+    def wander(self) -> None:
+        """Come to what is run at any time: wherever the text may be."""
+        self._folders = few((*self._folders, *self._visited))
 
     def change_folder(
         self,
@@ -326,15 +336,23 @@ class State(Scene):
         elif operands[0].literal == "-":
             after = self._old
         else:
-            after = tuple(normal(path) for each in operands for path in self.absolute(each))
+            after = tuple(normal(path) for each in operands for path in self._entered(each))
         if may_vanish:  # then it is `cd` alone
             after = (*after, *self.folders(""))
         if may_be_skipped:
             after = (*after, *before)
         self._failed = few((*self._failed, *before))
         self._old = few((*before, *self._old))
-        self._folders = few(after)
+        self._folders = few(after or (ANYTHING,))
         self._seen = few((*self._seen, *after))
+        if self._passes <= VISITS_MAX:
+            self._visited = few((*self._visited, *after))
+
+    def _entered(self, operand: Value) -> list[Value]:
+        """Return where `cd` may lead; an empty operand stays in some shells, or is the home."""
+        if not operand.pieces:
+            return [*self._where(), *self.folders("")]
+        return self.absolute(operand)
 
     def absolute(self, value: Value, *, opened: bool = False) -> list[Value]:
         """Return the absolute paths that a relative one may be; `opened`: by the shell itself.

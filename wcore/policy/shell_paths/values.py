@@ -48,6 +48,11 @@ class Value(Struct, frozen=True):
         return Hole.ANY in self.pieces
 
     @property
+    def is_adrift(self) -> bool:
+        """Whether it begins with a hole for any text."""
+        return self.pieces[:1] == (Hole.ANY,)
+
+    @property
     def beginning(self) -> str:
         """The literal text that it begins with."""
         first = self.pieces[0] if self.pieces else ""
