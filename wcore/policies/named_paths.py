@@ -2,16 +2,22 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from wcore.policies.programs import programs_of
-from wcore.policy.protected import Places
+from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.shell_paths.naming import Candidate, Found, candidates, paths_named
 from wcore.vocabulary import Named
 
 ENTRIES_MAX: Final = 4096  # of folders, read for the patterns of one text: some 10 ms
+TREE_ENTRIES_MAX: Final = 16_384  # of folders that a text changes or copies: some 100 ms
 FITTING_MAX: Final = 128  # paths that one pattern fits; what is beyond is compared by its name only
+
+#: Folders that other programs fill and can fill again: what they hold is not the user's.
+_MADE_FOLDERS: Final = frozenset(["node_modules", "site-packages", "__pycache__"])
+_CLOSED: Final = _MADE_FOLDERS | {".git", OWN_FOLDER}  # their name says what they hold
 
 Finder = Callable[[str, Mapping[str, str]], Named]
 
@@ -34,6 +40,7 @@ class _Look:
 
     def __init__(self) -> None:
         self._left = ENTRIES_MAX
+        self._left_below = TREE_ENTRIES_MAX
 
     def at(self, candidate: Candidate) -> Found | None:
         """Return what there is; `None` where that cannot be told."""
@@ -41,7 +48,10 @@ class _Look:
             if not candidate.holes:
                 real = os.path.realpath(candidate.path)
                 parent = os.path.dirname(real)
-                return Found((real,), os.path.lexists(real), os.path.isdir(parent))
+                below = self._trees(candidate, (candidate.path,))
+                if below is None:
+                    return None
+                return Found((real,), os.path.lexists(real), os.path.isdir(parent), below=below)
             fitting = list(self._fitting(candidate))
         except (OSError, ValueError):
             return None
@@ -49,7 +59,38 @@ class _Look:
             return None
         folder = candidate.path[: candidate.holes[0]].rpartition("/")[0]
         real = tuple(os.path.realpath(path) for path in fitting)
-        return Found(real, exists=os.path.isdir(folder or "/"))
+        names = tuple(os.path.basename(path) for path in fitting)
+        below = self._trees(candidate, fitting)
+        exists = os.path.isdir(folder or "/")
+        return None if below is None else Found(real, exists, names=names, below=below)
+
+    def _trees(
+        self, candidate: Candidate, paths: Iterable[str]
+    ) -> tuple[tuple[str, ...], ...] | None:
+        """Return what lies below each path; `None`: there is too much."""
+        found: list[tuple[str, ...]] = []
+        for path in paths if candidate.deep else ():
+            is_made = os.path.basename(os.path.realpath(path)) in _MADE_FOLDERS
+            found.append(() if is_made and not candidate.copied else tuple(self._tree(path)))
+        return None if self._left_below <= 0 else tuple(found)
+
+    def _tree(self, root: str) -> Iterator[str]:
+        """Yield the relative paths below a folder, those nearest to it first."""
+        waiting = deque([("", root)])
+        while waiting:
+            above, folder = waiting.popleft()
+            try:
+                entries = os.scandir(folder)
+            except OSError:  # no folder, or not ours to read
+                continue
+            with entries:
+                for entry in entries:
+                    self._left_below -= 1
+                    if self._left_below <= 0:
+                        return
+                    yield above + entry.name
+                    if entry.name not in _CLOSED and entry.is_dir(follow_symlinks=False):
+                        waiting.append((f"{above}{entry.name}/", entry.path))
 
     def _fitting(self, candidate: Candidate) -> Iterator[str]:
         """Yield the paths that fit a pattern."""

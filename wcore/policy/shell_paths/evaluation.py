@@ -6,6 +6,7 @@ from typing import Final
 
 from wcore.policy.shell import renames
 from wcore.policy.shell_paths import builtins, expansion
+from wcore.policy.shell_paths.folders import mentions_of_folders
 from wcore.policy.shell_paths.handing import Handed, handed, has_input, read_as_input
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.moving import moves
@@ -173,6 +174,8 @@ class _Evaluation:
                 continue
             if role is not Role.TOLD or value.literal is not None:
                 self._mention(word, [value], role)
+        values = [(word.source[:_SOURCE_CHARS_MAX], value) for word, value in argv]
+        self._found.update(dict.fromkeys(mentions_of_folders(values, self._state.absolute)))
 
     def _effects(
         self,

@@ -6,10 +6,23 @@ from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.values import Value
 
 
+class Source(Struct, frozen=True):
+    """What a program puts into a place, or as that place: an absolute path, as far as known.
+
+    `deep`: a folder comes with all that it holds.
+    """
+
+    value: Value
+    deep: bool
+    into: bool
+    onto: bool
+
+
 class Mention(Struct, frozen=True):
     """A path that a text names. `value` is absolute, as far as it is known.
 
-    `opened`: by the shell itself. `is_part`: only a piece of a word, which may be no path.
+    `opened`: by the shell itself. `is_part`: only a piece of a word, which may be no path. `tree`:
+    all that lies below is written too. `put`: what comes to lie there.
     """
 
     value: Value
@@ -17,6 +30,8 @@ class Mention(Struct, frozen=True):
     source: str
     opened: bool = False
     is_part: bool = False
+    tree: bool = False
+    put: Source | None = None
 
 
 class Reading(Struct, frozen=True):

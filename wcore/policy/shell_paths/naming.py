@@ -10,21 +10,22 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
+from wcore.policy.shell_paths import folder_facts
+from wcore.policy.shell_paths.disk import Candidate, Disk, Found, candidate_of
 from wcore.policy.shell_paths.evaluation import evaluate
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.resemblance import resembles
-from wcore.policy.shell_paths.values import Hole, Value
 from wcore.vocabulary import Access, PathFact
 
 LOOKUPS_MAX: Final = 512  # paths of one text that are looked up; each takes some 20 microseconds
-PATH_CHARS_MAX: Final = 4096  # what the kernel takes
 READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
+
+__all__ = ["Candidate", "Disk", "Found", "candidates", "paths_named"]
 
 _DEVICES: Final = frozenset(
     f"/dev/{name}" for name in ("null", "zero", "stdin", "stdout", "stderr", "urandom")
@@ -34,29 +35,6 @@ _ROUGH: Final = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _WITHOUT_QUOTES: Final = str.maketrans("", "", "'\"\\")
 
 
-class Found(Struct, frozen=True):
-    """What is on disk. `real`: where a path leads, or the paths that fit a pattern.
-
-    Of a pattern it is the folder it begins with that `exists`.
-    """
-
-    real: tuple[str, ...]
-    exists: bool = True
-    has_parent: bool = True
-
-
-class Candidate(Struct, frozen=True):
-    """What to look up. `holes`: where a `*` in `path` stands for any characters but `/`.
-
-    Those in `patterns` take no leading dot of a name. A path without holes is literal.
-    """
-
-    path: str
-    holes: tuple[int, ...] = ()
-    patterns: tuple[int, ...] = ()
-
-
-Disk = Mapping[Candidate, Found]
 _NOTHING: Final[Disk] = {}
 
 
@@ -64,12 +42,13 @@ def candidates(command: str, places: Places, environ: Mapping[str, str]) -> list
     """Return what of a text's paths should be looked up, at most `LOOKUPS_MAX`."""
     found: dict[Candidate, None] = {}
     for mention in _read(command, places, environ).mentions:
-        candidate = _candidate(mention.value)
+        candidate = candidate_of(mention.value)
         if candidate is not None and len(found) < LOOKUPS_MAX:
             found[candidate] = None
             if candidate.holes:
                 found[Candidate(_folder(candidate))] = None
-    return list(found)
+        found.update(dict.fromkeys(folder_facts.candidates(mention)))
+    return list(found)[:LOOKUPS_MAX]
 
 
 def paths_named(
@@ -103,27 +82,15 @@ def _evaluated(
     return evaluate(command, cwd, home, None if environ is None else dict(environ))
 
 
-def _candidate(value: Value) -> Candidate | None:
-    if value.is_anything or not value.beginning.startswith("/"):
-        return None
-    path, holes, patterns = "", list[int](), list[int]()
-    for piece in value.pieces:
-        if isinstance(piece, Hole):
-            holes.append(len(path))
-            patterns += [len(path)] if piece is Hole.PATTERN else []
-            path += "*"
-        else:
-            path += piece
-    usable = len(path) <= PATH_CHARS_MAX and "\0" not in path
-    return Candidate(path, tuple(holes), tuple(patterns)) if usable else None
-
-
 def _folder(candidate: Candidate) -> str:
     return candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/"
 
 
 def _facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
-    candidate = _candidate(mention.value)
+    if mention.tree or mention.put:
+        yield from folder_facts.facts(mention, places, disk)
+        return
+    candidate = candidate_of(mention.value)
     if candidate is None:
         yield from _unknown(mention, places)
         return

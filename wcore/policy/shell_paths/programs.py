@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell_paths.trees import destination
 from wcore.policy.started import program
 
 READERS: Final = frozenset(
@@ -82,11 +83,7 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
     usual = _usual(head, words)
     found = [usual] * len(words)
     if head in COPIERS:
-        found = [Role.READ] * len(words)
-        if any(word and word.startswith(("-t", "--target-dir")) for word in words):
-            found = [Role.WRITE] * len(words)
-        elif found:
-            found[-1] = Role.WRITE
+        found = _copied(words)
     for at, word in enumerate(words):
         if word is None or at == 0:
             continue
@@ -99,6 +96,15 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
     for at in _left_out(head, words):
         found[at] = Role.LEFT_OUT
     return found
+
+
+def _copied(words: Sequence[str | None]) -> list[Role]:
+    """Return the roles of the words of a copier: options may have a destination attached."""
+    to = destination(words)
+    return [
+        Role.WRITE if at == to or (word or "").startswith("-") else Role.READ
+        for at, word in enumerate(words)
+    ]
 
 
 def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
