@@ -112,12 +112,24 @@ def test_what_holds_nothing_protected_does_not_ask(home: Path, text: str) -> Non
         *("cp plain/keep.txt .", "cp -t . plain/keep.txt", "mv plain/keep.txt ."),
         *("cp -r plain/. .",),
         *("ln -sf plain/keep.txt .", "cp -r plain/* .", "cp plain/k*.txt ."),
-        *("ln -s plain/keep.txt",),
+        *("ln -s plain/keep.txt", "uniq x keep.txt", "xxd x keep.txt", "sort x --outp keep.txt"),
+        *("curl -sSLo keep.txt u://v", "find x -fprint keep.txt", "tar cf keep.txt x"),
+        *("gzip keep.txt", "openssl enc -in x -out keep.txt", "zip keep.txt x", "ar r keep.txt x"),
+        *("script keep.txt -c true", "git checkout -- keep.txt", "git restore keep.txt"),
+        *("tar -czf keep.txt x", "wget -qO keep.txt u"),
     ],
 )  # fmt: skip
 def test_a_deny_on_writing_meets_what_comes_to_lie_there(home: Path, text: str) -> None:
     found = decided(home, text, Mode.FORCE, 'deny = ["Write(keep.txt)"]')
     assert (found.verdict, found.why.row) == (Verdict.DENY, Row.DENY)
+
+
+@pytest.mark.parametrize(
+    "text", ["uniq keep.txt", "tar xf keep.txt", "find keep.txt", "sort keep.txt", "xxd keep.txt"]
+)
+def test_a_deny_on_writing_does_not_meet_what_is_read(home: Path, text: str) -> None:
+    found = decided(home, text, Mode.FORCE, 'deny = ["Write(keep.txt)"]')
+    assert found.verdict is Verdict.ALLOW
 
 
 def test_a_folder_that_is_too_large_to_look_through_asks(home: Path) -> None:

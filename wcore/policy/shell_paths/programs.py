@@ -21,7 +21,8 @@ READERS: Final = frozenset(
 )
 WRITERS: Final = frozenset(
     "rm rmdir unlink mv tee ln link touch mkdir mkfifo mknod truncate shred chmod chown chgrp"
-    " chattr setfacl sponge split csplit patch ed ex vi vim nvim nano emacs wipefs".split()
+    " chattr setfacl sponge split csplit patch ed ex vi vim nvim nano emacs wipefs"
+    " gzip gunzip bzip2 bunzip2 xz unxz zip script ar".split()
 )
 COPIERS: Final = frozenset("cp install rsync scp".split())
 #: Words of these are printed or compared: a text that nobody knows is no path for them.
@@ -40,6 +41,7 @@ _IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
 _GIT_READS: Final = frozenset(
     "add diff log status show blame commit ls-files grep rev-parse branch describe".split()
 )
+_GIT_WRITES: Final = frozenset(["restore", "rm", "mv"])
 _OUT: Final = re.compile(
     r"--?(?:out|output|output-file|outfile|output-document|target-directory)=|of="
 )
@@ -47,6 +49,15 @@ _OUT_NEXT: Final = frozenset(
     "-o -O --output --output-file --out --outfile --output-document -t --target-directory".split()
 )
 _TAKES_OUT: Final = re.compile(r"-[A-Za-z]*[oO]")
+_TAKES_OUT_NEXT: Final = re.compile(r"-[A-Za-z]*[oO]|--out(?:p|pu|put)?")
+#: Options of one program, the next word of which is written.
+_OWN_OUT: Final = {
+    "find": re.compile(r"-fprint0?|-fprintf|-fls"),
+    "openssl": re.compile(r"--?out"),
+    "tar": re.compile(r"-?[a-zA-Z]*(?:[crua][a-zA-Z]*f|f[a-zA-Z]*[crua])[a-zA-Z]*"),
+    **dict.fromkeys(("curl", "wget", "gcc", "sort", "cc"), _TAKES_OUT_NEXT),
+}
+_OUT_OPERAND: Final = {"uniq": 2, "xxd": 2}  # which of their operands is written
 
 
 class Role(Enum):
@@ -93,6 +104,8 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
             found[at] = Role.WRITE
             if word in _OUT_NEXT and at + 1 < len(words):
                 found[at + 1] = Role.WRITE
+    for at in _written(head, words):
+        found[at] = Role.WRITE
     for at in _left_out(head, words):
         found[at] = Role.LEFT_OUT
     return found
@@ -105,6 +118,15 @@ def _copied(words: Sequence[str | None]) -> list[Role]:
         Role.WRITE if at == to or (word or "").startswith("-") else Role.READ
         for at, word in enumerate(words)
     ]
+
+
+def _written(head: str, words: Sequence[str | None]) -> list[int]:
+    """Return which words one of the programs that have ways of their own writes."""
+    option = _OWN_OUT.get(head)
+    if option is not None:
+        return [at for at in range(2, len(words)) if option.fullmatch(words[at - 1] or "")]
+    operands = [at for at, word in enumerate(words) if at and (word or "x")[:1] != "-"]
+    return operands[_OUT_OPERAND[head] - 1 :] if head in _OUT_OPERAND else []
 
 
 def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
@@ -157,5 +179,7 @@ def _usual(head: str, words: Sequence[str | None]) -> Role:
         return Role.WRITE
     if head == "git":
         command = next((word for word in words[1:] if word and not word.startswith("-")), "")
+        if command in _GIT_WRITES or (command == "checkout" and "--" in words):
+            return Role.WRITE
         return Role.READ if command in _GIT_READS else Role.UNKNOWN
     return Role.UNKNOWN
