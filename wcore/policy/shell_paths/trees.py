@@ -67,7 +67,10 @@ def changes(words: Words) -> Changes:
         return _NOTHING
     plain = tuple(word or "" for word in words)
     begins = [0, *range(1, len(words))] if head == "git" or may_start_any(plain) else [0]
-    for begin in begins:
+    if head == "find":  # its own words go on behind those of what it runs
+        end = next((at for at, word in enumerate(words) if at and word in (";", "+")), len(words))
+        words = words[:end]
+    for begin in begins[: len(words)]:
         name = program(words[begin] or "")
         if name in PUTTERS:
             return _of_putter(name, words, begin)
