@@ -198,7 +198,8 @@ class PathFact(Struct, frozen=True):
 class ProgramFact(Struct, frozen=True):
     """Which file a word of a shell text would start, if it were the program: its real path.
 
-    `inside`: it lies in the workspace; `shadows`: PATH has another of that name outside of it.
+    `inside`: it lies in the workspace, or what lies there makes it another; `shadows`: PATH has
+    another of that name outside of it.
     """
 
     word: str

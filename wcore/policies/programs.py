@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from wcore.policies.repositories import names_programs
 from wcore.policy.protected import is_within
 from wcore.policy.shell import rough_words
 from wcore.vocabulary import ProgramFact
@@ -19,8 +20,8 @@ _MOVES: Final = frozenset(["cd", "pushd"])
 def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, ...]:
     """Return the programs that the words of `command` would start with `path` as its PATH.
 
-    Only those are told that say more than the word does: they lie in the workspace, or their file
-    has another name. Blocks.
+    Only those are told that say more than the word does: they lie in the workspace, their file
+    has another name, or it is a git whose repository names further programs. Blocks.
     """
     words = rough_words(command)[:WORDS_MAX]
     goes_to = [to for word, to in pairwise(words) if word in _MOVES][:FOLDERS_MAX]
@@ -36,7 +37,27 @@ def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, .
                 found += _at(word, [f"{folder}/{word}" for folder in on_path], workspace)
         except (OSError, ValueError):
             continue  # no name of a file
+    if "git" in words and _runs_more(words, workspace):
+        found.append(ProgramFact("git", "git", inside=True, shadows=True))
     return tuple(dict.fromkeys(found))
+
+
+def _runs_more(words: list[str], workspace: str) -> bool:
+    """Whether git runs what a repository names, in any folder that the words may lead to."""
+    reached = {workspace}
+    for to in [*words, *words] if not _MOVES.isdisjoint(words) else ():
+        found = (os.path.join(folder, to) for folder in reached)
+        reached |= {os.path.realpath(each) for each in found if _is_folder(each)}
+        if len(reached) > FOLDERS_MAX:
+            return True
+    return any(names_programs(each) for each in reached)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return os.path.isdir(path)
+    except ValueError:  # no name of a file
+        return False
 
 
 def _at(word: str, places: list[str], workspace: str) -> Iterator[ProgramFact]:

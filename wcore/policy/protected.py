@@ -33,7 +33,7 @@ _FOLDERS_ANY: Final[Mapping[str, str]] = {
             *(".config/sops", ".config/stripe", ".config/ngrok", ".config/github-copilot"),
             *(".config/linode-cli", ".config/netlify", ".config/configstore", ".config/keybase"),
             *(".local/share/keyrings", "/etc/ssl/private", "/etc/wireguard", "/etc/sudoers.d"),
-            "/etc/networkmanager/system-connections",
+            *("/etc/networkmanager/system-connections", "/run/secrets", "/var/run/secrets"),
         ),
         _KEYS,
     ),
@@ -50,6 +50,8 @@ _NAMES_ANY: Final[Mapping[str, str]] = {
     ".env*": _KEYS,
     **dict.fromkeys(("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"), _KEYS),
     **dict.fromkeys(("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"), _KEYS),
+    **dict.fromkeys(("ssh_host_rsa_key", "ssh_host_dsa_key", "ssh_host_ecdsa_key"), _KEYS),
+    "ssh_host_ed25519_key": _KEYS,
     **dict.fromkeys(("*.ppk", "*.p8", "*.keytab", "*.tfstate", "*.kubeconfig", "*.ovpn"), _KEYS),
     **dict.fromkeys(
         (".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials"), _KEYS
@@ -88,7 +90,8 @@ _FOLDERS_WRITE: Final[Mapping[str, str]] = {
             *(".config/systemd", ".config/nvim", ".config/emacs", ".config/tmux", ".config/i3"),
             *(".config/sway", ".config/hypr", ".config/mise", ".config/direnv", ".config/zed"),
             *(".config/pip", ".local/share/systemd", ".local/share/applications"),
-            *(".local/share/bash-completion", ".local/share/nvim"),
+            *(".local/share/bash-completion", ".local/share/nvim", ".helix", ".theia", ".vs"),
+            ".config/helix",
         ),
         _EDITOR,
     ),
@@ -96,7 +99,8 @@ _FOLDERS_WRITE: Final[Mapping[str, str]] = {
         (
             *(".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows"),
             *(".circleci", ".buildkite", ".woodpecker", ".githooks", ".lefthook", ".mvn", ".hg"),
-            *(".yarn/releases", ".yarn/plugins", ".mise"),
+            *(".yarn/releases", ".yarn/plugins", ".mise", ".svn", ".jj", ".bundle", ".semaphore"),
+            *(".builds", ".tekton", ".trunk"),
         ),
         _BUILD,
     ),
@@ -111,6 +115,7 @@ _NAMES_WRITE: Final[Mapping[str, str]] = {
             *(".wgetrc", ".ripgreprc", ".mailcap", ".forward", ".procmailrc", ".rhosts"),
             *(".shosts", ".k5login", ".xbindkeysrc", "sitecustomize.py", "usercustomize.py"),
             *("*.pth", ".opencode.json", "opencode.json", ".crush.json", "crush.json"),
+            *(".dir-locals-2.el", ".gitpod.yml", ".replit"),
         ),
         _EDITOR,
     ),
@@ -122,7 +127,9 @@ _NAMES_WRITE: Final[Mapping[str, str]] = {
             *(".bazelrc", ".buckconfig", ".mise.toml", "mise.toml", ".mise.local.toml"),
             *("mise.local.toml", ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile"),
             *("azure-pipelines.yml", "bitbucket-pipelines.yml", ".hgrc", ".terraformrc"),
-            *(".condarc", ".gemrc", "pip.conf", ".asdfrc"),
+            *(".condarc", ".gemrc", "pip.conf", ".asdfrc", ".yarnrc.js", "bitrise.yml"),
+            *("appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".cirrus.star", ".build.yml"),
+            *("cloudbuild.yaml", "cloudbuild.yml", "cloudbuild.json", ".gitpod.dockerfile"),
         ),
         _BUILD,
     ),
@@ -219,7 +226,7 @@ class _Table:
         parts = folded.split("/")
         if not self._folders.keys().isdisjoint(parts):
             return next(self._folders[part] for part in parts if part in self._folders)
-        if folded.startswith("/etc/"):
+        if folded.startswith(("/etc/", "/run/", "/var/run/")):
             for root, why in self._roots.items():
                 if f"{folded}/".startswith(root):
                     return why

@@ -1,5 +1,7 @@
 """Which paths are protected: a table of names that are, and of names that only look like it."""
 
+import posixpath
+
 import pytest
 
 from wcore.policy.protected import (
@@ -28,6 +30,11 @@ RUN_BY_OTHERS = (
     *(".gdbinit", ".mvn/extensions.xml", ".hg/hgrc", ".kiro/x", ".amazonq/x", ".gitlab-ci.yml"),
     *("Jenkinsfile", "lefthook.yml", ".lintstagedrc.json", ".emacs.d/init.el", ".tmux.conf"),
     *("sitecustomize.py", "x/evil.pth", ".pythonrc.py", ".config/nvim/init.lua", ".vim/x.vim"),
+    *(".dir-locals-2.el", ".helix/config.toml", ".helix/languages.toml", ".svn/hooks/x"),
+    *(".jj/repo/config.toml", ".bundle/config", "appveyor.yml", ".appveyor.yml", ".cirrus.yml"),
+    *(".semaphore/semaphore.yml", ".builds/x.yml", ".build.yml", ".tekton/x", "bitrise.yml"),
+    *("cloudbuild.yaml", ".gitpod.yml", ".replit", ".theia/settings.json", ".vs/x", ".yarnrc.js"),
+    *(".trunk/trunk.yaml", ".config/helix/config.toml"),
 )
 CREDENTIALS = (
     *(".bash_aliases", ".zlogout", ".xprofile", ".pam_environment", ".config/fish/conf.d/x.fish"),
@@ -36,6 +43,8 @@ CREDENTIALS = (
     *(".config/hub", ".config/rclone/rclone.conf", ".config/doctl/config.yaml", ".bash_history"),
     *(".zsh_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/x", ".htpasswd"),
     *(".config/google-chrome/Default/Cookies", ".codex/auth.json", ".gradle/gradle.properties"),
+    *("/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db"),
+    *("/var/run/secrets/kubernetes.io/token", "/run/secrets"),
 )
 
 
@@ -91,7 +100,7 @@ def protected(path: str, access: Access) -> bool:
         "/home/ann/code/.wcore/policy.toml",
         "/home/ann/.config/wcore/policy.toml",
         "/home/ann/.local/state/wcore/sessions.db",
-        *(f"/home/ann/{name}" for name in CREDENTIALS),
+        *(posixpath.join("/home/ann", name) for name in CREDENTIALS),
         *("/etc/shadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d/x", "/etc/ssl/private/x"),
     ],
 )

@@ -25,6 +25,7 @@ from wcore.policy.shell_paths.syntax import (
     Scope,
     Word,
 )
+from wcore.policy.shell_paths.tree_mentions import mentions_of_folders
 from wcore.policy.shell_paths.values import Hole, Value, split, text
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
@@ -184,6 +185,8 @@ class _Evaluation(Effects):
             if role is not Role.TOLD or value.literal is not None:
                 self.mention(word, [value], role)
         self._sweep = None
+        values = [(word.source[:_SOURCE_CHARS_MAX], value) for word, value in argv]
+        self._found.update(dict.fromkeys(mentions_of_folders(values, self.state.absolute)))
 
     # paths
 
@@ -230,10 +233,13 @@ class _Evaluation(Effects):
         is_part: bool = False,
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
-        for path in self.state.absolute(value, opened=opened):
-            # where only the folder is not known, nothing that is empty makes it the root
-            known = path.pieces[:1] != (Hole.ANY,) or value.pieces[:1] == (Hole.ANY,)
-            known = known and ":?" not in source  # `${d:?}` ends the text where it is empty
-            sweep = self._sweep if known and not is_part else None
+        paths = self.state.absolute(value, opened=opened)
+        # Where only the folder is not known, nothing that is empty makes it the root or the home.
+        known = value.pieces[:1] == (Hole.ANY,) or not any(
+            path.pieces[:1] == (Hole.ANY,) for path in paths
+        )
+        known = known and ":?" not in source  # `${d:?}` ends the text where it is empty
+        sweep = self._sweep if known and not is_part else None
+        for path in paths:
             adrift = path.is_adrift and not value.is_adrift
             self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep, adrift))

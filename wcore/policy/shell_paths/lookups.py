@@ -1,19 +1,29 @@
 """What of the paths of a shell text is looked up on disk, and what is said of it. Values."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from msgspec import Struct
+
+from wcore.policy.shell_paths.values import Hole, Value
+
+PATH_CHARS_MAX: Final = 4096  # what the kernel takes
 
 
 class Found(Struct, frozen=True):
     """What is on disk. `real`: where a path leads, or the paths that fit a pattern.
 
-    Of a pattern it is the folder it begins with that `exists`. Not `complete`: a pattern fits more
-    than was looked at, or it could not be looked at.
+    Of a pattern it is the folder it begins with that `exists`, and `names` are the last names of
+    what fits. `below`: for each of `real` the relative paths in it, where that was asked for. Not
+    `complete`: there is more than was looked at, or it could not be looked at.
     """
 
     real: tuple[str, ...]
     exists: bool = True
     has_parent: bool = True
     complete: bool = True
+    names: tuple[str, ...] = ()
+    below: tuple[tuple[str, ...], ...] = ()
 
 
 class Component(Struct, frozen=True):
@@ -49,13 +59,16 @@ class Candidate(Struct, frozen=True):
     """What to look up. `holes`: where a `*` in `path` stands for any characters but `/`.
 
     Those in `patterns` take no leading dot of a name, those in `deep` are components that stand for
-    any folders or none. A path without holes is literal. Letters fit in either case.
+    any folders or none. A path without holes is literal. Letters fit in either case. `tree`: what
+    lies below is wanted too, `copied` only, or to be changed.
     """
 
     path: str
     holes: tuple[int, ...] = ()
     patterns: tuple[int, ...] = ()
     deep: tuple[int, ...] = ()
+    tree: bool = False
+    copied: bool = False
 
     @property
     def components(self) -> list[Component]:
@@ -69,3 +82,23 @@ class Candidate(Struct, frozen=True):
             found.append(Component(parts, at not in self.patterns, at in self.deep))
             at += len(name) + 1
         return found
+
+
+Disk = Mapping[Candidate, Found]
+
+
+def candidate_of(value: Value) -> Candidate | None:
+    """Return what to look up for an absolute value; `None` where that cannot be told."""
+    if value.is_anything or not value.beginning.startswith("/"):
+        return None
+    path, holes, patterns, deep = "", list[int](), list[int](), list[int]()
+    for piece in value.pieces:
+        if isinstance(piece, Hole):
+            holes.append(len(path))
+            patterns += [len(path)] if piece is Hole.PATTERN else []
+            deep += [len(path)] if piece is Hole.FOLDERS else []
+            path += "*/" if piece is Hole.FOLDERS else "*"
+        else:
+            path += piece
+    usable = len(path) <= PATH_CHARS_MAX and "\0" not in path
+    return Candidate(path, tuple(holes), tuple(patterns), tuple(deep)) if usable else None

@@ -15,18 +15,17 @@ from msgspec.structs import replace
 
 from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
-from wcore.policy.shell_paths import sweeping
+from wcore.policy.shell_paths import folder_facts, sweeping
 from wcore.policy.shell_paths.evaluation import evaluate
-from wcore.policy.shell_paths.lookups import Candidate, Component, Found
+from wcore.policy.shell_paths.lookups import Candidate, Component, Disk, Found, candidate_of
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.resemblance import resembles
-from wcore.policy.shell_paths.values import Hole, Value
+from wcore.policy.shell_paths.values import Value
 from wcore.vocabulary import Access, PathFact
 
 FITTING_MAX: Final = 32_768  # paths that the patterns of one text fit: some 100 ms
 KEPT_MAX: Final = 1024  # facts of one text and kind; each is a line of its record
-PATH_CHARS_MAX: Final = 4096  # what the kernel takes
 FRESH_MAX: Final = 256  # paths of one text that its patterns are compared with; more is asked about
 READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
 
@@ -38,7 +37,6 @@ _ROUGH: Final = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _WITHOUT_QUOTES: Final = str.maketrans("", "", "'\"\\")
 
 
-Disk = Mapping[Candidate, Found]
 _NOTHING: Final[Disk] = {}
 
 
@@ -46,11 +44,12 @@ def candidates(command: str, places: Places, environ: Mapping[str, str]) -> list
     """Return what of a text's paths should be looked up: no more than two for each mention."""
     found: dict[Candidate, None] = {}
     for mention in _read(command, places, environ).mentions:
-        candidate = _candidate(mention.value)
+        candidate = candidate_of(mention.value)
         if candidate is not None:
             found[candidate] = None
             if candidate.holes:
                 found[Candidate(_folder(candidate))] = None
+        found.update(dict.fromkeys(folder_facts.candidates(mention)))
     return list(found)
 
 
@@ -67,7 +66,10 @@ def paths_named(
     unsure = {each.source for each in reading.mentions if sweeping.emptied(each.value) is not None}
     judged = 0
     for mention in reading.mentions:
-        candidate = _candidate(mention.value)
+        if mention.tree or mention.put is not None:
+            found.keep(mention, folder_facts.facts(mention, places, disk))
+            continue
+        candidate = candidate_of(mention.value)
         looked = disk.get(candidate) if candidate is not None else None
         judged += len(looked.real) if looked is not None else 0
         if looked is not None and (judged > FITTING_MAX or not looked.complete):
@@ -110,8 +112,8 @@ class _Fresh:
     def __init__(self, reading: Reading, disk: Disk) -> None:
         found: dict[str, list[str]] = {}
         for mention in reading.mentions:
-            candidate = _candidate(mention.value)
-            if candidate is None or candidate.holes:
+            candidate = candidate_of(mention.value)
+            if candidate is None or candidate.holes or mention.tree or mention.put is not None:
                 continue
             looked = disk.get(candidate)
             if looked is None or not looked.exists:
@@ -146,22 +148,6 @@ def _evaluated(
     command: str, cwd: str, home: str, environ: tuple[tuple[str, str], ...] | None
 ) -> Reading:
     return evaluate(command, cwd, home, None if environ is None else dict(environ))
-
-
-def _candidate(value: Value) -> Candidate | None:
-    if value.is_anything or not value.beginning.startswith("/"):
-        return None
-    path, holes, patterns, deep = "", list[int](), list[int](), list[int]()
-    for piece in value.pieces:
-        if isinstance(piece, Hole):
-            holes.append(len(path))
-            patterns += [len(path)] if piece is Hole.PATTERN else []
-            deep += [len(path)] if piece is Hole.FOLDERS else []
-            path += "*/" if piece is Hole.FOLDERS else "*"
-        else:
-            path += piece
-    usable = len(path) <= PATH_CHARS_MAX and "\0" not in path
-    return Candidate(path, tuple(holes), tuple(patterns), tuple(deep)) if usable else None
 
 
 def _folder(candidate: Candidate) -> str:
@@ -221,7 +207,7 @@ def _may_be_empty(mention: Mention) -> PathFact:
 
 def _trees(value: Value, disk: Disk) -> Iterable[str]:
     """Yield the trees that a command is given as `value`; all of a folder is the folder."""
-    candidate = _candidate(value)
+    candidate = candidate_of(value)
     if candidate is None:
         return
     found = disk.get(candidate)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell_paths.trees import destination
 from wcore.policy.started import program
 
 READERS: Final = frozenset(
@@ -20,7 +21,8 @@ READERS: Final = frozenset(
 )
 WRITERS: Final = frozenset(
     "rm rmdir unlink mv tee ln link touch mkdir mkfifo mknod truncate shred chmod chown chgrp"
-    " chattr setfacl sponge split csplit patch ed ex vi vim nvim nano emacs wipefs".split()
+    " chattr setfacl sponge split csplit patch ed ex vi vim nvim nano emacs wipefs"
+    " gzip gunzip bzip2 bunzip2 xz unxz zip script ar".split()
 )
 COPIERS: Final = frozenset("cp install rsync scp".split())
 #: Words of these are printed or compared: a text that nobody knows is no path for them.
@@ -39,6 +41,7 @@ _IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
 _GIT_READS: Final = frozenset(
     "add diff log status show blame commit ls-files grep rev-parse branch describe".split()
 )
+_GIT_WRITES: Final = frozenset(["restore", "rm", "mv"])
 _OUT: Final = re.compile(
     r"--?(?:out|output|output-file|outfile|output-document|target-directory)=|of="
 )
@@ -46,6 +49,15 @@ _OUT_NEXT: Final = frozenset(
     "-o -O --output --output-file --out --outfile --output-document -t --target-directory".split()
 )
 _TAKES_OUT: Final = re.compile(r"-[A-Za-z]*[oO]")
+_TAKES_OUT_NEXT: Final = re.compile(r"-[A-Za-z]*[oO]|--out(?:p|pu|put)?")
+#: Options of one program, the next word of which is written.
+_OWN_OUT: Final = {
+    "find": re.compile(r"-fprint0?|-fprintf|-fls"),
+    "openssl": re.compile(r"--?out"),
+    "tar": re.compile(r"-?[a-zA-Z]*(?:[crua][a-zA-Z]*f|f[a-zA-Z]*[crua])[a-zA-Z]*"),
+    **dict.fromkeys(("curl", "wget", "gcc", "sort", "cc"), _TAKES_OUT_NEXT),
+}
+_OUT_OPERAND: Final = {"uniq": 2, "xxd": 2}  # which of their operands is written
 
 
 class Role(Enum):
@@ -82,11 +94,7 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
     usual = _usual(head, words)
     found = [usual] * len(words)
     if head in COPIERS:
-        found = [Role.READ] * len(words)
-        if any(word and word.startswith(("-t", "--target-dir")) for word in words):
-            found = [Role.WRITE] * len(words)
-        elif found:
-            found[-1] = Role.WRITE
+        found = _copied(words)
     for at, word in enumerate(words):
         if word is None or at == 0:
             continue
@@ -96,9 +104,29 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
             found[at] = Role.WRITE
             if word in _OUT_NEXT and at + 1 < len(words):
                 found[at + 1] = Role.WRITE
+    for at in _written(head, words):
+        found[at] = Role.WRITE
     for at in _left_out(head, words):
         found[at] = Role.LEFT_OUT
     return found
+
+
+def _copied(words: Sequence[str | None]) -> list[Role]:
+    """Return the roles of the words of a copier: options may have a destination attached."""
+    to = destination(words)
+    return [
+        Role.WRITE if at == to or (word or "").startswith("-") else Role.READ
+        for at, word in enumerate(words)
+    ]
+
+
+def _written(head: str, words: Sequence[str | None]) -> list[int]:
+    """Return which words one of the programs that have ways of their own writes."""
+    option = _OWN_OUT.get(head)
+    if option is not None:
+        return [at for at in range(2, len(words)) if option.fullmatch(words[at - 1] or "")]
+    operands = [at for at, word in enumerate(words) if at and (word or "x")[:1] != "-"]
+    return operands[_OUT_OPERAND[head] - 1 :] if head in _OUT_OPERAND else []
 
 
 def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
@@ -151,5 +179,7 @@ def _usual(head: str, words: Sequence[str | None]) -> Role:
         return Role.WRITE
     if head == "git":
         command = next((word for word in words[1:] if word and not word.startswith("-")), "")
+        if command in _GIT_WRITES or (command == "checkout" and "--" in words):
+            return Role.WRITE
         return Role.READ if command in _GIT_READS else Role.UNKNOWN
     return Role.UNKNOWN

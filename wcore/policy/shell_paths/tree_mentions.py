@@ -1,0 +1,27 @@
+"""The folders that a command changes with all that they hold, and the places it puts files into."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from wcore.policy.shell_paths.mention import Mention, Source
+from wcore.policy.shell_paths.programs import Role
+from wcore.policy.shell_paths.trees import changes
+from wcore.policy.shell_paths.values import Value, text
+
+
+def mentions_of_folders(
+    argv: Sequence[tuple[str, Value]], absolute: Callable[[Value], list[Value]]
+) -> Iterable[Mention]:
+    """Yield them; `argv` are the words, each as it stands and as it is evaluated."""
+    found = changes([value.literal for _, value in argv])
+    for at in found.trees:
+        source, value = argv[at]
+        for path in absolute(value):
+            yield Mention(path, Role.WRITE, source, tree=True)
+    for put in found.puts:
+        source, value = argv[put.source]
+        given = text(put.target) if put.destination is None else argv[put.destination][1]
+        targets = absolute(given)
+        for path in absolute(value):
+            what = Source(path, put.deep, put.into, put.onto)
+            for target in targets:
+                yield Mention(target, Role.WRITE, source, put=what)
