@@ -4,6 +4,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from wcore.policies.programs import programs_of
@@ -106,11 +107,7 @@ class _Look:
         waiting = deque([("", root)])
         while waiting:
             above, folder = waiting.popleft()
-            try:
-                entries = os.scandir(folder)
-            except OSError:  # no folder, or not ours to read
-                continue
-            with entries:
+            with suppress(OSError), os.scandir(folder) as entries:  # no folder, or not ours to read
                 for entry in entries:
                     self._left_below -= 1
                     if self._left_below <= 0:

@@ -140,3 +140,8 @@ def test_a_folder_that_is_too_large_to_look_through_asks(home: Path) -> None:
     assert decided(home, "rm -rf large").why.row is Row.PROTECTED
     assert decided(home, "cp -r large new").why.row is Row.PROTECTED
     assert decided(home, "rm -rf large", Mode.FORCE).verdict is Verdict.ALLOW
+
+
+def test_a_tree_that_cannot_be_looked_through_is_decided_all_the_same(home: Path) -> None:
+    """`/proc` has folders that open and then cannot be read."""
+    assert decided(home, "cd / && rm -rf *").verdict is Verdict.DENY
