@@ -145,3 +145,10 @@ def test_a_folder_that_is_too_large_to_look_through_asks(home: Path) -> None:
 def test_a_tree_that_cannot_be_looked_through_is_decided_all_the_same(home: Path) -> None:
     """`/proc` has folders that open and then cannot be read."""
     assert decided(home, "cd / && rm -rf *").verdict is Verdict.DENY
+
+
+def test_what_would_be_the_root_only_if_a_variable_is_empty_asks(home: Path) -> None:
+    for text in ('rm -rf "$(cat x)"/*', 'rm -rf "$(cat x)/.config"', 'd=$(x); mv "$d/.config" y'):
+        for mode in (Mode.DEFAULT, Mode.FORCE):
+            assert decided(home, text, mode).verdict is not Verdict.DENY, text
+    assert decided(home, 'rm -rf "$(cat x)"/*', Mode.FORCE).verdict is Verdict.ASK

@@ -67,7 +67,10 @@ def paths_named(
     judged = 0
     for mention in reading.mentions:
         if mention.tree or mention.put is not None:
-            found.keep(mention, folder_facts.facts(mention, places, disk))
+            held = folder_facts.facts(mention, places, disk)
+            if mention.source in unsure:
+                held = (_may_be_empty(mention) if fact.own else fact for fact in held)
+            found.keep(mention, held)
             continue
         candidate = candidate_of(mention.value)
         looked = disk.get(candidate) if candidate is not None else None
