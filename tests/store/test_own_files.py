@@ -133,6 +133,7 @@ OPENS = {
     "wcore/tools/ls.py": "folders",
     "wcore/tools/files.py": "new files only",
     "wcore/tools/grep_worker.py": "a process of its own",
+    "wcore/policies/repositories.py": "by the guard",
     "wcore/tools/ties.py": "by the guard",
     "wcore/store/leases.py": "/proc",
     "wcore/store/identity.py": "/etc",

@@ -85,7 +85,11 @@ HARMLESS = [
 @pytest.mark.parametrize("text", READABLE)
 def test_paths_of_a_text_on_the_input_of_a_shell_are_seen(text: str) -> None:
     assert outcome(text.replace("{}", "cat .env")) == ("ask", Row.PROTECTED)
-    assert outcome(text.replace("{}", "cat a")) == ("allow", Row.GRANT)
+    plain = outcome(text.replace("{}", "cat a"))
+    if text.startswith((".", "source")):  # what is read into this very shell may move it
+        assert plain == ("ask", Row.OUTSIDE)
+    else:
+        assert plain == ("allow", Row.GRANT)
     deny = 'deny = ["Read(secrets/**)"]'
     assert outcome(text.replace("{}", "cat secrets/x"), deny)[0] == "deny"
 

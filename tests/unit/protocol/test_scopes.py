@@ -73,8 +73,14 @@ def test_a_scope_is_no_longer_than_a_path_can_be(length: int) -> None:
     for scope in (
         {"always_prefix": {"prefix": "x" * length}},
         {"always_path": {"root": "x" * length}},
-        {"always_exact": {"command": "x" * length}},
         {"always_prefixes": {"prefixes": ["x" * length]}},
     ):
         line = json.dumps({"type": "tool_approve", "call_id": "c", "scope": scope}).encode()
         assert isinstance(decode(line), commands.ToolApprove) is (length <= 4096)
+
+
+@pytest.mark.parametrize("length", [65_536, 65_537])
+def test_an_exact_command_is_read_as_long_as_any_on_a_card(length: int) -> None:
+    scope = {"always_exact": {"command": "x" * length}}
+    line = json.dumps({"type": "tool_approve", "call_id": "c", "scope": scope}).encode()
+    assert isinstance(decode(line), commands.ToolApprove) is (length <= 65_536)
