@@ -25,7 +25,7 @@ from wcore.policy import shell
 from wcore.policy.shell import Analysis, Reason
 from wcore.supervisor.client import Supervisor, SupervisorError
 
-WORK_S_MAX: Final = 0.25  # of CPU: a typical text takes 1 ms, and the worker ends itself
+WORK_S_MAX: Final = 0.5  # of CPU: a typical text takes 1 ms, the longest 0.2 s; it ends itself
 DEADLINE_S: Final = 1.0  # however busy the machine is: who waits longer would rather be asked
 START_S_MAX: Final = 10.0  # importing bashlex: 0.2 s on an idle machine, seconds on a busy one
 MEMORY_BYTES_MAX: Final = 512 * 1024 * 1024  # bashlex needs a tenth of it for the longest text
