@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -119,7 +119,11 @@ async def test_a_worker_does_not_grow_with_what_it_has_read(reader: ShellWorker)
     assert grown < 1_000, f"{grown} KiB more after 2,000 texts"
 
 
-async def test_a_text_that_takes_too_much_work_is_a_timeout(reader: ShellWorker) -> None:
+@asynccontextmanager
+async def asked_while_stopped(
+    reader: ShellWorker,
+) -> AsyncGenerator[tuple[int, list[Reason | None]], None]:
+    """Stop the worker and ask it; at the end there is an answer. Yields its id and the answers."""
     await reader.warm()
     pid = worker(reader)
     os.kill(pid, signal.SIGSTOP)
@@ -130,6 +134,11 @@ async def test_a_text_that_takes_too_much_work_is_a_timeout(reader: ShellWorker)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask)
+        yield pid, answers
+
+
+async def test_a_text_that_takes_too_much_work_is_a_timeout(reader: ShellWorker) -> None:
+    async with asked_while_stopped(reader) as (pid, answers):
         await anyio.sleep(WORK_S_MAX)
         os.kill(pid, signal.SIGPROF)  # as its own timer does
         os.kill(pid, signal.SIGCONT)
@@ -169,16 +178,7 @@ async def test_the_call_after_a_timeout_is_answered(
 
 
 async def test_a_worker_that_dies_at_work_is_a_failure_not_a_wait(reader: ShellWorker) -> None:
-    await reader.warm()
-    pid = worker(reader)
-    os.kill(pid, signal.SIGSTOP)
-    answers: list[Reason | None] = []
-
-    async def ask() -> None:
-        answers.append((await reader.analyse("cargo")).reason)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(ask)
+    async with asked_while_stopped(reader) as (pid, answers):
         await anyio.wait_all_tasks_blocked()
         os.kill(pid, signal.SIGKILL)
     assert answers == [Reason.PARSER_FAILED]

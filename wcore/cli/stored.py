@@ -12,7 +12,8 @@ from uuid import UUID
 from wcore.cli import environment
 from wcore.cli.subcommand import has_colours, write
 from wcore.errors import UsageError
-from wcore.store import Location, identity, locate, texts
+from wcore.store import Location, identity, locate
+from wcore.times import stamp
 
 LINES_A_WRITE: Final = 256
 GREEN: Final = "\x1b[32m"
@@ -66,10 +67,8 @@ def moment(text: str) -> str:
     ago = _AGO.fullmatch(text)
     try:
         if ago:
-            return texts.stamp(
-                datetime.now(UTC) - timedelta(seconds=int(ago[1]) * _UNITS_S[ago[2]])
-            )
-        return texts.stamp(datetime.fromisoformat(text).astimezone())
+            return stamp(datetime.now(UTC) - timedelta(seconds=int(ago[1]) * _UNITS_S[ago[2]]))
+        return stamp(datetime.fromisoformat(text).astimezone())
     except (ValueError, OverflowError):
         raise ArgumentTypeError(
             f"{text[:40]!r} is no time; write 2026-11-21, 2026-11-21T10:00:00Z, or 90m, 12h, 7d, 2w"

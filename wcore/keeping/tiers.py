@@ -222,14 +222,13 @@ class KeptTiers(TierSource):
             self._user_id, self._agent(agent_id), tool, approve_always=approve
         )
         await self._change(f"overridden {agent_id}", change)
+        chosen = frozenset([tool]) if approve else frozenset[str]()
         held = self.held(agent_id, "")
-        others = held.user_overrides - {tool}
-        overrides = others | {tool} if approve else others
+        overrides = held.user_overrides - {tool} | chosen
         self._held[agent_id] = replace(held, user_overrides=overrides, unread=False)
         if not self._store.is_kept:
             now = self._known.get(agent_id, AgentPermissionSnapshot())
-            others = now.user_overrides - {tool}
-            overrides = others | {tool} if approve else others
+            overrides = now.user_overrides - {tool} | chosen
             times = {**now.overridden_at, tool: self._journal.time()}
             self._known[agent_id] = replace(now, user_overrides=overrides, overridden_at=times)
             self._held[agent_id] = replace(self._held[agent_id], overridden_at=times)

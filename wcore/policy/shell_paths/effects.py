@@ -83,7 +83,7 @@ class Effects:
         state = self.state
         options = [argument for argument in argv[1:] if (argument or "-")[0] in "-+"]
         is_plain = name in builtins.DECLARERS and all(
-            (option or "?").lstrip("-") in ("", "x", "g", "r", "gx", "rx") for option in options
+            (option or "?").lstrip("-") in _PLAIN for option in options
         )
         if name in builtins.DECLARERS and any("n" in (option or "n") for option in options):
             state.unsettle()  # a name that stands for another
