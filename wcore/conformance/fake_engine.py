@@ -198,8 +198,8 @@ class Engine:
     def end_turn(self, reason: str = "stop") -> None:
         """End the turn, then wait for the end of input."""
         usage = {"input_tokens": 1, "output_tokens": 1}
+        self.note("done")  # first: a host may end us as soon as it has heard
         self.say(type="stream_end", msg_id=self.msg_id, finish_reason=reason, usage=usage)
-        self.note("done")
         while (said := self.hear()) is not None:
             if said["type"] in ("tool_approve", "tool_deny"):
                 self._answered(said)
