@@ -26,7 +26,8 @@ def workspace(tmp_path: Path) -> Path:
     for name in ("run.sh", "sub/run.sh", "home/run.sh"):
         (root / name).write_text(SCRIPT)
         (root / name).chmod(0o755)
-    (root / "x.py").write_text("print(1)")
+    for name in ("x.py", "sub/mod.py", "sub/__main__.py", "sub/mod.js", "sub/index.js"):
+        (root / name).write_text("print(1)")
     (root / "data.txt").write_text("data")
     return root
 
@@ -61,6 +62,22 @@ def workspace(tmp_path: Path) -> Path:
         ("(./run.sh)", "run.sh"),
         ("for i in 1; do python3 x.py; done", "x.py"),
         ("if true; then cd sub; ./run.sh; fi", "sub/run.sh"),
+        ("make -fx.py", "x.py"),
+        ("psql -fx.py", "x.py"),
+        ("python3 x", "x.py"),
+        ("python3 -m x", "x.py"),
+        ("python3 -m sub.mod", "sub/mod.py"),
+        ("python3 sub", "sub/__main__.py"),
+        ("node sub/mod", "sub/mod.js"),
+        ("cd sub && node .", "sub/index.js"),
+        ("BASH_ENV=x.py bash -c :", "x.py"),
+        ("LD_PRELOAD='./y.so ./x.py' true", "x.py"),
+        ("ENV=x.py; export ENV; sh -i", "x.py"),
+        ("export BASH_ENV=x.py; bash -c :", "x.py"),
+        ("sqlite3 db '.read x.py'", "x.py"),
+        ('eval "bash x.py"', "x.py"),
+        ("trap '. ./x.py' EXIT", "x.py"),
+        ("git -c core.pager='sh x.py' log", "x.py"),
     ],
 )
 def test_a_file_that_is_run_is_tied_with_its_content(workspace: Path, text: str, file: str) -> None:
@@ -70,6 +87,12 @@ def test_a_file_that_is_run_is_tied_with_its_content(workspace: Path, text: str,
     with (workspace / file).open("a") as script:
         script.write("#")
     assert tied(workspace, text) != before
+
+
+def test_only_the_first_words_of_a_command_are_completed(workspace: Path) -> None:
+    behind = " ".join("a" * shell.mentions.MODULES_MAX)
+    assert tied(workspace, f"python3 -m {behind} x") is None
+    assert tied(workspace, f"python3 -m {behind[2:]} x") is not None
 
 
 @pytest.mark.parametrize("text", ["cat data.txt", "wc -l x.py", "for f in x.py; do wc $f; done"])

@@ -15,13 +15,19 @@ from wcore.policy.shell.model import Analysis, SimpleCommand
 from wcore.policy.shell.rough import rough_words
 from wcore.policy.shell.runners import is_runner, program
 
+MODULES_MAX: Final = 4  # words of a command that are completed: each costs 22 looks in each folder
 FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: each word may be in any of them
 
 #: Programs that run the files they are given, beside those that run other programs.
 _RUN_FILES: Final = frozenset(
     ". source python pypy node nodejs deno bun tsx ts-node perl ruby php lua tclsh osascript"
-    " Rscript awk gawk mawk nawk sed java go uv poetry pdm hatch make just task rake".split()
+    " Rscript R octave awk gawk mawk nawk sed java go uv poetry pdm hatch make gmake just task rake"
+    " sqlite3 psql mysql mariadb vi vim nvim ex ed gdb lldb expect m4 bc gnuplot".split()
 )
+#: What runtimes complete a name to: `node x` reads `x.js`, `python -m a.b` reads `a/b.py`.
+_COMPLETED: Final = (
+    ".js .mjs .cjs .ts .json .py /index.js /index.ts /package.json /__main__.py /__init__.py"
+).split()
 
 
 class Mentions(Struct, frozen=True):
@@ -53,6 +59,7 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
     reads_input = False  # of a program that runs what it reads
     for command in analysis.commands:
         head, rest = _parts(command)
+        run |= _handed_on([word.value for word in command.words])
         if head in ("cd", "pushd"):
             goes_to += rest[:1]
         named |= _names(rest)
@@ -60,6 +67,7 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
         if _runs_files(head):
             run |= _names(rest)
             run.update(name for word in rest for name in rough_words(word))
+            run.update(name + ending for name in _modules(rest) for ending in _COMPLETED)
             reads_input = reads_input or all(word.startswith("-") for word in rest)
         named.update(each.target.value for each in command.redirects)
     if reads_input:  # `cat x.sh | sh`
@@ -79,9 +87,26 @@ def _parts(command: SimpleCommand) -> tuple[str, list[str]]:
     return words[0], words[1:]
 
 
+def _handed_on(words: list[str]) -> set[str]:
+    """Return what a variable or a text may name to a program that runs it.
+
+    `BASH_ENV=x`, `export LD_PRELOAD=x`; a word with blanks: `eval 'sh x'`, `sqlite3 db '.read x'`.
+    """
+    assigned = [word[found.end() :] for word in words if (found := ASSIGNMENT.match(word))]
+    texts = [*assigned, *(word for word in words if " " in word)]
+    return {name for text in texts for name in (text, *rough_words(text)) if name}
+
+
 def _names(words: list[str]) -> set[str]:
-    """Return the words, and what options among them name: `--rcfile=x`."""
-    return {name for word in words for name in (word, word.partition("=")[2]) if name}
+    """Return the words, and what options among them name: `--rcfile=x`, `-fx`."""
+    glued = (word[2:] for word in words if word.startswith("-"))
+    return {*words, *(word.partition("=")[2] for word in words), *glued} - {""}
+
+
+def _modules(words: list[str]) -> set[str]:
+    """Return the first words that may be names without their endings, of modules too."""
+    plain = [word for word in words if not word.startswith("-")][:MODULES_MAX]
+    return {*plain, *(word.replace(".", "/") for word in plain)}
 
 
 def _from_folders(run: set[str], named: set[str], goes_to: list[str]) -> Mentions | None:
