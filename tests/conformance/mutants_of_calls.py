@@ -184,6 +184,15 @@ class IgnoresTheInputOfShells(Grants):
         return scope == "always" and ("| " in command or "<<" in command)
 
 
+class JudgesPathsByTheirSpelling(Grants):
+    """Sees a path that is spelled out, and none that the shell forms."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        words = str(tool["args"].get("command", "")).split()
+        spelled = any(word.startswith(("/", "..", "~", ".env")) for word in words)
+        return scope == "always" and tool["name"] == "Bash" and not spelled
+
+
 class GrantsLiftRulesThatAsk(Grants):
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return scope == "always" and granted["name"] == tool["name"]
