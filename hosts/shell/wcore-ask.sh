@@ -3,7 +3,7 @@
 set -uo pipefail
 
 readonly READY_TIMEOUT_S=30 END_TIMEOUT_S=5
-readonly EXIT_ENGINE=1 EXIT_USAGE=2 EXIT_DENIED=3 EXIT_CUT=4 EXIT_ERROR=5
+readonly EXIT_ENGINE=1 EXIT_USAGE=2 EXIT_DENIED=3 EXIT_CUT=4 EXIT_ERROR=5 EXIT_READER=141 # as SIGPIPE
 
 usage() {
     cat <<'TEXT'
@@ -18,6 +18,7 @@ usage: wcore-ask.sh [options] PROMPT [-- engine flags]      (PROMPT - reads stan
 
 Text goes to standard output, calls and results to standard error.
 exit codes: 0 done   1 engine failed   2 usage   3 done, but calls were refused   4 cut short   5 error
+            141 nobody reads standard output
 TEXT
 }
 
@@ -82,15 +83,17 @@ trap '' PIPE # an engine that is gone is noticed by its output ending
 
 say() { { printf '%s\n' "$1" >&"$to_engine"; } 2>/dev/null; }
 
+# What is shown is escaped by wcore-ask.jq: only \n and \\ are left for %b to undo.
+print() { printf '%b' "$1" 2>/dev/null || exit $EXIT_READER; } # nobody reads: the turn ends too
+
 mid_line=''
 end_line() {
-    if [[ -n $mid_line ]]; then printf '\n'; fi
+    if [[ -n $mid_line ]]; then print '\n'; fi
     mid_line=''
 }
 
-# What is shown is escaped by wcore-ask.jq: only \n and \\ are left for %b to undo.
 show() {
-    printf '%b' "$1"
+    print "$1"
     if [[ $1 == *'\n' ]]; then mid_line=''; else mid_line=yes; fi
 }
 

@@ -131,6 +131,23 @@ def test_strange_lines_are_skipped(place: Place, tmp_path: Path) -> None:
     assert said.returncode == 0
 
 
+def test_when_nobody_reads_its_output_the_turn_ends(place: Place, tmp_path: Path) -> None:
+    engine = program(tmp_path, sys.executable, "-P", "-m", "wcore")
+    said: list[object] = [{"text": "a\n"} for _ in range(50)]
+    said.append(call("Bash", command="touch ran.txt"))
+    script = place.script(said, ECHO)
+    words = [HOST, "--engine", engine, "--allow", "Bash", "go", "--", "--model", script]
+    with subprocess.Popen(
+        words, cwd=place.workspace, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as host:
+        assert host.stdout
+        assert host.stderr
+        host.stdout.close()
+        assert host.wait(PATIENCE_S) == 141
+        assert b"write error" not in host.stderr.read()
+    assert not place.file("ran.txt").exists()
+
+
 @pytest.mark.parametrize("words", [(), ("a", "b"), ("--nope", "a"), ("a", "--allow")])
 def test_wrong_usage_is_two(place: Place, tmp_path: Path, words: tuple[str, ...]) -> None:
     assert ask(place, tmp_path, *words).returncode == 2

@@ -57,6 +57,7 @@ def run(argv: list[str], _environ: Mapping[str, str]) -> int:
         return conformance_host.run(argv[1:])
     ours, words = split_command(argv)
     parser = Parser("wcore conformance", DESCRIPTION, EPILOG)
+    parser.usage = "%(prog)s [options] [-- COMMAND ...]"
     parser.add_argument(
         "--provider", choices=PROVIDERS, default="openai", help="how the model is spoken to"
     )

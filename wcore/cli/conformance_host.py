@@ -43,6 +43,7 @@ def run(argv: list[str]) -> int:
     """
     ours, words = split_command(argv)
     parser = Parser("wcore conformance host", DESCRIPTION, EPILOG)
+    parser.usage = "%(prog)s [options] -- COMMAND ..."
     typing = r"typed into the host (go\n)"
     parser.add_argument("--input", default=DEFAULT_INPUT, metavar="TEXT", help=typing)
     unattended = "the host is told to approve by itself: no person answers"
