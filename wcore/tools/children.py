@@ -1,6 +1,8 @@
 """Helper programs of our own (ripgrep, the search worker): bounded, and dead when we are done."""
 
+import json
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +12,8 @@ import anyio
 from msgspec import Struct
 
 from wcore.supervisor.client import Held, Program
-from wcore.tools import Place
+from wcore.tools import Place, grep_worker
+from wcore.vocabulary import Json
 
 PIPE_BYTES: Final = 256 * 1024  # one read a wake-up even for a busy search
 STDERR_BYTES_MAX: Final = 4096  # enough for one message
@@ -23,6 +26,14 @@ class Helper(Struct, frozen=True):
     cwd: str
     environ: Mapping[str, str]
     stdin: bytes = b""
+
+
+def search_worker(
+    root: str, names: Sequence[str], environ: Mapping[str, str], **settings: Json
+) -> Helper:
+    """Return the program that opens the files `names` below `root`, see `grep_worker`."""
+    stdin = json.dumps(settings).encode() + b"\n" + b"\0".join(map(os.fsencode, (root, *names)))
+    return Helper((sys.executable, "-I", "-S", grep_worker.__file__), root, environ, stdin)
 
 
 async def run_helper(

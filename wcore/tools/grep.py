@@ -1,8 +1,6 @@
 """Grep: lines of files by regular expression."""
 
-import json
 import os
-import sys
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Final, cast
@@ -17,7 +15,7 @@ from wcore.errors import ToolError
 from wcore.tools import Live, Place
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.bounded import clipped
-from wcore.tools.children import Helper, run_helper
+from wcore.tools.children import run_helper, search_worker
 from wcore.tools.environment import cleaned, find_ripgrep
 from wcore.tools.files import os_errors
 from wcore.tools.globs import matcher
@@ -42,7 +40,6 @@ RESULTS_DEFAULT: Final = 200
 RESULTS_MAX: Final = 1000  # more hits than this are a wrong pattern
 CONTEXT_LINES_MAX: Final = 20  # beyond it, Read is the tool
 MESSAGE_CHARS_MAX: Final = 1000  # one error of the search program
-_WORKER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grep_worker.py")
 
 
 class GrepArguments(Arguments):
@@ -147,17 +144,17 @@ class Fallback:
 
     async def files(self, names: Sequence[str]) -> None:
         """Search these files, in this order, until there are enough hits."""
-        settings = {
-            "root": self._root.path,
-            "pattern": self._query.pattern,
-            "ignore_case": self._query.ignore_case,
-            "context": self._query.context,
-            "max_results": self._query.max_results,
-        }
-        stdin = json.dumps(settings).encode() + b"\n" + b"\0".join(map(os.fsencode, names))
-        argv = (sys.executable, "-I", "-S", _WORKER)
+        query = self._query
         records = Records(partial(self._take, names))
-        helper = Helper(argv, self._root.path, {"LC_ALL": "C.UTF-8"}, stdin)
+        helper = search_worker(
+            self._root.path,
+            names,
+            {"LC_ALL": "C.UTF-8"},
+            pattern=query.pattern,
+            ignore_case=query.ignore_case,
+            context=query.context,
+            max_results=query.max_results,
+        )
         code, message = await run_helper(self._root.place, helper, records.feed)
         if code:
             raise ToolError(f"the search failed: {message.strip()[-MESSAGE_CHARS_MAX:]}")

@@ -1,24 +1,28 @@
 """Searching with ripgrep: which files match first, then the lines of the first of them.
 
 Two passes keep the order stable and the output small whatever the pattern matches. Protected
-files are counted by name, never by whether they match: that would tell what is in them.
+files are counted by name, never by whether they match: that would tell what is in them. The lines
+are read from files that our worker has opened: ripgrep itself follows a link in the place of a
+folder.
 """
 
 import base64
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, cast
 
 from anyio import from_thread, to_thread
 from pydantic_core import from_json
 
 from wcore.errors import ToolError
-from wcore.tools.children import Helper, run_helper
+from wcore.tools.children import Helper, run_helper, search_worker
+from wcore.tools.grep_worker import FIRST_HANDLE
 from wcore.tools.hits import Hit, Hits, Query, Records
 from wcore.tools.walking import CHECK_EVERY, Root
 from wcore.vocabulary import Json
 
-BATCH_BYTES_MAX: Final = 256 * 1024  # of file names on one command line
+HANDLES_MAX: Final = 200  # files at a time: a process may often have no more than 256
 MESSAGE_CHARS_MAX: Final = 1000  # one error of the search program
 _BASE: Final = ("--no-config", "--no-messages", "--color=never")
 _WALK: Final = (
@@ -62,10 +66,11 @@ class Ripgrep:
 
     async def files(self, names: Sequence[str]) -> None:
         """Search these files, in this order, until there are enough hits."""
-        for batch in _batches(names[: self._query.max_results]):
+        names = names[: self._query.max_results]
+        for at in range(0, len(names), HANDLES_MAX):
             if self.hits.matches >= self._query.max_results:
                 return
-            await self._lines(batch)
+            await self._lines(names[at : at + HANDLES_MAX])
 
     async def _names(self, *arguments: str) -> list[str]:
         output = bytearray()
@@ -74,13 +79,16 @@ class Ripgrep:
             output.extend(chunk)
             return True
 
-        await self._run((*_WALK, *arguments), take)
+        argv = (self._program, *_BASE, *_WALK, *arguments)
+        await self._run(Helper(argv, self._root.path, self._environ), take)
         names = (os.fsdecode(name) for name in bytes(output).split(b"\0") if name)
         return [name.removeprefix("./") for name in names]
 
     async def _lines(self, names: Sequence[str]) -> None:
-        records = Records(self._take)
-        arguments = (
+        records = Records(partial(self._take, names))
+        command = (
+            self._program,
+            *_BASE,
             "--json",
             "--threads=1",  # keeps the order of the arguments
             self._case,
@@ -88,18 +96,17 @@ class Ripgrep:
             f"--max-count={self._query.max_results}",
             "--",
             self._query.pattern,
-            *(f"./{name}" for name in names),
         )
-        await self._run(arguments, records.feed)
+        helper = search_worker(self._root.path, names, self._environ, command=command)
+        await self._run(helper, records.feed)
         self.hits.overlong += records.dropped
 
-    async def _run(self, arguments: Sequence[str], take: Callable[[bytes], bool]) -> None:
-        helper = Helper((self._program, *_BASE, *arguments), self._root.path, self._environ)
+    async def _run(self, helper: Helper, take: Callable[[bytes], bool]) -> None:
         code, message = await run_helper(self._root.place, helper, take)
         if code is not None and code >= FAILED and message.strip():
             raise ToolError(message.strip()[:MESSAGE_CHARS_MAX])
 
-    def _take(self, record: bytes) -> bool:
+    def _take(self, names: Sequence[str], record: bytes) -> bool:
         """Take one JSON message; false when there are enough matches."""
         message = cast("Mapping[str, Json]", from_json(record))
         kind, data = message["type"], cast("Mapping[str, Json]", message["data"])
@@ -111,7 +118,8 @@ class Ripgrep:
         text = raw.decode(errors="replace")
         found = cast("Sequence[Mapping[str, int]]", data["submatches"])
         start = len(raw[: found[0]["start"]].decode(errors="replace")) if found else 0
-        path = os.fsdecode(_bytes_of(data["path"])).removeprefix("./")
+        handle = _bytes_of(data["path"]).rpartition(b"/")[2]
+        path = names[int(handle) - FIRST_HANDLE]
         line = cast("int", data["line_number"])
         text = text.removesuffix("\n").removesuffix("\r")
         self.hits.add(Hit(path, line, text, start if kind == "match" else None))
@@ -122,16 +130,3 @@ def _bytes_of(value: Json) -> bytes:
     """Ripgrep gives text as it is, and what is not UTF-8 as base64."""
     given = cast("Mapping[str, str]", value)
     return given["text"].encode() if "text" in given else base64.b64decode(given["bytes"])
-
-
-def _batches(names: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size_bytes = 0
-    for name in names:
-        batch.append(name)
-        size_bytes += len(os.fsencode(name)) + 3
-        if size_bytes > BATCH_BYTES_MAX:
-            yield batch
-            batch, size_bytes = [], 0
-    if batch:
-        yield batch

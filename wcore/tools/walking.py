@@ -11,7 +11,7 @@ from anyio import from_thread
 from wcore.errors import ToolError
 from wcore.locked_files import is_held
 from wcore.tools import Place
-from wcore.tools.paths import kind_of, named, open_folder
+from wcore.tools.paths import folder_of, kind_at, kind_of, named, open_folder
 from wcore.visible import visible_line
 
 NAME_CHARS_MAX: Final = 4096  # PATH_MAX on Linux
@@ -55,10 +55,10 @@ class Root:
         return self._hidden(self.full(relative))
 
     def holds(self, relative: str) -> bool:
-        """Tell whether a result is a plain file and still lies where it seems to lie."""
+        """Tell whether a result is a plain file and lies where it seems to lie, now."""
         path = self.full(relative)
         if path not in self._honest:
-            self._honest[path] = is_file(path) and os.path.realpath(path) == path
+            self._honest[path] = _is_file_without_links(path)
         return self._honest[path]
 
 
@@ -100,6 +100,16 @@ def is_file(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(found.st_mode) and not is_held(found)
+
+
+def _is_file_without_links(path: str) -> bool:
+    """Look at one time: of two looks the one might see a folder and the other what was swapped."""
+    try:
+        with folder_of(path) as (folder, name):
+            found = kind_at(folder, name)
+    except (ToolError, OSError):
+        return False
+    return found is not None and stat.S_ISREG(found.st_mode) and not is_held(found)
 
 
 def require_folder(path: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from wcore.policy import shell
+from wcore.policy.shell.mentions import MODULES_MAX
 from wcore.tools import ties
 from wcore.tools.ties import look
 
@@ -90,7 +91,7 @@ def test_a_file_that_is_run_is_tied_with_its_content(workspace: Path, text: str,
 
 
 def test_only_the_first_words_of_a_command_are_completed(workspace: Path) -> None:
-    behind = " ".join("a" * shell.mentions.MODULES_MAX)
+    behind = " ".join("a" * MODULES_MAX)
     assert tied(workspace, f"python3 -m {behind} x") is None
     assert tied(workspace, f"python3 -m {behind[2:]} x") is not None
 
