@@ -59,7 +59,8 @@ class Live(Struct, frozen=True):
     and must not be called after `run` has returned. `answer` is a person's answer, only ever
     set for AskUserQuestion. `spawn` lets a sub-agent work; it is there for Spawn. `ask` puts a
     further call, the tool's own and not the model's, before the gate and runs it if it may; it
-    returns when that call has ended. Cancelling withdraws it.
+    returns when that call has ended. Cancelling withdraws it. `denial` says why the rules deny the
+    call as the tool has found it now, `None` if they do not.
     """
 
     call_id: str
@@ -67,6 +68,7 @@ class Live(Struct, frozen=True):
     answer: str | None = None
     spawn: Callable[[Assignment], Awaitable[ToolOutput]] | None = None
     ask: "Callable[[Tool, Args], Awaitable[None]]" = _refuse
+    denial: Callable[[Prepared], str | None] = lambda _: None
 
 
 class Hands:

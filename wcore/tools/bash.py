@@ -41,6 +41,7 @@ TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
 DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
+_CHANGED: Final = "was not what the command led to when it was shown: something has changed since"
 HELD_NO_MORE: Final = (
     "[broken off: the wcore process that held this call was killed from outside; "
     "what the call had started has been killed]"
@@ -124,11 +125,11 @@ class Bash(Struct, frozen=True):
         look, environ = self.place.named, cleaned(self.place.environ)
         return await to_thread.run_sync(look, command, environ) if look else None
 
-    async def _hold_to(self, prepared: Prepared) -> None:
-        """Make sure that the paths of a command still lead nowhere that a person was not shown.
+    async def _hold_to(self, prepared: Prepared, live: Live) -> None:
+        """Make sure that a command still leads to nothing that would have been judged otherwise.
 
         Raises:
-            ToolError: one is protected or outside the workspace by now.
+            ToolError: one is protected, outside the workspace, or denied by now.
         """
         shown = prepared.named or ()
         known = {(os.path.dirname(fact.path), fact.access) for fact in shown if _matters(fact)}
@@ -138,10 +139,12 @@ class Bash(Struct, frozen=True):
             beside = (os.path.dirname(fact.path), fact.access) in known
             passes = fact.access is Access.READ and fact.path.startswith("/proc/")
             if _matters(fact) and fact not in shown and not (beside or passes):
-                raise ToolError(
-                    f"{named(fact.path) if fact.path else 'a path'} was not what the command led "
-                    "to when it was shown: something has changed since; nothing was done"
-                )
+                path = named(fact.path) if fact.path else "a path"
+                raise ToolError(f"{path} {_CHANGED}; nothing was done")
+        if found and found != Named(shown, prepared.programs):
+            denial = live.denial(replace(prepared, named=found.paths, programs=found.programs))
+            if denial:
+                raise ToolError(f"a file {_CHANGED}, and is denied now: {denial}")
 
     async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
         """Run it. Every process of the call is dead when this returns or is cancelled.
@@ -151,7 +154,7 @@ class Bash(Struct, frozen=True):
         """
         plan = prepared.plan
         assert isinstance(plan, _Plan)
-        await self._hold_to(prepared)
+        await self._hold_to(prepared, live)
         environ = cleaned(self.place.environ)
         pipe, theirs = os.pipe()
         os.set_blocking(pipe, False)

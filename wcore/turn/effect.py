@@ -17,7 +17,7 @@ from wcore.turn import inner
 from wcore.turn.children import spawn
 from wcore.turn.flight import Flight, unrecorded
 from wcore.turn.opening import require_store
-from wcore.vocabulary import Access, Category, Prepared, ToolOutput
+from wcore.vocabulary import Access, Category, Prepared, ToolOutput, Verdict
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
 
@@ -85,6 +85,7 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
                 flight.answer,
                 spawn=partial(spawn, flight),
                 ask=partial(inner.ask, flight, run),
+                denial=partial(_denial, flight),
             )
             output = await flight.session.hands.run(tool, prepared, live)
         except ToolError as error:
@@ -95,6 +96,11 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
         tasks.cancel_scope.cancel()
     assert output is not None
     return output
+
+
+def _denial(flight: Flight, found: Prepared) -> str | None:
+    _, decision = flight.session.judge(found, flight.studied)
+    return decision.why.detail if decision.verdict is Verdict.DENY else None
 
 
 def is_exhausted(error: Exception) -> bool:
