@@ -409,6 +409,10 @@ class ComparesLeadingWordsOnly(Rules):
     says = 'deny = ["Bash(git push)"]\n'
 
 
+class SearchesWhatReadIsDenied(Rules):
+    says = 'deny = ["Read(secret/**)"]\n'
+
+
 class TrustsNamesOfPrograms(Rules):
     says = 'deny = ["Bash(env)"]\n'
 

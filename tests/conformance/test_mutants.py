@@ -118,6 +118,10 @@ CAUGHT_BY = {
         "tool_running comes instead of",
     ),
     "compares-leading-words-only": ("policy-rule-behind-options", "tool_running comes instead of"),
+    "searches-what-read-is-denied": (
+        "policy-searches-obey-what-read-is-told",
+        "tool_running comes instead of",
+    ),
     "trusts-names-of-programs": ("policy-rule-reaches-a-link", "tool_running comes instead of"),
     "judges-paths-by-their-spelling": ("policy-paths-as-formed", "comes instead of tool_request"),
     "ignores-the-input-of-shells": ("policy-input-of-a-shell", "comes instead of tool_request"),

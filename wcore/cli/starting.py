@@ -30,7 +30,7 @@ from wcore.store import Location, Store, StoreError, locate
 from wcore.supervisor.client import Supervisor
 from wcore.tools import Place
 from wcore.tools.mcp import is_installed
-from wcore.vocabulary import Access
+from wcore.vocabulary import Access, Verdict
 
 
 class CrashedError(WcoreError):
@@ -120,8 +120,10 @@ async def _serve(
         home=places.home,
         environ=rims.inherited,
         hidden=lambda path: (
-            protection(path, Access.READ, places) is not None or session.ruling.rules.hides(path)
+            protection(path, Access.READ, places) is not None
+            or session.ruling.rules.on_reading(path) is not Verdict.ALLOW
         ),
+        denied=lambda path: session.ruling.rules.on_reading(path) is Verdict.DENY,
         named=named_paths.finder(places),
         supervisor=rims.supervisor,
     )

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.policies.agents import narrowed
+from wcore.policy.plans import STRICTNESS
 from wcore.policy.policies import NO_POLICIES, Policies
 from wcore.policy.policyfile import Limits
 from wcore.policy.rules import Level
 from wcore.policy.servers import ServerTable
-from wcore.vocabulary import Json
+from wcore.vocabulary import Json, Verdict
 
 CHANGED: Final = "changed:"  # before the digest of a definition that is bounded by an older one
 
@@ -85,9 +86,11 @@ class Rules(Struct):
             found = found.with_(each.policies.limits)
         return found
 
-    def hides(self, path: str) -> bool:
-        """Whether listings and searches must leave out the real path `path`."""
-        return any(each.policies.hides(path) for each in self.both)
+    def on_reading(self, path: str) -> Verdict:
+        """Return what rules say of the real path `path` where it is not named, as in a search."""
+        return max(
+            (each.policies.on_reading(path) for each in self.both), key=STRICTNESS.__getitem__
+        )
 
     def read(self, present: PolicySnapshot) -> None:
         """Know what was read anew."""

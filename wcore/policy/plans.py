@@ -56,10 +56,13 @@ class _Run(Struct):
     grants: list[shell.Grant] = field(default_factory=list[shell.Grant])
 
 
-#: Which file tools a shell stands for when it reads or writes a path.
-_STOOD_FOR: Final = {
-    Access.READ: [(tool, Category.INFO) for tool in ("Read", "LS", "Glob", "Grep")],
-    Access.WRITE: [(tool, Category.EDIT) for tool in ("Write", "Edit", "MultiEdit", "Delete")],
+_READ: Final = [("Read", Category.INFO)]
+_SEARCHES: Final = [(tool, Category.INFO) for tool in ("LS", "Glob", "Grep")]
+_WRITING: Final = [(tool, Category.EDIT) for tool in ("Write", "Edit", "MultiEdit", "Delete")]
+#: Whose rules that deny or ask count too when a tool reads or writes a path: a search reads it.
+_STANDS_FOR: Final = {
+    SHELL_TOOL: {Access.READ: _READ + _SEARCHES, Access.WRITE: _WRITING},
+    **{tool: {Access.READ: _READ} for tool, _ in _SEARCHES},
 }
 
 
@@ -93,10 +96,9 @@ class Plan:
             elif tool == SHELL_TOOL:
                 self._add_shell(entry)
         self._files: dict[Access, list[Plan]] = {}
-        if tool == SHELL_TOOL:
-            for access, tools in _STOOD_FOR.items():
-                plans = (Plan(rules, name, kind, agent, counts) for name, kind in tools)
-                self._files[access] = [plan for plan in plans if plan.has_paths]
+        for access, tools in _STANDS_FOR.get(tool, {}).items():
+            plans = (Plan(rules, name, kind, agent, counts) for name, kind in tools)
+            self._files[access] = [plan for plan in plans if plan.has_paths]
 
     @property
     def has_paths(self) -> bool:
@@ -120,10 +122,10 @@ class Plan:
         return found
 
     def _first_stopped(self, facts: Facts) -> Match | None:
-        """Return what the rules of the file tools say of the paths of a shell text, if not yes."""
+        """Return what the rules of tools that it stands for say of the paths, if not yes."""
         found: Match | None = None
         for path in facts.paths if any(self._files.values()) else ():
-            for plan in () if path.unknown else self._files[path.access]:
+            for plan in () if path.unknown else self._files.get(path.access, ()):
                 match = plan.first_path(Facts(facts.tool, facts.category, (path,)))
                 if match is not None and match.rule.do is Verdict.DENY:
                     return match

@@ -24,13 +24,6 @@ PLANS_MAX: Final = 1024  # tools times agents times files; past that they are ma
 _Pick = Callable[[PolicyFile], Sequence[Rule]]
 _Counts = Callable[[Rule, Target], bool]
 
-#: Which tools for files do what a shell text does to a path.
-_FILE_TOOLS: Final = {
-    Access.READ: (Category.INFO, ("Read", "LS", "Glob", "Grep")),
-    Access.WRITE: (Category.EDIT, ("Write", "Edit", "MultiEdit", "Delete")),
-}
-
-
 class Unreadable(Struct, frozen=True):
     """A shell text that deny rules cannot be held against. `rule`: one that it seems to break."""
 
@@ -116,15 +109,20 @@ class Policies:
                 return found
         return None
 
-    def hides(self, path: str) -> bool:
-        """Whether listings and searches must leave out the real path `path`: it may not be read."""
+    def on_reading(self, path: str) -> Verdict:
+        """Return what rules say of the real path `path` where it is not named, as in a search.
+
+        Only one about paths asks: a rule that every reading asks is about calls.
+        """
         if not self.files:
-            return False
+            return Verdict.ALLOW
         fact = PathFact(path, Access.READ, inside=True)
         case = Case(Facts("Read", Category.INFO, (fact,)), MAIN_AGENT)
         if self.absolute_deny(case) is not None:
-            return True
-        return any(match.rule.do is Verdict.DENY for match in self.in_force(case))
+            return Verdict.DENY
+        rules = [match.rule for match in self.in_force(case)]
+        said = (rule.do for rule in rules if rule.do is not Verdict.ASK or not rule.bare)
+        return max(said, key=STRICTNESS.__getitem__, default=Verdict.ALLOW)
 
     def opens(self, path: PathFact, case: Case) -> bool:
         """Whether a rule for an absolute folder allows the path, which is outside the workspace."""

@@ -28,7 +28,8 @@ class Place(Struct, frozen=True):
     """Where tools work. Paths are absolute and real (no symlink left in them).
 
     `hidden` tells whether a real path is protected: listings and searches leave such files
-    out and say how many. `environ` is the environment for children, free of provider keys.
+    out and say how many, unless a folder of them was named; `denied` whether it is left out even
+    then. `environ` is the environment for children, free of provider keys.
     `named` tells the paths and programs that a shell text names in an environment; it reads the
     disk.
     `supervisor` starts them; without one, as in a replay, nothing can be started.
@@ -38,6 +39,7 @@ class Place(Struct, frozen=True):
     home: str
     environ: Mapping[str, str]
     hidden: Callable[[str], bool]
+    denied: Callable[[str], bool] = lambda _: False
     named: Callable[[str, Mapping[str, str]], Named] | None = None
     supervisor: "Supervisor | None" = None
 

@@ -108,6 +108,9 @@ class Grep(Struct, frozen=True):
                 await to_thread.run_sync(require_folder, path)
             root = Root(self.place, folder)
             search = self._search(root, given)
+            if single and self.place.denied(path):
+                search.hits.protected = 1
+                return _result(root, given, search.hits, late=False)
             with anyio.move_on_after(DEADLINE_S) as deadline:
                 await (search.files([os.path.basename(path)]) if single else search.folder())
             root.require_same()

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -26,9 +26,7 @@ class Root:
         self.path = path
         self._identity = self._look()
         # Naming a protected folder is asked about; then its files are not left out again.
-        self._hidden: Callable[[str], bool] = (
-            place.hidden if not place.hidden(path) else lambda _: False
-        )
+        self._hidden = place.denied if place.hidden(path) else place.hidden
         self._prefix = path.rstrip("/") + "/"
         self._honest: dict[str, bool] = {}
 
