@@ -345,6 +345,15 @@ class EndsWithoutAWord(Faithful):
         return [] if event["type"] == "info" else [event]
 
 
+class ChangesTheScriptMeanwhile(Faithful):
+    """Lets a later call of the reply write while the card of a command is open."""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "tool_request" and event["tool"]["name"] == "Bash":
+            Path("d/a.sh").write_text("echo other\n")
+        return [event]
+
+
 class FollowsTheLink(Faithful):
     """Looks at a command's paths once, when its card is made."""
 

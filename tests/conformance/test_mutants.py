@@ -41,6 +41,7 @@ CAUGHT_BY = {
     "fails-without-its-store": ("session-without-its-store", "error must never come here"),
     "ends-without-a-word": ("turn-denied-again-and-again", "comes instead of info"),
     "meets-rules-once": ("policy-command-denied-since", "success"),
+    "changes-the-script-meanwhile": ("order-a-script-stays-while-its-card-is-open", "output"),
     "follows-the-link": ("call-command-leads-elsewhere-since", "success"),
     "runs-however-many": ("turn-too-many-calls", 'instead of {"type": "tool_result"'),
     "result-twice": ("approval-once", "after its tool_result"),

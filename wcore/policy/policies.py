@@ -24,6 +24,7 @@ PLANS_MAX: Final = 1024  # tools times agents times files; past that they are ma
 _Pick = Callable[[PolicyFile], Sequence[Rule]]
 _Counts = Callable[[Rule, Target], bool]
 
+
 class Unreadable(Struct, frozen=True):
     """A shell text that deny rules cannot be held against. `rule`: one that it seems to break."""
 

@@ -139,7 +139,8 @@ class Tool(Protocol):
     def targets(self, args: Args) -> frozenset[str]:
         """Real paths of the files this call is about, before anything is checked.
 
-        The turn uses it to keep calls on one file in order. Never raises: empty on bad input.
+        A name without a folder stands for every file of that name. The turn uses it to keep calls
+        on one file in order. Never raises: empty on bad input.
         """
         ...
 

@@ -1,6 +1,7 @@
 """Bash: one command text in a fresh shell, exactly as it was shown."""
 
 import os
+import re
 import signal
 from functools import cache
 from typing import Final
@@ -36,6 +37,8 @@ from wcore.vocabulary import (
 )
 
 NAME = "Bash"
+NAMES_MAX: Final = 1024  # of files that a text may be about; a longer one is data
+_BETWEEN_WORDS: Final = re.compile(r"[\s\"'`\\$(){}<>|&;=:,!@]+")
 TIMEOUT_S_DEFAULT: Final = 120
 TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
@@ -89,8 +92,10 @@ class Bash(Struct, frozen=True):
         return _spec()
 
     def targets(self, args: Args) -> frozenset[str]:
-        """Nobody knows which files a command is about."""
-        return frozenset()
+        """Return what may be names of files, without their folders: `cd` makes those uncertain."""
+        text = args.get("command")
+        words = _BETWEEN_WORDS.split(text, NAMES_MAX) if isinstance(text, str) else ()
+        return frozenset(word.rpartition("/")[2] for word in words) - {"", ".", ".."}
 
     async def prepare(self, args: Args) -> Prepared:
         """Check the text and lay it out."""

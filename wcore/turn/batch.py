@@ -2,6 +2,8 @@
 
 The rules, in the order they apply:
 - a call on a file that an earlier unfinished call will change is prepared after that one ended;
+- so is a call that will change a file which an earlier unfinished command names: a person who
+  says yes to `sh x` means the `x` of that moment;
 - everything else is prepared and announced at once, in the model's order;
 - an exec or mcp call that needs no question waits, unannounced, for the earlier edit, exec and
   mcp calls, and is then prepared and decided anew;
@@ -84,11 +86,21 @@ async def _gate(flight: Flight) -> Step:
 
 
 def _writers_before(flight: Flight) -> list[Flight]:
-    """Return the earlier unfinished calls that will change a file this one is about."""
+    """Return the earlier unfinished calls whose end a call on the same files waits for."""
     return [
         other
         for other in flight.earlier
-        if other.category is Category.EDIT
-        and not other.ended.is_set()
-        and flight.targets & other.targets
+        if not other.ended.is_set() and _come_in_order(other, flight)
     ]
+
+
+def _come_in_order(first: Flight, then: Flight) -> bool:
+    kinds = (first.category, then.category)
+    if kinds in ((Category.EDIT, Category.EXEC), (Category.EXEC, Category.EDIT)):
+        return bool((first.targets | _names(first)) & (then.targets | _names(then)))
+    return first.category is Category.EDIT and bool(first.targets & then.targets)
+
+
+def _names(flight: Flight) -> set[str]:
+    """Return the names of the files: a command names them without their folders."""
+    return {path.rpartition("/")[2] for path in flight.targets}

@@ -79,6 +79,17 @@ def workspace(tmp_path: Path) -> Path:
         ('eval "bash x.py"', "x.py"),
         ("trap '. ./x.py' EXIT", "x.py"),
         ("git -c core.pager='sh x.py' log", "x.py"),
+        ("git -c alias.z=!./run.sh z", "run.sh"),
+        ("env -C sub ./run.sh", "sub/run.sh"),
+        ("env --chdir=sub sh mod.py", "sub/mod.py"),
+        ("sh -c 'cd sub; ./run.sh'", "sub/run.sh"),
+        ("cd home; ls; (cd ../sub && sh mod.py)", "sub/mod.py"),
+        ('echo "sh x.py" | sh', "x.py"),
+        ("LESSOPEN='|./run.sh %s' less x", "run.sh"),
+        ("sh $PWD/x.py", "x.py"),
+        ('"$PWD"/run.sh', "run.sh"),
+        ("node sub", "sub/index.js"),
+        ("awk -fx.py data", "x.py"),
     ],
 )
 def test_a_file_that_is_run_is_tied_with_its_content(workspace: Path, text: str, file: str) -> None:

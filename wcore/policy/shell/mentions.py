@@ -5,6 +5,7 @@ among them.
 """
 
 import posixpath
+import re
 from itertools import pairwise
 from typing import Final
 
@@ -16,6 +17,7 @@ from wcore.policy.shell.rough import rough_words
 from wcore.policy.shell.runners import is_runner, program
 
 MODULES_MAX: Final = 4  # words of a command that are completed: each costs 22 looks in each folder
+GONE_TO_CHARS_MAX: Final = 65_536  # as many as are read of a text that is not understood
 FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: each word may be in any of them
 
 #: Programs that run the files they are given, beside those that run other programs.
@@ -28,6 +30,14 @@ _RUN_FILES: Final = frozenset(
 _COMPLETED: Final = (
     ".js .mjs .cjs .ts .json .py /index.js /index.ts /package.json /__main__.py /__init__.py"
 ).split()
+
+
+#: What is followed by the folder in which later words lie.
+_GOING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --workdir".split())
+_GOING_EQUALS: Final = tuple(f"{word}=" for word in _GOING if word.startswith("--"))
+_BETWEEN: Final = re.compile(r"[\s;&|(){}]+")
+#: What stands in front of a name that is run: `alias.x=!./x`, `|./x`, `< x`, and the folder itself.
+_BEFORE_NAMES: Final = re.compile(r"[!|@<>]+|\$(?:PWD|\{PWD\})/+")
 
 
 class Mentions(Struct, frozen=True):
@@ -48,20 +58,17 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
 
     Of a text that is not understood, every word may be a file that it runs, if it runs any.
     """
+    goes_to = _folders_gone_to(analysis.text)
     if analysis.reason is not None:
         words = rough_words(analysis.text)
-        goes_to = [to for word, to in pairwise(words) if word == "cd"]
         runs = any(map(_runs_files, words))
         return _from_folders(set(words) if runs else set(), set(words), goes_to)
     run: set[str] = set()
     named: set[str] = set()
-    goes_to: list[str] = []
     reads_input = False  # of a program that runs what it reads
     for command in analysis.commands:
         head, rest = _parts(command)
         run |= _handed_on([word.value for word in command.words])
-        if head in ("cd", "pushd"):
-            goes_to += rest[:1]
         named |= _names(rest)
         named.add(head)
         if _runs_files(head):
@@ -73,6 +80,14 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
     if reads_input:  # `cat x.sh | sh`
         run |= named
     return _from_folders(run, named - run, goes_to)
+
+
+def _folders_gone_to(text: str) -> list[str]:
+    """Return the operands of `cd` and of options like `-C`, wherever in the text they stand."""
+    words = [word.strip("'\"") for word in _BETWEEN.split(text[:GONE_TO_CHARS_MAX]) if word]
+    found = [to for word, to in pairwise(words) if word in _GOING]
+    found += [word.partition("=")[2] for word in words if word.startswith(_GOING_EQUALS)]
+    return [to for to in found if not to.startswith("-")]
 
 
 def _runs_files(head: str) -> bool:
@@ -120,8 +135,9 @@ def _from_folders(run: set[str], named: set[str], goes_to: list[str]) -> Mention
 
 
 def _in_each(folders: list[str], names: set[str]) -> frozenset[str]:
+    bare = {_BEFORE_NAMES.sub("", name, count=1) for name in names if _BEFORE_NAMES.match(name)}
     return frozenset(
         name if name.startswith("~") else posixpath.join(folder, name)
         for folder in dict.fromkeys(folders)
-        for name in names
+        for name in (names | bare) - {""}
     )
