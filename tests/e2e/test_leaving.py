@@ -20,6 +20,7 @@ async def test_an_engine_that_leaves_starts_no_turn(talk: Talk) -> None:
         host.signal(signal.SIGTERM)
         await at_rest(host)
         await host.message()
+        host.killed = True  # on a busy machine it is read too late: the last line may be cut off
         assert await host.ended() == 143
         assert len(host.of("stream_start")) == len(host.of("stream_end"))
 
