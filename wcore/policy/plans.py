@@ -229,6 +229,9 @@ def _stopped(entry: _Entry, reading: Reading, text: str | None) -> Match | None:
             return Match(entry.rule, started.span)
         if entry.rule.do is Verdict.ASK and stop.may_fit(started):
             return Match(entry.rule, started.span, shell.Reason.DYNAMIC_ARGUMENT)
+    for perhaps in reading.perhaps if entry.rule.do is Verdict.ASK else ():
+        if stop.fits_among(perhaps.words):
+            return Match(entry.rule, perhaps.span, shell.Reason.EVALUATED)
     if reading.doubt is not None and entry.rule.do is Verdict.ASK:
         if text is not None and not any(mentions(text, name) for name in stop.programs):
             return None

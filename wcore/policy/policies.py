@@ -186,12 +186,16 @@ class Policies:
 
 
 def _computed(reading: Reading, denies: Sequence[tuple[Rule, StopSpec]]) -> Unreadable | None:
-    """Return a command that a rule denies if the shell makes the right words of it."""
+    """Return a command that a rule denies if it is one, or if the shell makes it one."""
     for rule, stop in denies:
         for started in reading.started:
             if stop.may_fit(started):
                 code = shell.Reason.DYNAMIC_ARGUMENT
                 return Unreadable(code, started.span, rule, broken=False)
+        for perhaps in reading.perhaps:
+            if stop.fits_among(perhaps.words):
+                code = shell.Reason.EVALUATED
+                return Unreadable(code, perhaps.span, rule, broken=False)
     return None
 
 

@@ -1,8 +1,9 @@
 """What a shell text may start, read generously: for saying no, never for saying yes.
 
 Words are compared without their quotes; behind a program that runs others every word may be the
-program; a text handed to a shell is read again. A guard rail against accidents and careless
-models, not a boundary: whoever wants to hide a command from it can.
+program; a text handed to a shell, or to a program that is known to run it, is read again. What a
+program that nobody knows makes of its words is a doubt about these words alone. A guard rail
+against accidents and careless models, not a boundary: whoever wants to hide a command from it can.
 """
 
 import re
@@ -13,9 +14,14 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import patterns, shell
+from wcore.policy.shell_paths.ansi import decode
+from wcore.policy.shell_paths.braces import TooManyError, expanded
+from wcore.policy.shell_paths.syntax import Text
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
+GLOB_CHARS_MAX: Final = 256  # of a word that may be a program
 PARTS_MAX: Final = 256  # words of one command that may be programs or texts; more is in doubt
+PERHAPS_MAX: Final = 512  # words of one text, each with all behind it, that may be commands
 STARTED_MAX: Final = 4096  # readings of one text; one that has more is in doubt
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
@@ -23,8 +29,9 @@ Span = tuple[int, int]
 
 _TAKE_TEXT: Final = frozenset(
     "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr ssh tmux"
-    " screen nodemon concurrently onchange chokidar".split()
+    " screen nodemon concurrently onchange chokidar sg newgrp".split()
 )
+_MAKE_NAMES: Final = frozenset("ln link cp mv install".split())
 SHELLS: Final = shell.SHELLS | {"eval", "trap"}
 
 _SEPARATORS: Final = re.compile(r"[;|&\n(){}`]+|\$\(|<\(|>\(")
@@ -41,6 +48,18 @@ _GIT_ALIAS: Final = re.compile(r"alias\.[^=]*=(!?)(.*)", re.DOTALL | re.IGNORECA
 GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time coproc".split())
 
 
+#: Of a text that is not understood: what the shell makes other characters of.
+_ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_DEFAULT: Final = re.compile(r"\$\{!?[A-Za-z0-9_@*#?!-]+:?[-+=?]")  # `${x-rm}`
+_CUT: Final = re.compile(r"\$\{!?\w+(?:\[[^]]*\])?(?:[#%/^,@]|:(?![-+=?]))")
+_PARAMETER: Final = re.compile(r"\$(?:\{[^{}]*\}|\w+|[@*#?!$-])")
+_SPLIT: Final = re.compile(r"^-[A-Za-z0]*S")  # `env -SX`
+_SPACES: Final = re.compile(r"[\s;|&<>()`=]+")
+_WILD: Final = re.compile(r"[*?]+|\[")
+_BRACKET: Final = re.compile(r"\[[^]/]*\]")
+_SAYS: Final = re.compile(r"\w")
+
+
 class Started(Struct, frozen=True):
     """One command that a text may start; its first word is the program. `span`: where it is."""
 
@@ -52,12 +71,20 @@ class Started(Struct, frozen=True):
         return program(self.words[0])
 
 
+class Perhaps(Struct, frozen=True):
+    """Words among which any may begin a command, as nobody knows what their program does."""
+
+    words: tuple[str, ...]
+    span: Span | None = None
+
+
 class Reading(Struct, frozen=True):
     """All that a text may start. `doubt` is set when it cannot be known: a code, and where."""
 
     started: tuple[Started, ...]
     doubt: str | None = None
     span: Span | None = None
+    perhaps: tuple[Perhaps, ...] = ()
 
 
 def program(word: str) -> str:
@@ -70,13 +97,14 @@ def read(analysis: shell.Analysis) -> Reading:
     reader = _Reader(analysis)
     if analysis.reason is not None:
         rough = _first(reader.rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
-        return Reading(rough, analysis.reason, analysis.span)
+        return Reading(rough, analysis.reason, analysis.span, tuple(reader.perhaps))
     found: dict[Started, None] = {}
     code, doubt = shell.Reason.DYNAMIC_HEAD, None
     before: shell.SimpleCommand | None = None
     for command in analysis.commands:
         values = [word.value for word in command.words]
-        found.update(dict.fromkeys(_first(reader.expanded(values, command.span, 0))))
+        for each in (values, _unbraced(command)):
+            found.update(dict.fromkeys(_first(reader.expanded(each, command.span, 0))))
         if before is not None and shell.is_piped(analysis.text, before, command):
             given = [None if word.dynamic else word.value for word in before.words]
             piped = _first(reader.input_of(values, given, command.span, 0))
@@ -87,21 +115,50 @@ def read(analysis: shell.Analysis) -> Reading:
             code, doubt = reader.lost, command.span
         if doubt is None and len(found) >= STARTED_MAX:
             code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
-    return Reading(tuple(found)[:STARTED_MAX], code if doubt else None, doubt)
+    started = tuple(found)[:STARTED_MAX]
+    return Reading(started, code if doubt else None, doubt, tuple(reader.perhaps))
 
 
 def mentions(text: str, pattern: str) -> bool:
-    """Whether a text that nobody understands has such a program's name among its words."""
+    """Whether a text that nobody understands has such a program's name among its words.
+
+    A word of which the shell makes something counts as a pattern, where it says any of the name.
+    """
     name, names = program(pattern), _names(text)
-    if name in names:
+    if name in names.written:
         return True
-    glob = patterns.name_glob(name)
-    return bool(set("*?[") & set(name)) and any(map(glob.match, names))
+    if set("*?[") & set(name):
+        return any(map(patterns.name_glob(name).match, names.written))
+    if any(each.fullmatch(name) for each in names.patterns):
+        return True
+    return names.cut and name in text.casefold()
+
+
+class _Names(Struct, frozen=True):
+    written: frozenset[str]
+    patterns: tuple[re.Pattern[str], ...]
+    cut: bool  # the shell takes a part of a value: `${x#q}`
 
 
 @lru_cache(2)  # one text is held against every rule
-def _names(text: str) -> frozenset[str]:
-    return frozenset(program(word) for word in shell.rough_words(text))
+def _names(text: str) -> _Names:
+    spelled = _ANSI.sub(lambda match: decode(match[1]) or "", text[: shell.ROUGH_CHARS_MAX])
+    read = shell.rough_words(_DEFAULT.sub(" ", spelled))
+    words = {*shell.rough_words(text), *read, *(_SPLIT.sub("", word) for word in read)}
+    computed = (_PARAMETER.sub("*", word) for word in _SPACES.split(spelled.translate(_QUOTES)))
+    globs = {program(word) for word in computed if _WILD.search(word)}
+    said = (each for each in sorted(globs)[:PARTS_MAX] if _SAYS.search(each))
+    return _Names(
+        frozenset(program(word) for word in words),
+        tuple(_glob(each) for each in said),
+        _CUT.search(text) is not None,
+    )
+
+
+def _glob(word: str) -> re.Pattern[str]:
+    """Return what a word may become, widely: a bracket is any character."""
+    parts = (re.escape(part) for part in _WILD.split(_BRACKET.sub("?", word)[:GLOB_CHARS_MAX]))
+    return re.compile(".*".join(parts))
 
 
 def _first(found: Iterator[Started]) -> tuple[Started, ...]:
@@ -125,7 +182,9 @@ class _Reader:
     def __init__(self, analysis: shell.Analysis) -> None:
         self.lost: shell.Reason | None = None  # why it cannot be known what is run
         self._text = analysis.text[: shell.ROUGH_CHARS_MAX]
+        self.perhaps: dict[Perhaps, None] = {}
         self._leads_to: dict[str, list[str]] = {}
+        self._made: dict[str, list[str]] = {}  # the same, by a link or copy that the text makes
         for fact in analysis.programs:
             if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
                 self._leads_to.setdefault(fact.word, []).append(fact.path)
@@ -134,12 +193,15 @@ class _Reader:
         """Yield the command of `values`, and those that it hands on."""
         if any(shell.expands_again(value, sets=at > 0) for at, value in enumerate(values)):
             self.lost = shell.Reason.EVALUATED
+        for text in shell.texts_in_variables(values) if depth < DEPTH_MAX else ():
+            yield from self.handed_on(text, span, depth + 1)
         words = _command_words(values)
         if not words or not words[0]:
             return
+        self._note_made(words)
         if _learns_aliases(words, values):
             self.lost = shell.Reason.RENAMED
-        for head in (words[0], *self._leads_to.get(words[0], ())):
+        for head in (words[0], *self._led_to(words[0])):
             yield from self._handed((head, *words[1:]), span, depth)
 
     def _handed(self, words: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
@@ -161,14 +223,17 @@ class _Reader:
         more = (_APPENDED,) if shell.puts_input_into_words(words) else ()
         if more:
             words = _replaced(words)
-        for start in range(1, len(words)) if runs else ():
+        for start in range(1, len(words) if runs else 1):
             behind = (*words[start : start + WORDS_MAX], *more)[:WORDS_MAX]
             yield Started(behind, span)
-            for head in self._leads_to.get(behind[0], ()):
+            for head in self._led_to(behind[0]):
                 yield Started((head, *behind[1:]), span)
         texts, others = self._texts(words, name, runs=runs)
+        for start in range(len(words) if runs else 1):
+            self._note_perhaps(words[start:], span, sure=start == 0 and not runs)
+            others += shell.texts_in_options(words[start:])
         for text in (*texts, *others) if depth < DEPTH_MAX else ():
-            yield from self.rough(text, span, depth + 1)
+            yield from self.handed_on(text, span, depth + 1)
         self._judge_texts([text for text in texts if _HAS_PARTS.search(text)], depth)
 
     def _texts(
@@ -176,24 +241,55 @@ class _Reader:
     ) -> tuple[list[str], list[str]]:
         """Return what a command hands on as text, and words that may be such a text."""
         texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
+        texts += [text for word in texts if (text := _glued(word))]
         if name == "git":
             texts += [*_git_aliases(words), *_behind(words, _GIT_TEXT)]
         env = next((i for i, word in enumerate(words) if program(word) == "env"), None)
         if env is not None and (env == 0 or runs):
-            texts += shell.split_strings(words[env + 1 :])
+            texts += [f"env {text}" for text in shell.split_strings(words[env + 1 :])]
         inner = next((i for i, word in enumerate(words) if self._is_shell(word)), None)
         if inner is None or (inner > 0 and not runs):
             return texts, []
         given = words[inner + 1 :]
         match program(words[inner]):
             case "eval":
-                texts.append(" ".join(given))
+                texts.append(" ".join(given[1:] if given[:1] == ("--",) else given))
             case "trap":
                 texts += given[:1]
             case _:
                 at = shell.text_of(given)
                 texts += given[at : at + 1] if at is not None else ()
         return texts, list(given)
+
+    def handed_on(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
+        """Yield what a text starts that is handed on: as it is written, and roughly."""
+        yield from self.rough(text, span, depth)
+        for command in shell.lex(text).commands:
+            yield from self.expanded([word.value for word in command.words], span, depth)
+
+    def _note_perhaps(self, words: tuple[str, ...], span: Span | None, *, sure: bool) -> None:
+        """Note words that may be commands; behind a runner only those that a language holds."""
+        if not words[0] or (not sure and not shell.reads_a_language(words)):
+            return
+        loose = shell.loose_words(words)
+        if loose and len(self.perhaps) < PERHAPS_MAX:
+            self.perhaps[Perhaps(tuple(loose), span)] = None
+        elif loose:
+            self.lost = self.lost or shell.Reason.TOO_MANY_COMMANDS
+
+    def _note_made(self, words: tuple[str, ...]) -> None:
+        """Note the names that a text gives to programs: `ln -s /bin/rm x`, `cp /bin/rm x`."""
+        if program(words[0]).removeprefix("g") not in _MAKE_NAMES:
+            return
+        operands = [word for word in words[1:PARTS_MAX] if not word.startswith("-")]
+        for made in operands[-1:] if len(operands) > 1 and program(operands[-1]).strip(".") else ():
+            sources = [each for each in operands[:-1] if program(each) != program(made)]
+            if sources and len(self._made) < PARTS_MAX:
+                self._made.setdefault(program(made), []).extend(sources[:PARTS_MAX])
+
+    def _led_to(self, word: str) -> list[str]:
+        found = [*self._leads_to.get(word, ()), *self._made.get(program(word), ())]
+        return [*found, "bash"] if shell.is_device(word) else found
 
     def _judge_texts(self, texts: Sequence[str], depth: int) -> None:
         """Note that nobody can say what a text, which is handed to a shell, would start."""
@@ -210,20 +306,22 @@ class _Reader:
                     self.lost = self.lost or shell.Reason.EVALUATED
 
     def _is_shell(self, word: str) -> bool:
-        return any(program(each) in SHELLS for each in (word, *self._leads_to.get(word, ())))
+        return any(program(each) in SHELLS for each in (word, *self._led_to(word)))
 
     def input_of(
         self, values: Sequence[str], given: Sequence[str | None], span: Span | None, depth: int
     ) -> Iterator[Started]:
         """Yield what a command may start of what another one, of the words `given`, prints."""
         words = _command_words(values)
+        if words and shell.reads_a_language(words) and (known := shell.printed(given)):
+            self.perhaps[Perhaps(tuple(shell.words_within(known)), span)] = None
         if not shell.runs_its_input(words):
             return
         text = None if shell.puts_input_into_words(words) else shell.printed(given)
         if text is None or depth >= DEPTH_MAX:
             self.lost = shell.Reason.SCRIPT_FROM_INPUT
         else:
-            yield from self.rough(text, span, depth + 1)
+            yield from self.handed_on(text, span, depth + 1)
             self._judge_texts([text], depth)
 
     def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
@@ -241,6 +339,30 @@ class _Reader:
             if reads and values:
                 yield from self.input_of(values, before, span, depth)
             before = values
+
+
+def _unbraced(command: shell.SimpleCommand) -> list[str]:
+    """Return the words of a command as braces make them; nothing where there are none."""
+    words: list[str] = []
+    for word in command.words:
+        if word.dynamic and "{" in word.value and len(words) < PARTS_MAX:
+            try:
+                made = expanded((Text(word.value, quoted=False),))
+            except TooManyError:
+                made = []
+            words += [
+                "".join(a.text if isinstance(a, Text) else _APPENDED for a in w) for w in made
+            ]
+        else:
+            words.append(word.value)
+    return [] if words == [word.value for word in command.words] else words
+
+
+def _glued(word: str) -> str:
+    """Return the text that stands right behind an option: `--command=TEXT`, `-qcTEXT`."""
+    if word.startswith("--"):
+        return word.partition("=")[2]
+    return word.partition("c")[2] if word.startswith("-") else ""
 
 
 def _learns_aliases(words: Sequence[str], values: Sequence[str]) -> bool:

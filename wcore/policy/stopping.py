@@ -14,6 +14,7 @@ from wcore.policy.patterns import PatternError
 from wcore.policy.shell import skipping
 from wcore.policy.started import ASSIGNMENT, GRAMMAR, Started
 from wcore.policy.started import WORDS_MAX as READ_MAX
+from wcore.policy.started import program as name_of
 
 WORDS_MAX: Final = 32  # of a command in a rule
 _NEVER_COMPARED: Final = frozenset("'\"\\{}")  # what is left of `{a,b}` stands in no word
@@ -35,6 +36,16 @@ class StopSpec(Struct, frozen=True):
 
     def fits(self, started: Started) -> bool:
         return any(_begins(started, words, guesses=False) for words in self.alternatives)
+
+    def fits_among(self, words: tuple[str, ...]) -> bool:
+        """Whether it fits a command that begins with any of the words."""
+        begins = {program[:1].casefold() for program in self.programs}
+        wild = not begins.isdisjoint("*?[")
+        return any(
+            self.fits(Started(words[at : at + READ_MAX]))
+            for at, word in enumerate(words)
+            if wild or name_of(word)[:1] in begins or word[:1] in begins
+        )
 
     def may_fit(self, started: Started) -> bool:
         """Whether it would fit if the shell made the right words of those that it computes."""

@@ -35,6 +35,13 @@ from wcore.policy.shell.grants import (
     GrantRefused,
     parse_grant,
 )
+from wcore.policy.shell.handed_texts import (
+    loose_words,
+    reads_a_language,
+    texts_in_options,
+    texts_in_variables,
+    words_within,
+)
 from wcore.policy.shell.input_scripts import (
     is_piped,
     printed,
@@ -48,7 +55,7 @@ from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough import ROUGH_CHARS_MAX, rough_words
-from wcore.policy.shell.runners import SHELLS, is_shared_file, may_start_any
+from wcore.policy.shell.runners import SHELLS, is_device, is_shared_file, may_start_any
 from wcore.policy.shell.second import warm
 from wcore.policy.shell.suggesting import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
 
@@ -76,9 +83,11 @@ __all__ = [
     "covers",
     "evaluates",
     "expands_again",
+    "is_device",
     "is_piped",
     "is_shared_file",
     "lex",
+    "loose_words",
     "matches",
     "may_start_any",
     "note_of",
@@ -86,6 +95,7 @@ __all__ = [
     "parse_grant",
     "printed",
     "puts_input_into_words",
+    "reads_a_language",
     "renames",
     "rough_words",
     "runs_appended",
@@ -94,5 +104,8 @@ __all__ = [
     "suggest",
     "suggest_prefix",
     "text_of",
+    "texts_in_options",
+    "texts_in_variables",
     "warm",
+    "words_within",
 ]

@@ -32,7 +32,7 @@ _OWN_WORDS: Final[Mapping[str, int]] = {
         " i686 x86_64 uname26 numactl prlimit time gtime chronic xvfb-run dbus-run-session"
         " dumb-init tini fakeroot rlwrap unbuffer valgrind ssh-agent cross-env npx bunx pnpx"
         " uvx catchsegv cgexec choom coresched uclampset torsocks proxychains proxychains4"
-        " eatmydata faketime caffeinate softlimit setuidgid".split(),
+        " eatmydata faketime caffeinate softlimit setuidgid genv gnice gnohup gstdbuf".split(),
         0,
     ),
     **dict.fromkeys("timeout gtimeout setarch taskset chrt".split(), 1),
@@ -71,6 +71,9 @@ _NEVER: Final = frozenset(
     " hyperfine perf watchexec entr nodemon pee ifne zargs rush at batch nix-shell rr gdbserver"
     " uftrace bpftrace heaptrack start-stop-daemon runit runsv runcon newgrp sg ssh-copy-id"
     " scriptreplay tmux screen dtach abduco daemonize autoexpect cpulimit cgclassify"
+    " logsave aa-exec pipesz sshpass sem annotate-output run-one keep-one-running run-parts"
+    " systemd-nspawn systemd-socket-activate schroot gosu su-exec s6-setuidgid chpst execlineb"
+    " mpirun mpiexec srun nocache trickle tsocks when-changed reflex xinit dbus-launch"
     " lxc-execute lxc-attach apptainer singularity toolbox distrobox op aws-vault chamber envdir"
     " envchain dtruss dtrace m4 telepresence circusd supervisord foreman honcho"
     " overmind concurrently npm-run-all run-p run-s wireit lerna onchange chokidar".split()
@@ -89,7 +92,9 @@ _SUBCOMMANDS_NEVER: Final = frozenset(
 #: Every subcommand that runs another program.
 RUNNING_SUBCOMMANDS: Final = frozenset(_OWN_WORDS_OF_SUBCOMMANDS) | _SUBCOMMANDS_NEVER
 #: Only for rules that deny: any word after these may be the program.
-_ALSO_START: Final = frozenset("command exec builtin find fd fdfind busybox toybox".split())
+_ALSO_START: Final = frozenset(
+    "command exec builtin jobs find gfind fd fdfind busybox toybox".split()
+)
 
 #: Files that are many programs, each by its name.
 _SHARED_FILES: Final = frozenset("coreutils uutils snap mise asdf rustup volta-shim".split())
