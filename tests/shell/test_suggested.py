@@ -25,7 +25,7 @@ phpunit|rspec|dotnet test|mix test|swift test|bazel test //...|sort a|uniq a|tre
 hostname|xxd a|diff a b|rg x|jq . a|find . -name x|ls -l|cat a|head a|tail a|wc -l a|grep x a
 cut -f1|du -sh .|df -h|stat a|ps aux|id|uname -a|which x|realpath a|md5sum a|od a|base64 a|nl a
 tr a b|pip list|pip show x|rustup show|brew list|apt-cache policy x|systemctl status x
-svn log|hg log
+svn log
 """.replace("\n", "|").split("|")
 
 TASKS = ("make", "npm run", "mvn", "rake", "just", "gradlew")

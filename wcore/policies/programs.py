@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from wcore.policies.modules import shadowed_modules
 from wcore.policies.repositories import names_programs
 from wcore.policy.protected import is_within
 from wcore.policy.shell import rough_words
@@ -21,10 +22,12 @@ def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, .
     """Return the programs that the words of `command` would start with `path` as its PATH.
 
     Only those are told that say more than the word does: they lie in the workspace, their file
-    has another name, or it is a git whose repository names further programs. Blocks.
+    has another name, it is a git whose repository names further programs, or a module of Python
+    that the workspace makes another. Blocks.
     """
-    words = rough_words(command)[:WORDS_MAX]
-    goes_to = [to for word, to in pairwise(words) if word in _MOVES][:FOLDERS_MAX]
+    every = rough_words(command)
+    words = every[:WORDS_MAX]
+    goes_to = [to for word, to in pairwise(every) if word in _MOVES][:FOLDERS_MAX]
     folders = [workspace, *(os.path.join(workspace, to) for to in goes_to)]
     on_path = [each for each in path.split(":")[:PATH_FOLDERS_MAX] if each.startswith("/")]
     found: list[ProgramFact] = []
@@ -37,8 +40,10 @@ def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, .
                 found += _at(word, [f"{folder}/{word}" for folder in on_path], workspace)
         except (OSError, ValueError):
             continue  # no name of a file
-    if "git" in words and _runs_more(words, workspace):
-        found.append(ProgramFact("git", "git", inside=True, shadows=True))
+    gits = [word for word in every if word.rpartition("/")[2] == "git"]
+    if gits and _runs_more(every, workspace):
+        found += [ProgramFact(word, "git", inside=True, shadows=True) for word in gits]
+    found += shadowed_modules(command, folders)
     return tuple(dict.fromkeys(found))
 
 

@@ -1,38 +1,114 @@
-"""Looks up on disk whether the configuration of a git repository names programs.
+"""Looks up on disk whether git would run what a repository's own configuration or hooks name.
 
-`git diff`, `log -p`, `show`, `status` and their kind run them: filters, drivers of diffs, what
-checks signatures or fetches what is missing. There is no switch that turns them all off.
+`git diff`, `log -p`, `show`, `status` and their kind run filters, drivers of diffs, what checks
+signatures, what fetches and asks for passwords where objects are missing, and a hook. There is no
+switch that turns them all off, and each git knows more of them. So what is listed here is what is
+known to run nothing; whatever else stands in a configuration may name a program.
 """
 
 import os
 import re
 import stat
+from collections.abc import Iterator
 from typing import Final
 
 from wcore.locked_files import open_unlocked
 
 CONFIG_BYTES_MAX: Final = 64 * 1024  # of a repository's configuration; a larger one may name any
 DEPTH_MAX: Final = 64  # folders above the one where git is started
+HOOKS_MAX: Final = 1024  # files in a folder of hooks; git knows some thirty
 
-_PROGRAM: Final = re.compile(
-    r"(?:^|\])[ \t\r]*(?:external|command|textconv|clean|process|program|sshcommand|uploadpack"
-    r"|gitproxy|allow|driver)[ \t\r]*(?:=(?![ \t]*\"?git-lfs [a-z -]*(?:%f)?\"?$)|\\?$)"
-    r"|\[[ \t\r]*include",
-    re.IGNORECASE | re.MULTILINE,
+#: Sections of which no key, whatever its name, makes a reading git run anything.
+_SECTIONS: Final = frozenset(
+    "advice author branch color column committer gerrit gitflow gui oh-my-zsh user vscode".split()
 )
+#: Keys that run nothing; `*` stands for the name between a section and its key. `core.pager` and
+#: `core.fsmonitor` are set aside for every child, see `wcore.tools.environment`.
+_KEYS: Final = frozenset(
+    """
+    apply.whitespace blame.coloring blame.date blame.ignorerevsfile blame.markignoredlines
+    checkout.defaultremote checkout.guess checkout.workers clean.requireforce commit.cleanup
+    commit.gpgsign commit.status commit.template commit.verbose core.abbrev core.attributesfile
+    core.autocrlf core.bare core.bigfilethreshold core.commentchar core.commitgraph
+    core.compression core.eol core.excludesfile core.filemode core.fscache core.fsmonitor
+    core.hidedotfiles core.ignorecase core.ignorestat core.logallrefupdates core.longpaths
+    core.loosecompression core.multipackindex core.pager core.precomposeunicode core.preloadindex
+    core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf
+    core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.splitindex
+    core.symlinks core.trustctime core.untrackedcache core.warnambiguousrefs core.whitespace
+    core.worktree credential.*.username credential.usehttppath credential.username
+    diff.*.algorithm diff.*.binary diff.*.cachetextconv diff.*.wordregex diff.*.xfuncname
+    diff.algorithm diff.autorefreshindex diff.colormoved diff.colormovedws diff.context
+    diff.ignoresubmodules diff.indentheuristic diff.interhunkcontext diff.mnemonicprefix
+    diff.noprefix diff.relative diff.renamelimit diff.renames diff.statgraphwidth diff.submodule
+    diff.suppressblankempty diff.wserrorhighlight extensions.compatobjectformat
+    extensions.noop extensions.objectformat extensions.preciousobjects extensions.refstorage
+    extensions.relativeworktrees extensions.worktreeconfig feature.experimental
+    feature.manyfiles fetch.fsckobjects fetch.parallel fetch.prune fetch.prunetags
+    fetch.recursesubmodules fetch.writecommitgraph filter.*.required gc.auto gc.autodetach
+    gc.autopacklimit gc.pruneexpire gc.reflogexpire gc.reflogexpireunreachable
+    gc.worktreepruneexpire gpg.format grep.column grep.extendedregexp grep.fullname
+    grep.linenumber grep.patterntype help.autocorrect http.*.extraheader http.extraheader
+    http.lowspeedlimit http.lowspeedtime http.maxrequests http.postbuffer http.sslverify
+    http.version i18n.commitencoding i18n.logoutputencoding index.skiphash index.sparse
+    index.threads index.version init.defaultbranch lfs.*.access lfs.*.locksverify
+    lfs.concurrenttransfers lfs.fetchexclude lfs.fetchinclude lfs.locksverify
+    lfs.repositoryformatversion lfs.url log.abbrevcommit log.date log.decorate log.follow
+    log.mailmap mailmap.blob mailmap.file maintenance.auto maintenance.strategy merge.conflictstyle
+    merge.ff merge.log merge.renamelimit merge.renames merge.stat notes.displayref
+    notes.rewriteref pack.compression pack.depth pack.packsizelimit pack.threads pack.window
+    pack.windowmemory protocol.version pull.ff pull.octopus pull.rebase push.autosetupremote
+    push.default push.followtags push.recursesubmodules rebase.abbreviatecommands rebase.autosquash
+    rebase.autostash rebase.missingcommitscheck rebase.stat rebase.updaterefs receive.autogc
+    receive.denycurrentbranch receive.denydeletes receive.denynonfastforwards receive.fsckobjects
+    remote.*.fetch remote.*.gh-resolved remote.*.glab-resolved remote.*.mirror remote.*.prune
+    remote.*.prunetags remote.*.push remote.*.pushurl remote.*.skipdefaultupdate
+    remote.*.skipfetchall remote.*.tagopt remote.*.url remote.pushdefault rerere.autoupdate
+    rerere.enabled stash.showincludeuntracked stash.showpatch stash.showstat status.aheadbehind
+    status.branch status.renamelimit status.renames status.short status.showstash
+    status.showuntrackedfiles submodule.*.active submodule.*.branch submodule.*.ignore
+    submodule.*.fetchrecursesubmodules submodule.*.shallow submodule.*.url submodule.active
+    submodule.fetchjobs submodule.recurse svn-remote.*.fetch svn-remote.*.url tag.forcesignannotated
+    tag.gpgsign tag.sort transfer.fsckobjects url.*.insteadof url.*.pushinsteadof
+    worktree.guessremote
+    """.split()
+)
+_LFS: Final = re.compile(r'"?git-lfs (?:clean|smudge|filter-process)(?: --skip)?(?: -- %f)?"?')
+_HELPER: Final = re.compile(r"|store|cache|osxkeychain|manager|manager-core|libsecret|wincred")
+#: Keys of which only these values run nothing but what is installed.
+_VALUES: Final = {
+    **dict.fromkeys(("filter.*.clean", "filter.*.smudge", "filter.*.process"), _LFS),
+    **dict.fromkeys(("credential.helper", "credential.*.helper"), _HELPER),
+    "submodule.*.update": re.compile(r"checkout|rebase|merge|none"),
+}
+_HOOKS_PATH: Final = "core.hookspath"
+#: Hooks that only run where somebody commits, changes branches, sends or receives.
+_HOOKS: Final = frozenset(
+    "applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist p4-pre-submit"
+    " p4-prepare-changelist post-applypatch post-checkout post-commit post-merge post-receive"
+    " post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit pre-push"
+    " pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout sendemail-validate"
+    " update".split()
+)
+_HOOK: Final = re.compile(r"[^.]{2,}", re.DOTALL)  # no name of one has a dot
+_SECTION: Final = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\][ \t]*')
+_ENTRY: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*[^ \t])?[ \t]*)?")
+_UNCLEAR: Final = re.compile(r"\\$|[\x00-\x08\x0b-\x1f\x7f]")  # goes on in the next line, or worse
+_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./ -]+")
 _LINK: Final = "gitdir: "
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
 
 
 def names_programs(folder: str) -> bool:
-    """Whether git, started in `folder`, reads a repository's configuration that names programs.
+    """Whether git, started in `folder`, may run what a repository names.
 
-    What cannot be read may name some. Blocks.
+    Every `.git` above counts: git passes by one that is no repository. What cannot be read may
+    name some. Blocks.
     """
     for _ in range(DEPTH_MAX):
         place = os.path.join(folder, ".git")
-        if os.path.lexists(place):
-            return _names(place)
+        if os.path.lexists(place) and _names(place):
+            return True
         above = os.path.dirname(folder)
         if above == folder:
             return False
@@ -41,24 +117,103 @@ def names_programs(folder: str) -> bool:
 
 
 def _names(place: str) -> bool:
+    """Whether the repository of a `.git` names a program."""
     try:
-        folders = [place] if os.path.isdir(place) else _linked(place)
-        texts = [
-            _text(os.path.join(folder, name))
+        folders = _folders(place)
+        hooks = [os.path.join(folder, "hooks") for folder in folders]
+        entries = [
+            entry
             for folder in folders
             for name in ("config", "config.worktree")
+            for entry in _entries(_text(os.path.join(folder, name)))
         ]
+        moved = any(key == "core.worktree" for key, _ in entries)
+        for key, value in entries:
+            if key == _HOOKS_PATH:
+                hooks += _hook_folders(value, [os.path.dirname(place), *folders], moved=moved)
+            elif not _is_harmless(key, value):
+                return True
+        return any(_has_hook(each) for each in hooks)
     except (OSError, ValueError):
         return True
-    return any(_PROGRAM.search(text) for text in texts)
 
 
-def _linked(place: str) -> list[str]:
-    """Return where a `.git` that is a file leads: the folder of a work tree, and the common one."""
-    first = _text(place)
-    if not first.startswith(_LINK):
-        raise ValueError("no repository")
-    folder = os.path.join(os.path.dirname(place), first.removeprefix(_LINK).strip())
+def _is_harmless(key: str, value: str) -> bool:
+    known = _VALUES.get(key)
+    if known is not None:
+        return known.fullmatch(value) is not None
+    return key in _KEYS or key.partition(".")[0] in _SECTIONS
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a configuration, each with its value as it is written.
+
+    Raises:
+        ValueError: it is not written as plainly as git and its friends write it.
+    """
+    section = ""
+    for line in text.split("\n"):
+        rest = line.strip(" \t\r")
+        if _UNCLEAR.search(rest):
+            raise ValueError("no plain line")
+        if found := _SECTION.match(rest):
+            name, dot, _ = found[1].lower().partition(".")
+            section = f"{name}.*." if dot or found[2] is not None else f"{name}."
+            rest = rest[found.end() :]
+        if not rest or rest.startswith(("#", ";")):
+            continue
+        entry = _ENTRY.fullmatch(rest)
+        if entry is None or not section:
+            raise ValueError("no entry")
+        yield section + entry[1].lower(), entry[2] or ""
+
+
+def _hook_folders(value: str, bases: list[str], *, moved: bool) -> list[str]:
+    """Return where a folder of hooks may be: a relative one is below the work tree.
+
+    Raises:
+        ValueError: that cannot be told.
+    """
+    path = value[1:-1] if value[:1] == value[-1:] == '"' else value
+    if not _PLAIN_PATH.fullmatch(path) or (moved and not path.startswith("/")):
+        raise ValueError("no plain path")
+    return [os.path.join(base, path) for base in bases]
+
+
+def _has_hook(folder: str) -> bool:
+    """Whether a folder of hooks has one that a reading command may run.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: there is too much in it.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            for count, entry in enumerate(entries):
+                if count >= HOOKS_MAX:
+                    raise ValueError("too many files")
+                if not _HOOK.fullmatch(entry.name) or entry.name in _HOOKS or entry.is_dir():
+                    continue
+                if os.access(entry.path, os.X_OK):
+                    return True
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    return False
+
+
+def _folders(place: str) -> list[str]:
+    """Return the folders of a `.git`, a folder or a file that leads to one, and the common one.
+
+    Raises:
+        OSError: one cannot be read.
+        ValueError: it is no repository.
+    """
+    folder = place
+    if not os.path.isdir(place):
+        first = _text(place)
+        if not first.startswith(_LINK):
+            raise ValueError("no repository")
+        folder = os.path.join(os.path.dirname(place), first.removeprefix(_LINK).strip())
     common = _text(os.path.join(folder, "commondir")).strip()
     return [folder, os.path.join(folder, common)] if common else [folder]
 

@@ -138,3 +138,39 @@ def test_a_grant_of_git_log_covers_no_other_path(places: Places) -> None:
     program(Path(places.workspace) / "git")
     for text in ("./git log", f"{places.workspace}/git log", "../bin/git log"):
         assert decided(places, text, grants=("git log",)).verdict is Verdict.ASK, text
+
+
+#: What the workspace holds, and the modules that are then no longer those of Python.
+SHADOWS = [
+    ("json/__init__.py", "json.tool"),
+    ("json/__init__.py", "pip list"),  # it imports json
+    ("argparse.py", "json.tool"),
+    ("argparse.pyc", "json.tool"),
+    ("base64.cpython-311-x86_64-linux-gnu.so", "base64"),
+    ("pip/__main__.py", "pip list"),
+    ("pip.py", "pip list"),
+    ("sub/re.py", "json.tool"),
+]
+
+
+@pytest.mark.parametrize(("file", "module"), SHADOWS)
+def test_no_grant_covers_a_module_that_the_workspace_makes_another(
+    places: Places, file: str, module: str
+) -> None:
+    grant = f"python3 -m {module}"
+    text = f"cd sub && {grant} a" if file.startswith("sub/") else f"{grant} a"
+    assert decided(places, text, grants=(grant, "cd")).verdict is Verdict.ALLOW
+    program(Path(places.workspace) / file)
+    found = decided(places, text, grants=(grant, "cd"))
+    assert (found.verdict, found.why.code) == (Verdict.ASK, shell.Reason.OTHER_PROGRAM)
+
+
+def test_a_module_of_the_project_and_a_folder_beside_are_no_other_module(places: Places) -> None:
+    program(Path(places.workspace) / "json/data.json")
+    program(Path(places.workspace) / "mine/__main__.py")
+    for module in ("json.tool", "mine.cli", "mine"):
+        grant = f"python3 -m {module}"
+        assert decided(places, f"{grant} a", grants=(grant,)).verdict is Verdict.ALLOW, module
+    program(Path(places.workspace) / "pytest.py")
+    grant = "python3 -m pytest"
+    assert decided(places, f"{grant} a", grants=(grant,)).verdict is Verdict.ALLOW

@@ -1,4 +1,4 @@
-"""What a repository's own configuration makes git run is not covered by a prefix."""
+"""What a repository's own configuration or hooks make git run is not covered by a prefix."""
 
 import os
 import subprocess
@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from wcore.policies.named_paths import finder
+from wcore.policies.programs import WORDS_MAX
 from wcore.policies.repositories import CONFIG_BYTES_MAX
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
+from wcore.tools.environment import cleaned
 from wcore.vocabulary import AlwaysPrefix, Category, Mode, Prepared, Verdict
 
 PLAIN = '[core]\n\tbare = false\n[remote "origin"]\n\turl = https://x.invalid/command=y\n'
@@ -26,22 +28,38 @@ PROGRAMS = [
         "\r\n[diff]\r\nexternal=e",
     ),
     *("[core]\n gitProxy = e", '[remote "o"]\n uploadpack = ./e', '[protocol "ext"]\nallow=always'),
+    *("[credential]\n helper = /e", '[credential "http://h"]\nhelper=!e', "[core]\n askPass = e"),
+    *("[core]\nalternateRefsCommand = e", '[remote "o"]\n promisor = true', "[new]\n thing = e"),
+    *("[extensions]\n partialClone = o", "[gc]\n recentObjectsHook = e", "[pager]\n log = e"),
+    *("[trace2]\n eventTarget = /x", '[hook "x"]\n command = e', "[core]\n hooksPath = ~/x"),
+    *('[core]\nhooksPath = ""', "[core]\nhooksPath=x\nworktree=..", '[submodule "x"]\nupdate=!e'),
+    *("no entry", "=", "[core", "[user]\n name = a\vb", '[filter "lfs"]\nclean = git-lfs clean; e'),
 ]
 HARMLESS = [
     *("[user]\n\tname = external", '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\trequired = 1'),
     *("[clean]\n\trequireForce = true", "[core]\n\thooksPath = .husky", "[diff]\n\talgorithm = x"),
+    *('[branch "a/b"]\n\tremote = origin\n\tmerge = refs/heads/a/b\n\tvscode-merge-base = x', ""),
+    *("[credential]\n\thelper = store", "[core] ; x\n# y\nautocrlf=false", "[core] eol = lf\r"),
+    *('[submodule "x"]\n\tactive = true\n\turl = ../x', "[pull]\n\trebase", "[commit]\ngpgSign=1"),
+    *("[extensions]\n\tworktreeConfig = true", '[lfs "https://x/lfs"]\n\taccess = basic'),
+]
+#: Folders of hooks, and the configuration with which git looks there.
+RUN_BY_READING = [
+    ("hooks", ""),
+    ("hk", "[core]\n\thooksPath = hk\n"),
+    ("hk", '[core]\n\thooksPath = "hk"\n'),
 ]
 
 
-def asks(workspace: Path, text: str) -> bool:
-    """Whether `text` asks where `git diff` and `cd` were granted."""
+def asks(workspace: Path, text: str, *granted: str) -> bool:
+    """Whether `text` asks where `git diff` and `cd`, or what is named, were granted."""
     places = Places(str(workspace), str(workspace.parent))
     found = finder(places)(text, {"PATH": "/usr/bin:/bin", "HOME": places.home})
     prepared = Prepared(
         "Bash", Category.EXEC, {}, "", "", (), text, named=(), programs=found.programs
     )
     grants: list[Grant] = []
-    for prefix in ("git diff", "cd"):
+    for prefix in granted or ("git diff", "cd"):
         parsed = shell.parse_grant(prefix)
         assert isinstance(parsed, shell.Grant)
         grants.append(Grant(prefix, "Bash", AlwaysPrefix(prefix), "", "", prefix=parsed))
@@ -109,3 +127,72 @@ def test_what_cannot_be_read_may_name_a_program(workspace: Path) -> None:
     config.unlink()
     os.mkfifo(config)
     assert asks(workspace, "git diff")
+
+
+@pytest.mark.parametrize(("folder", "config"), RUN_BY_READING)
+def test_a_hook_that_reading_commands_run_asks(workspace: Path, folder: str, config: str) -> None:
+    place = workspace / ".git" if folder == "hooks" else workspace
+    hook = place / folder / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ntouch PWNED\n")
+    with (workspace / ".git/config").open("a") as file:
+        file.write(config)
+    assert not asks(workspace, "git diff")  # not executable, so git leaves it out
+    hook.chmod(0o755)
+    assert asks(workspace, "git diff")
+    assert asks(workspace, "cd sub && git diff")
+    (workspace / "a").touch()
+    environ = cleaned(_environ(workspace.parent))
+    for words in (["add", "a"], ["status"]):
+        subprocess.run(["git", *words], cwd=workspace, check=True, env=environ)
+    assert (workspace / "PWNED").exists()  # it is as dangerous as it looks
+
+
+@pytest.mark.parametrize("name", ["pre-commit", "post-index-change.sample", "h", "lib.sh"])
+def test_hooks_that_only_commits_run_do_not_ask(workspace: Path, name: str) -> None:
+    hook = workspace / ".git/hooks" / name
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    assert not asks(workspace, "git diff")
+    hook.with_name("some-later-hook").symlink_to(hook)
+    assert asks(workspace, "git diff")
+
+
+def test_git_by_its_path_and_far_behind_asks_too(workspace: Path) -> None:
+    (workspace / ".git/config").write_text(PROGRAMS[0])
+    long = "echo " + " ".join(f"w{number}" for number in range(WORDS_MAX))
+    for text in ("/usr/bin/git log", f"{long}; git log", "git log"):
+        assert asks(workspace, text, "git log", "/usr/bin/git log", "echo"), text
+        assert not asks(workspace.parent, text, "git log", "/usr/bin/git log", "echo"), text
+
+
+def test_a_folder_that_is_no_repository_does_not_hide_the_one_above(workspace: Path) -> None:
+    (workspace / "sub/.git").mkdir()
+    assert not asks(workspace / "sub", "git diff")
+    (workspace / ".git/config").write_text(PROGRAMS[0])
+    assert asks(workspace / "sub", "git diff")
+
+
+def test_a_common_folder_is_that_of_a_git_that_is_a_folder_too(workspace: Path) -> None:
+    (workspace / "sub/config").write_text(PROGRAMS[0])
+    assert not asks(workspace, "git diff")
+    (workspace / ".git/commondir").write_text("../sub\n")
+    assert asks(workspace, "git diff")
+
+
+def test_what_git_writes_by_itself_does_not_ask(workspace: Path) -> None:
+    environ = {**_environ(workspace.parent), "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
+    environ |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    other = workspace.parent / "clone"
+    for words in (
+        *(["commit", "-q", "--allow-empty", "-m", "x"], ["clone", "-q", ".", str(other)]),
+        *(["-C", str(other), "checkout", "-q", "-b", "a/b", "--track", "origin/HEAD"],),
+        *(["-C", str(other), "worktree", "add", "-q", "../tree"],),
+        *(["-C", str(other), "-c", "protocol.file.allow=always", "submodule", "add", "-q"],),
+        *(["-C", str(other), "sparse-checkout", "set", "sub"],),
+    ):
+        more = [str(workspace), "subm"] if "submodule" in words else []
+        subprocess.run(["git", *words, *more], cwd=workspace, check=True, env=environ)
+    for folder in (workspace, other, workspace.parent / "tree", other / "subm"):
+        assert not asks(folder, "git diff"), (folder / ".git").read_text()

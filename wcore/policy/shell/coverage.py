@@ -60,13 +60,14 @@ class Located(Struct, frozen=True):
     key: str
     end: int
     problem: Word | None = None
+    is_module: bool = False  # of Python; the workspace may have one of that name, or have it soon
 
     @property
     def kind(self) -> Kind:
         if self.key in PROJECT_TASKS:
             return Kind.PROJECT_CODE
         reads = self.key in READING_PROGRAMS or self.key in READING_TOOLS
-        return Kind.READS if reads else Kind.OTHER
+        return Kind.READS if reads and not self.is_module else Kind.OTHER
 
 
 def find_uncovered(command: SimpleCommand, granted: Words) -> Word | None:
@@ -96,6 +97,7 @@ def locate(words: Sequence[Word], granted: int = 0) -> Located:
     the words stand in a grant.
     """
     key, end = _program(words)
+    is_module = end > 1
     while key in GROUPS:
         below = words[end:]
         direct = f"{key} {below[0].value}" if below and not below[0].dynamic else ""
@@ -119,7 +121,7 @@ def locate(words: Sequence[Word], granted: int = 0) -> Located:
             key, end = f"{key} {operand.value}", at + 1
         else:
             return Located("", end)
-    return Located(key if _is_known(key) else "", end)
+    return Located(key if _is_known(key) else "", end, is_module=is_module)
 
 
 def _program(words: Sequence[Word]) -> tuple[str, int]:

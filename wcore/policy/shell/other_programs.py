@@ -1,7 +1,8 @@
 """Words that lead, on this machine, to another program than the one that a grant names.
 
 A grant of `git log` is one of the git that is known; a `git` that the workspace brings along, or a
-`./x` that is a link to `env`, is another program.
+`./x` that is a link to `env`, is another program. So is a module of Python that is found there
+first.
 """
 
 from typing import Final
@@ -24,6 +25,8 @@ _OF_PROJECTS: Final = frozenset(
     | set("pip black isort pre-commit uv poetry python pypy node nodejs npx bundle ruby".split())
 )
 
+_PYTHONS: Final = frozenset(["python", "pypy"])
+
 
 def find_other_program(analysis: Analysis) -> Word | None:
     """Return the first word that would start another program than a grant of it means."""
@@ -33,6 +36,10 @@ def find_other_program(analysis: Analysis) -> Word | None:
     for command in analysis.commands:
         for word in _heads(command):
             if word.value in facts:
+                return word
+        for at, word in enumerate(command.words[2:]):
+            head, option = command.words[at : at + 2]
+            if f"{option.value} {word.value}" in facts and program(head.value) in _PYTHONS:
                 return word
     return None
 
@@ -46,6 +53,11 @@ def _heads(command: SimpleCommand) -> list[Word]:
 
 
 def _is_other(fact: ProgramFact) -> bool:
+    option, _, module = fact.word.partition(" ")
+    if option == "-m" and module:
+        return module not in PROJECT_TASKS and (fact.shadows or _is_known(module))
+    if "/" not in fact.path:
+        return True  # what lies in the workspace makes it another
     name, real = program(fact.word), program(fact.path)
     if fact.inside and "/" not in fact.word and name not in _OF_PROJECTS:
         return fact.shadows or _is_known(name)

@@ -8,14 +8,15 @@ a plugin, a file to write; what is fetched from elsewhere, a further task than t
 from collections.abc import Mapping
 from typing import Final
 
-_MAKE: Final = (
-    "^ @^(?!(?:V|VERBOSE|DEBUG|CI)=[01]?$).*= -bBikLmnpqrsStvw -jlO? -W: --always-make"
-    " --ignore-errors --jobs=? --keep-going --load-average=? --max-load=? --just-print"
-    " --dry-run --recon --output-sync=? --print-data-base --question --silent --quiet"
-    " --no-silent --no-keep-going --stop --touch --trace --print-directory --no-print-directory"
+_MAKE: Final = (  # `-jt` is `-j -t`
+    "^ &^-[A-NP-Za-z]*[jl][A-Za-z]"
+    " @^(?!(?:V|VERBOSE|DEBUG|CI)=[01]?$).*= -bBikLmnpqrsSvw -jlO? -W:"
+    " --always-make --ignore-errors --jobs=? --keep-going --load-average=? --max-load=?"
+    " --just-print --dry-run --recon --output-sync=? --print-data-base --question --silent --quiet"
+    " --no-silent --no-keep-going --stop --trace --print-directory --no-print-directory"
     " --warn-undefined-variables --version --debug=? !-f: !-C: !-I: !-E: !-o: !-e !--file="
     " !--makefile= !--directory= !--include-dir= !--eval= !--environment-overrides !--old-file="
-    " !--assume-old="
+    " !--assume-old= !-t !--touch"
 )
 _NPM: Final = (
     "-sdq -w: --silent --quiet --verbose --loglevel= --if-present --workspace= --workspaces"
@@ -52,20 +53,28 @@ _CARGO: Final = (
     " !--config-file= !--user-config-file= !--tool-config-file= !--archive-file= !--extract-to="
     " !--filter-platform="
 )
-#: What would be handed on to the compiler or the formatter behind `--`.
-_RUSTC: Final = " &^--?(?:codegen|extern|emit|sysroot|out-dir|config)|^-(?:[CLo]|-config-path)"
+#: What may be handed on behind `--`: lints to the compiler; to the formatter, how it shows things.
+_LINTS: Final = (
+    " @^(?!(?:-[DWAF])?(?:clippy::|rustdoc::)?[a-z][a-z0-9_-]*$|-[DWAF]$|--no-deps$"
+    "|--(?:deny|warn|allow|forbid|cap-lints)(?:=[a-z][a-z0-9_:-]*)?$)"
+)
+_FORMATS: Final = (
+    " @^(?!--(?:check|verbose|quiet|files-with-diff)$|-[lqv]$|--edition(?:=\\d{4})?$|\\d{4}$"
+    "|--color(?:=[a-z]+)?$|(?:always|never|auto)$)"
+)
 _GO: Final = (
     "= @\\@|^all$|^[^./][^/]*\\.(?!go$)[^/]*(?:/|$) --v --n --x --a --p= --race --msan --asan"
-    " --cover --covermode= --coverpkg= --work --json --tags= --trimpath --buildvcs=?"
+    " --cover --covermode= --coverpkg= --json --tags= --trimpath --buildvcs=?"
     " --mod={vendor,readonly} --m --u --f= --deps --test --find --e --run= --count= --short"
     " --timeout= --failfast --parallel= --cpu= --bench= --benchtime= --benchmem --list= --skip="
     " --shuffle= --vet= --fullpath --benchsplit= --all --args --i !--exec= !--toolexec= !--o= !--C="
     " !--c !--overlay= !--modfile= !--vettool= !--ldflags= !--gcflags= !--asmflags= !--gccgoflags="
     " !--compiler= !--pkgdir= !--coverprofile= !--cpuprofile= !--memprofile= !--blockprofile="
-    " !--mutexprofile= !--trace= !--outputdir= !--fuzz= !--pgo= !--w !--fix"
+    " !--mutexprofile= !--trace= !--outputdir= !--fuzz= !--pgo= !--w !--fix !--work"
 )
 _PYTEST: Final = (
-    "@^@ &^(?:-W)?[a-z]*:[^:]*:[\\w.]*\\. -qvxslh -kmrnW: --quiet --verbose --verbosity="
+    "@^@ &^(?:-\\w*W=?)?\\s*[a-z]*\\s*:[^:]*:[^:]*\\."
+    " -qvxslh -kmrnW: --quiet --verbose --verbosity="
     " --exitfirst --maxfail= --capture= --lf --last-failed --ff --failed-first --nf --sw --stepwise"
     " --collect-only --co --tb= --durations= --durations-min= --showlocals --no-header --no-summary"
     " --strict-markers --strict-config --markers --fixtures --numprocesses= --dist= --timeout="
@@ -99,12 +108,12 @@ _MVN: Final = (
 )
 _LINT: Final = "-qv --quiet --verbose --version --help --color=? --no-color"
 _ESLINT: Final = (
-    "--ext= --quiet --max-warnings= --no-color --color --cache"
+    "--ext= --quiet --max-warnings= --no-color --color"
     " --format={stylish,json,json-with-metadata,html,compact,unix,tap,visualstudio,junit}"
     " --ignore-pattern="
     " --no-error-on-unmatched-pattern --report-unused-disable-directives --debug --rule= %/"
     " !-f: !-c: !--config= !--resolve-plugins-relative-to= !--rulesdir= !--plugin= !--parser= !-o:"
-    " !--output-file= !--fix !--cache-location= !--cache-file= !--parser-options= !--init"
+    " !--output-file= !--fix !--cache !--cache-location= !--cache-file= !--parser-options= !--init"
 )
 _JEST: Final = (
     "-ibo -tw: --testNamePattern= --runInBand --bail=? --onlyChanged --watch --watchAll=?"
@@ -114,8 +123,9 @@ _JEST: Final = (
     " !--runner= !--testRunner= !--setupFiles= !--globalSetup= !--reporters= !--preset="
     " !--projects= !--testEnvironment="
 )
+#: The value of `--changed` is handed on to git, where it must not be an option.
 _VITEST: Final = (
-    "@^(?:init|complete)$ -t: --run --coverage --silent=?"
+    "@^(?:init|complete)$ %^- -t: --run --coverage --silent=?"
     " --reporter={default,basic,verbose,dot,json,tap,tap-flat,junit,tree,hanging-process}"
     " --testNamePattern= --bail= --passWithNoTests"
     " --changed=? --no-color --watch=? !-c: !--config= !-r: !--root= !-u !--update=? !--dir="
@@ -127,8 +137,8 @@ _PRETTIER: Final = (
     " --no-color !--config= !--plugin= !--write !-w !--ignore-path= !--cache-location="
 )
 _TSC: Final = (
-    "= @^@ --noEmit=? --pretty=? --strict=? --skipLibCheck=? --incremental=? --listFiles"
-    " --showConfig"
+    "= @^@ @^(?:true|false)$ --noEmit --pretty=? --strict=? --skipLibCheck=? --incremental=?"
+    " --listFiles --showConfig"
     " --version --watch --w --traceResolution %/|^\\.\\.|^@ --p= --project= !--outDir= !--outFile="
     " !--build !--b !--declarationDir= !--init !--generateTrace= !--tsBuildInfoFile="
     " !--rootDir= !--generateCpuProfile= !--plugins="
@@ -165,7 +175,8 @@ _OPTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("yarn run", "yarn test", "yarn start", "yarn lint", "yarn build"), _YARN),
     **dict.fromkeys(("bun run", "bun test"), _BUN),
     **dict.fromkeys(("cargo test", "cargo t", "cargo bench"), _CARGO + " &^--?logfile"),
-    **dict.fromkeys(("cargo build", "cargo check", "cargo clippy", "cargo fmt"), _CARGO + _RUSTC),
+    **dict.fromkeys(("cargo build", "cargo check", "cargo clippy"), _CARGO + _LINTS),
+    "cargo fmt": _CARGO + _FORMATS,
     **dict.fromkeys(("cargo run", "cargo doc", "cargo tree", "cargo metadata"), _CARGO),
     "cargo nextest run": _CARGO,
     **dict.fromkeys(("go test", "go build", "go vet", "go list"), _GO),
@@ -192,7 +203,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     " !-p: !--execute-print= !-R: !--rakelibdir= !-C: !--directory= !-g !--system",
     **dict.fromkeys(
         ("dotnet test", "dotnet build"),
-        "@^[/@]|= -c: -v: -f: --configuration= --verbosity="
+        "@^[/@]|= &^-[cvf][A-Za-z] -c: -v: -f: --configuration= --verbosity="
         " --framework= --filter= --no-build --no-restore --nologo --list-tests -t"
         " --logger={console,trx} %[;=] !-o: !--output= !-p: !--property= !--settings= !-s:"
         " !--results-directory= !-r:"
@@ -266,6 +277,38 @@ _OPTIONS: Final[Mapping[str, str]] = {
 
 #: By the words of the command, the options that a prefix of them covers. None fetches code.
 PROJECT_TASKS: Final[Mapping[str, str]] = {key: f"/ {text}" for key, text in _OPTIONS.items()}
+
+#: What rewrites the project's files, where no option of the next table holds it back.
+REWRITERS: Final = frozenset(["cargo fmt", "ruff format"])
+#: Options with which a runner does less than without them: it lists, checks, or says what it would
+#: do. A prefix that is suggested for such a command names the option as well.
+_DOES_LESS: Final = {
+    "cargo fmt": "--check",
+    "ruff format": "--check --diff",
+    "ruff check": "--diff --no-fix --show-files --show-settings",
+    "tsc": "--noEmit --showConfig",
+    **dict.fromkeys(("make", "gmake"), "-n -q --just-print --dry-run --recon --question"),
+    **dict.fromkeys(("gradle", "gradlew"), "--dry-run"),
+    "rake": "-n -T --dry-run --tasks",
+    "just": "-n -l --dry-run --list --summary",
+    "ninja": "-n",
+    "ctest": "-N --show-only",
+    "pytest": "-h --collect-only --co --markers --fixtures",
+    **dict.fromkeys(("cargo test", "cargo t", "cargo bench"), "--list --no-run"),
+    "cargo nextest run": "--no-run",
+    **dict.fromkeys(("go test", "go build", "go vet"), "--n --list"),
+    "jest": "--listTests",
+    "rspec": "--dry-run",
+    "tox": "-l --listenvs --notest",
+    "nox": "-l --list",
+    "meson test": "--list",
+    "dotnet test": "-t --list-tests",
+    "swift test": "--list-tests",
+    "phpunit": "--list-tests",
+}
+DOES_LESS: Final[Mapping[str, frozenset[str]]] = {
+    key: frozenset(f"{_DOES_LESS.get(key, '')} --version --help".split()) for key in _OPTIONS
+}
 
 #: Runners of which the next word is the task that a suggested prefix must name.
 TASK_NEEDED: Final = frozenset(

@@ -45,14 +45,20 @@ _GIT_REFS: Final = (
     " --points-at= --format= --color=? --no-color --column=? --no-column --ignore-case --abbrev=?"
     " --show-current --omit-empty %%\\(signature"
 )
-_GH_LIST: Final = (
+#: A repository, or an address, of another host than GitHub's: the token goes there.
+_GH_HOSTS: Final = (
+    "@^[\\w-]+(?:\\.[\\w-]+)+(?::\\d+)?/[^/]+/[^/]+$|^(?!https://github\\.com/)\\w+://|^git@"
+    " %^=?(?!(?:https?://)?github\\.com/)(?:\\w+://|[\\w-]+(?:\\.[\\w-]+)+(?::\\d+)?/[^/]+/[^/]+$"
+    "|git@) "
+)
+_GH_LIST: Final = _GH_HOSTS + (
     "-aAlLsSBHuREjqbnc: --assignee= --author= --label= --limit= --state= --search= --base= --head="
     " --repo= --json= --jq= --template= --milestone= --user= --branch= --workflow= --status="
     " --event= --commit= --app= --draft --exclude-drafts --exclude-pre-releases --order= --sort="
     " --visibility= --language= --topic= --source --fork --archived --no-archived --mention="
     " --created= --owner= -tO: !-w !--web"
 )
-_GH_VIEW: Final = (
+_GH_VIEW: Final = _GH_HOSTS + (
     "-cv -Rjqtba: --comments --json= --jq= --template= --repo= --branch= --log --log-failed"
     " --verbose --job= --attempt= --exit-status --yaml --ref= --patch --name-only --color="
     " --required !-w !--web"
@@ -77,7 +83,8 @@ _DOCKER_LOGS: Final = (
     " --index="
 )
 _AWS: Final = (
-    "~ --region= --output= --query= --no-paginate --max-items= --page-size= --recursive --summarize"
+    "~ @^help$ --region= --output= --query= --no-paginate --max-items= --page-size= --recursive"
+    " --summarize"
     " --human-readable --no-cli-pager --starting-token= --filters= --instance-ids= --stack-name="
     " --function-name= --cluster= --services= --tasks= --log-group-name= --log-group-name-prefix="
     " --user-name= --role-name= --names= --name= --key= --bucket= --prefix= --owners= --image-ids="
@@ -271,10 +278,8 @@ _OTHERS: Final = {
     "systemctl list-units": "-alq -t: --no-pager --all --type= --state= --plain --no-legend --user",
     "systemctl is-active": "-q --quiet --user",
     "systemctl is-enabled": "-q --quiet --user",
-    "hg status": "-Amardcuin0 --all --modified --added --removed",
-    "hg log": "-fpGv -lr: --limit= --rev= --graph --stat --patch",
     "svn status": "-quv --verbose --quiet",
-    "svn log": "-qv -lr: --limit= --revision= --verbose",
+    "svn log": "@:// -qv -lr: --limit= --revision= --verbose",
 }
 
 #: By the words of the command, the options that a prefix of them covers.

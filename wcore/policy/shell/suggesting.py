@@ -1,7 +1,8 @@
 """Which prefix to offer for a command: only what is known to read, or to run the project's code.
 
 An allow-list: what stands in none of the tables has no prefix, however harmless it looks, and a
-tool with subcommands never has its bare name offered.
+tool with subcommands never has its bare name offered. What is offered does no more than what was
+shown: a prefix for `ruff format --check` names `--check`, or there is none.
 """
 
 from itertools import takewhile
@@ -16,9 +17,11 @@ from wcore.policy.shell.coverage import Kind, locate
 from wcore.policy.shell.grants import Grant, parse_grant
 from wcore.policy.shell.matching import matches
 from wcore.policy.shell.model import Analysis, SimpleCommand, Word
-from wcore.policy.shell.option_specs import Tasks, option_spec
+from wcore.policy.shell.option_specs import OptionSpec, Tasks, option_spec
 from wcore.policy.shell.project_tasks import (
+    DOES_LESS,
     PROJECT_TASKS,
+    REWRITERS,
     TASK_NEEDED,
     TASK_OPTIONS,
 )
@@ -95,10 +98,36 @@ def _known_words(words: tuple[Word, ...], sources: list[str]) -> tuple[int, Kind
         return None  # options stand between
     if count > len(spelled) and sources[1] != "-m":
         return None
+    less = _at_doing_less(key, [word.value for word in words[count:]])
+    if less is not None:
+        between = sources[count : count + less]
+        together = all(source.startswith("-") for source in between)
+        return (count + less, located.kind) if together and key not in TASK_NEEDED else None
     tasks = _tasks(key, sources[count:])
-    if key in TASK_NEEDED and not tasks:
+    if key in REWRITERS or (key in TASK_NEEDED and not tasks):
         return None
     return count + tasks, located.kind
+
+
+def _at_doing_less(key: str, values: list[str]) -> int | None:
+    """Return how many words end with the first option with which a runner does less than without.
+
+    In doubt, as where letters are bundled or a name is shortened, an option is taken for one.
+    """
+    options = DOES_LESS.get(key, frozenset())
+    spec = option_spec(PROJECT_TASKS.get(key, ""))
+    each = (at for at, value in enumerate(values, 1) if _may_be_one_of(value, options, spec))
+    return next(each, None)
+
+
+def _may_be_one_of(value: str, options: frozenset[str], spec: OptionSpec) -> bool:
+    name = value.partition("=")[0]
+    if spec.single_dash and name.startswith("-"):
+        name = "--" + name.lstrip("-")
+    if name.startswith("--"):
+        return len(name) > 2 and any(option.startswith(name) for option in options)
+    letters = {option[1] for option in options if not option.startswith("--")}
+    return name.startswith("-") and not letters.isdisjoint(name[1:])
 
 
 def _tasks(key: str, sources: list[str]) -> int:

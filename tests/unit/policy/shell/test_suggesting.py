@@ -12,6 +12,10 @@ from wcore.policy.shell import (
     suggest,
     suggest_prefix,
 )
+from wcore.policy.shell.option_specs import option_spec
+from wcore.policy.shell.project_tasks import DOES_LESS, PROJECT_TASKS, TASK_NEEDED
+from wcore.policy.shell.reading_programs import READING_PROGRAMS
+from wcore.policy.shell.reading_tools import READING_TOOLS
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,6 @@ def test_a_runner_of_the_projects_code_is_offered_down_to_its_task(text: str, pr
         ("grep -rn 'a b' src", "grep"),
         ("sort -u a.txt", "sort"),
         ("find . -name '*.c'", "find"),
-        ("python3 -m json.tool a.json", "python3 -m json.tool"),
     ],
 )
 def test_a_command_that_reads_is_offered_with_all_its_subcommands(text: str, prefix: str) -> None:
@@ -122,3 +125,57 @@ def test_every_suggestion_is_honoured_and_covers() -> None:
             assert grant.text == suggestion
             assert covers(text, [grant]).covered
             assert matches(analyse(text), [grant]).covered
+
+
+@pytest.mark.parametrize("key", [*READING_PROGRAMS, *READING_TOOLS])
+def test_a_module_of_python_is_never_offered_as_reading(key: str) -> None:
+    for python in ("python3", "python", "/usr/bin/python3.12"):
+        assert suggest(f"{python} -m {key}") == []
+        assert suggest(f"{python} -m {key} a") == []
+
+
+@pytest.mark.parametrize("key", [key for key in DOES_LESS if key not in TASK_NEEDED])
+def test_a_prefix_names_the_option_without_which_more_would_be_done(key: str) -> None:
+    spec = option_spec(PROJECT_TASKS[key])
+    for option in DOES_LESS[key]:
+        shown = "-" + option.lstrip("-") if spec.single_dash else option
+        if option not in spec.known:
+            continue  # asks anyhow
+        assert suggest(f"{key} {shown}") == [f"{key} {shown}"], option
+        assert suggest(f"{key} -- {shown}") in ([f"{key} -- {shown}"], []), option
+        assert suggest(f"{key} a {shown}") == [], option
+        assert not covers(key, [granted(f"{key} {shown}")]).covered
+
+
+@pytest.mark.parametrize("key", sorted(TASK_NEEDED))
+def test_a_task_is_not_offered_where_it_was_only_shown(key: str) -> None:
+    for option in DOES_LESS[key]:
+        assert suggest(f"{key} x {option}") == suggest(f"{key} {option} x") == [], option
+    assert suggest(f"{key} x") == [f"{key} x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix"),
+    [
+        ("cargo fmt --all -- --check", "cargo fmt --all -- --check"),
+        ("ruff format --check --diff src", "ruff format --check"),
+        ("npx tsc --noEmit", None),
+        ("tsc --noEmit -p tsconfig.json", "tsc --noEmit"),
+        ("pytest -qh a b -h", "pytest -qh"),
+        ("cargo test -- --list", "cargo test -- --list"),
+        *((text, None) for text in ("cargo fmt", "ruff format .", "ruff format . --check")),
+        *(
+            (text, None)
+            for text in ("cargo fmt -p a -- --check", "tsc --noEmit false", "make -kn x")
+        ),
+        *((text, None) for text in ("make x --dry")),
+    ],
+)
+def test_what_is_offered_does_no_more_than_what_was_shown(text: str, prefix: str | None) -> None:
+    assert suggest(text) == ([] if prefix is None else [prefix])
+
+
+def granted(text: str) -> Grant:
+    grant = parse_grant(text)
+    assert isinstance(grant, Grant)
+    return grant
