@@ -3,7 +3,7 @@
 import functools
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import anyio
 from msgspec import Struct
@@ -21,7 +21,7 @@ from wcore.models.choose import Surroundings, choose_model
 from wcore.policies import PolicyFiles, named_paths
 from wcore.policies.ruling import Ruling
 from wcore.policies.snapshot import Rules
-from wcore.policy.protected import protection
+from wcore.policy.protected import Places, protection
 from wcore.session import Session
 from wcore.settings import ROUNDS_MAX, Settings
 from wcore.shell_worker import ShellWorker
@@ -115,18 +115,7 @@ async def _serve(
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    place = Place(
-        workspace=places.workspace,
-        home=places.home,
-        environ=rims.inherited,
-        hidden=lambda path: (
-            protection(path, Access.READ, places) is not None
-            or session.ruling.rules.on_reading(path) is not Verdict.ALLOW
-        ),
-        denied=lambda path: session.ruling.rules.on_reading(path) is Verdict.DENY,
-        named=named_paths.finder(places),
-        supervisor=rims.supervisor,
-    )
+    place = _place(places, rims, lambda: session.ruling.rules)
     wire = Wire(rims.fds[1])
     reader = ShellWorker(rims.supervisor)
     session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
@@ -138,6 +127,21 @@ async def _serve(
     finally:
         await reader.close()
         await keeper.close()
+
+
+def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> Place:
+    return Place(
+        workspace=places.workspace,
+        home=places.home,
+        environ=rims.inherited,
+        hidden=lambda path: (
+            protection(path, Access.READ, places) is not None
+            or rules().on_reading(path) is not Verdict.ALLOW
+        ),
+        denied=lambda path: rules().on_reading(path) is Verdict.DENY,
+        named=named_paths.finder(places),
+        supervisor=rims.supervisor,
+    )
 
 
 def _engine(session: Session, in_fd: int, wire: Wire, place: Place) -> Engine:

@@ -14,8 +14,9 @@ from msgspec import Struct, field
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts
+from wcore.policy.mentioned import mentions
 from wcore.policy.rules import SHELL_TOOL, Rule, Target
-from wcore.policy.started import Reading, Span, mentions, read
+from wcore.policy.started import Reading, Span, read
 from wcore.vocabulary import Access, Category, Verdict
 
 STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}

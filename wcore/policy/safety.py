@@ -10,7 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.started import Reading, Span, Started, mentions
+from wcore.policy.mentioned import mentions
+from wcore.policy.started import Reading, Span, Started
 from wcore.vocabulary import PathFact, Verdict
 
 _BLOCK_DEVICE: Final = (
