@@ -131,8 +131,7 @@ class _Look:
                 if entry.is_dir(follow_symlinks=False):
                     yield from self._below(entry.path, components)
         elif len(component.parts) == 1:
-            is_made = not rest and not component.exists
-            path = _entered(folder, component.parts[0], is_last=is_made)
+            path = _entered(folder, component.parts[0], is_last=not rest)
             if path is not None and not rest:
                 yield path, component.parts[0]
             elif path is not None:

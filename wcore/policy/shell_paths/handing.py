@@ -15,7 +15,6 @@ from wcore.policy.shell.input_scripts import (
 from wcore.policy.shell_paths import expansion
 from wcore.policy.shell_paths.expansion import Scene
 from wcore.policy.shell_paths.syntax import Command, Event, Open
-from wcore.policy.shell_paths.values import Value, text
 
 _PIPES: Final = ("|", "|&")
 _OTHER_INPUT: Final = re.compile(r"/dev/fd/(?!0$)|/proc/(?!self/fd/0$)")
@@ -77,24 +76,11 @@ def read_as_input(
             texts += known
     if command.before in _PIPES:
         is_given = True
-        known = _printed(previous, scene)
-        lost = lost or known is None
-        texts += [known] if known else []
+        text = _printed(previous, scene)
+        lost = lost or text is None
+        texts += [text] if text else []
     lost = lost or (elsewhere and not is_given)
     return Handed(texts, here=reads_here(argv), lost=lost)
-
-
-def texts_given(event: Command | Open, previous: Event | None, scene: Scene) -> list[Value]:
-    """Return the texts that a part of the text reads, as far as they are known."""
-    found: list[Value] = []
-    for each in event.redirections if isinstance(event, Command) else ():
-        if each.gives_text:
-            atoms = each.document.atoms if each.document else each.target.atoms
-            found += expansion.assigned(atoms, scene)
-    if event.before in _PIPES:
-        printed_ = _printed(previous, scene)
-        found += [text(printed_)] if printed_ else []
-    return found
 
 
 def _printed(previous: Event | None, scene: Scene) -> str | None:
