@@ -9,6 +9,7 @@ import pytest
 
 PROGRAM = str(Path(__file__).parent / "mutants.py")
 SLACK = "3"  # CI machines are busy
+JOBS = "2"  # as in `test_this_engine`
 LIMIT_S = 900
 #: Why a case is not about such an engine, as a person reads it.
 LEFT_OUT = ("does not offer", "--help does not name", "does not start with provider", "need not be")
@@ -19,7 +20,8 @@ TESTED_AT_LEAST = 110  # of about 150 mandatory cases
 def cases(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     """All cases, judged."""
     report = tmp_path_factory.mktemp("small") / "report.json"
-    words = ["--slack", SLACK, "--json", str(report), "--", sys.executable, PROGRAM, "small"]
+    engine = [sys.executable, PROGRAM, "small"]
+    words = ["--slack", SLACK, "--jobs", JOBS, "--json", str(report), "--", *engine]
     subprocess.run(
         [sys.executable, "-m", "wcore", "conformance", *words],
         stdout=subprocess.DEVNULL,
