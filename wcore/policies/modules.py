@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from wcore.policy.shell.other_programs import MODULE
 from wcore.vocabulary import ProgramFact
 
-MODULE: Final = "-m "  # begins the word of a fact that is about a module
 ENTRIES_MAX: Final = 4096  # of a folder; one with more may have any module
 
 _NAMED: Final = re.compile(r"-m(?:[ \t]|\\\n)+([A-Za-z_][\w.]*)")

@@ -17,7 +17,6 @@ from wcore.policy.shell.rough import rough_words
 from wcore.policy.shell.runners import is_runner, program
 
 MODULES_MAX: Final = 4  # words of a command that are completed: each costs 22 looks in each folder
-GONE_TO_CHARS_MAX: Final = 65_536  # as many as are read of a text that is not understood
 FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: each word may be in any of them
 
 #: Programs that run the files they are given, beside those that run other programs.
@@ -30,8 +29,6 @@ _RUN_FILES: Final = frozenset(
 _COMPLETED: Final = (
     ".js .mjs .cjs .ts .json .py /index.js /index.ts /package.json /__main__.py /__init__.py"
 ).split()
-
-
 #: What is followed by the folder in which later words lie.
 _GOING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --workdir".split())
 _GOING_EQUALS: Final = tuple(f"{word}=" for word in _GOING if word.startswith("--"))
@@ -84,7 +81,7 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
 
 def _folders_gone_to(text: str) -> list[str]:
     """Return the operands of `cd` and of options like `-C`, wherever in the text they stand."""
-    words = [word.strip("'\"") for word in _BETWEEN.split(text[:GONE_TO_CHARS_MAX]) if word]
+    words = [word.strip("'\"") for word in _BETWEEN.split(text) if word]
     found = [to for word, to in pairwise(words) if word in _GOING]
     found += [word.partition("=")[2] for word in words if word.startswith(_GOING_EQUALS)]
     return [to for to in found if not to.startswith("-")]

@@ -25,6 +25,7 @@ _OF_PROJECTS: Final = frozenset(
     | set("pip black isort pre-commit uv poetry python pypy node nodejs npx bundle ruby".split())
 )
 
+MODULE: Final = "-m "  # begins the word of a fact that is about a module of Python
 _PYTHONS: Final = frozenset(["python", "pypy"])
 
 
@@ -53,8 +54,8 @@ def _heads(command: SimpleCommand) -> list[Word]:
 
 
 def _is_other(fact: ProgramFact) -> bool:
-    option, _, module = fact.word.partition(" ")
-    if option == "-m" and module:
+    if fact.word.startswith(MODULE):
+        module = fact.word.removeprefix(MODULE)
         return module not in PROJECT_TASKS and (fact.shadows or _is_known(module))
     if "/" not in fact.path:
         return True  # what lies in the workspace makes it another
