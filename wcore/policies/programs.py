@@ -3,13 +3,12 @@
 import os
 import stat
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
 from wcore.policies.modules import shadowed_modules
 from wcore.policies.repositories import names_programs
 from wcore.policy.protected import is_within
-from wcore.policy.shell import rough_words
+from wcore.policy.shell import folders_gone_to, rough_words, working_folders
 from wcore.vocabulary import ProgramFact
 
 WORDS_MAX: Final = 512  # of a text: some 50 ms at worst; what it starts is said at its beginning
@@ -27,8 +26,8 @@ def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, .
     """
     every = rough_words(command)
     words = every[:WORDS_MAX]
-    goes_to = [to for word, to in pairwise(every) if word in _MOVES][:FOLDERS_MAX]
-    folders = [workspace, *(os.path.join(workspace, to) for to in goes_to)]
+    below = working_folders(folders_gone_to(command)[:FOLDERS_MAX])
+    folders = [os.path.join(workspace, each) for each in below]
     on_path = [each for each in path.split(":")[:PATH_FOLDERS_MAX] if each.startswith("/")]
     found: list[ProgramFact] = []
     for word in words:

@@ -42,8 +42,9 @@ def places(tmp_path: Path) -> Places:
         program(workspace.parent / "bin" / name)
     for name, target in (("ls", "busybox"), ("odd", "env"), ("awk", "mawk"), ("other", "git")):
         (workspace.parent / "bin" / name).symlink_to(target)
-    (workspace / "sub").mkdir(parents=True)
-    for name in ("x", "sub/y"):
+    for name in ("sub/deep", "a b"):
+        (workspace / name).mkdir(parents=True)
+    for name in ("x", "sub/y", "sub/deep/z", "a b/w"):
         (workspace / name).symlink_to(workspace.parent / "bin/git")
     (workspace / "e").symlink_to(workspace.parent / "bin/env")
     return Places(str(workspace), str(workspace.parent))
@@ -72,6 +73,10 @@ def decided(
         "x/../x push; ./x -C . push",
         "./sub/y push",
         "cd sub && ./y push",
+        "cd .; cd sub; ./y push",
+        "cd . && cd sub && cd deep && ./z push",
+        "cd 'a b' && ./w push",
+        "env -C sub ./y push",
         "other push",
         "timeout 5 ./x push",
         "./e -C . git push",

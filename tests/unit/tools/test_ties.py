@@ -24,7 +24,8 @@ def workspace(tmp_path: Path) -> Path:
     root = tmp_path / "ws"
     (root / "sub").mkdir(parents=True)
     (root / "home").mkdir()
-    for name in ("run.sh", "sub/run.sh", "home/run.sh"):
+    for name in ("run.sh", "sub/run.sh", "home/run.sh", "a b/run.sh", "sub/deep/er/run.sh"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(SCRIPT)
         (root / name).chmod(0o755)
     for name in ("x.py", "sub/mod.py", "sub/__main__.py", "sub/mod.js", "sub/index.js"):
@@ -90,6 +91,12 @@ def workspace(tmp_path: Path) -> Path:
         ('"$PWD"/run.sh', "run.sh"),
         ("node sub", "sub/index.js"),
         ("awk -fx.py data", "x.py"),
+        ("cd 'a b' && ./run.sh", "a b/run.sh"),
+        ("cd a\\ b && ./run.sh", "a b/run.sh"),
+        ("sh -c 'cd sub; cd deep; cd er; ./run.sh'", "sub/deep/er/run.sh"),
+        ("cd sub; cd deep; cd er; ./run.sh", "sub/deep/er/run.sh"),
+        ("cd -- sub && ./run.sh", "sub/run.sh"),
+        ("cd -P sub && ./run.sh", "sub/run.sh"),
     ],
 )
 def test_a_file_that_is_run_is_tied_with_its_content(workspace: Path, text: str, file: str) -> None:

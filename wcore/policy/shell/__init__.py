@@ -50,7 +50,7 @@ from wcore.policy.shell.input_scripts import (
     text_of,
 )
 from wcore.policy.shell.matching import covers, matches
-from wcore.policy.shell.mentions import Mentions, mentions_of
+from wcore.policy.shell.mentions import Mentions, folders_gone_to, mentions_of, working_folders
 from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand, Word
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
@@ -83,6 +83,7 @@ __all__ = [
     "covers",
     "evaluates",
     "expands_again",
+    "folders_gone_to",
     "is_device",
     "is_piped",
     "is_shared_file",
@@ -108,4 +109,5 @@ __all__ = [
     "texts_in_variables",
     "warm",
     "words_within",
+    "working_folders",
 ]

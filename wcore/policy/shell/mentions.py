@@ -33,6 +33,11 @@ _COMPLETED: Final = (
 _GOING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --workdir".split())
 _GOING_EQUALS: Final = tuple(f"{word}=" for word in _GOING if word.startswith("--"))
 _BETWEEN: Final = re.compile(r"[\s;&|(){}]+")
+_QUOTED_WORD: Final = re.compile(
+    r"""(?:[^\s;&|(){}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|['"\\])+""", re.DOTALL
+)
+_QUOTES: Final = re.compile(r"['\"\\]")
+_CD_OPTION: Final = re.compile(r"|--|-[LPe@]+")
 #: What stands in front of a name that is run: `alias.x=!./x`, `|./x`, `< x`, and the folder itself.
 _BEFORE_NAMES: Final = re.compile(r"[!|@<>]+|\$(?:PWD|\{PWD\})/+")
 
@@ -55,13 +60,15 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
 
     Of a text that is not understood, every word may be a file that it runs, if it runs any.
     """
-    goes_to = _folders_gone_to(analysis.text)
+    goes_to = folders_gone_to(analysis.text)
+    if len(goes_to) > FOLDERS_MAX:
+        return None
+    folders = working_folders(goes_to)
     if analysis.reason is not None:
         words = rough_words(analysis.text)
-        runs = any(map(_runs_files, words))
-        return _from_folders(set(words) if runs else set(), set(words), goes_to)
-    run: set[str] = set()
-    named: set[str] = set()
+        run = set(words) if any(map(_runs_files, words)) else set[str]()
+        return Mentions(_in_each(folders, run), _in_each(folders, set(words)))
+    run, named = set[str](), set[str]()
     reads_input = False  # of a program that runs what it reads
     for command in analysis.commands:
         head, rest = _parts(command)
@@ -76,15 +83,38 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
         named.update(each.target.value for each in command.redirects)
     if reads_input:  # `cat x.sh | sh`
         run |= named
-    return _from_folders(run, named - run, goes_to)
+    return Mentions(_in_each(folders, run), _in_each(folders, named - run))
 
 
-def _folders_gone_to(text: str) -> list[str]:
-    """Return the operands of `cd` and of options like `-C`, wherever in the text they stand."""
-    words = [word.strip("'\"") for word in _BETWEEN.split(text) if word]
+def folders_gone_to(text: str) -> list[str]:
+    """Return the operands of `cd` and of options like `-C`, wherever in the text they stand.
+
+    The text is read with its quotes (`cd 'a b'`) and without (`sh -c 'cd a; ./x'`).
+    """
+    quoted = [_QUOTES.sub("", word) for word in _QUOTED_WORD.findall(text)]
+    plain = [_QUOTES.sub("", word) for word in _BETWEEN.split(text)]
+    found = _operands(quoted)
+    return found if quoted == plain else [*found, *_operands(plain)]
+
+
+def _operands(words: list[str]) -> list[str]:
+    words = [word for word in words if not _CD_OPTION.fullmatch(word)]
     found = [to for word, to in pairwise(words) if word in _GOING]
     found += [word.partition("=")[2] for word in words if word.startswith(_GOING_EQUALS)]
     return [to for to in found if not to.startswith("-")]
+
+
+def working_folders(goes_to: list[str]) -> list[str]:
+    """Return the folders in which words may lie, the first one `""`.
+
+    Each leads on from all before it, from the last one alone, or from the first folder.
+    """
+    found, here, last = [""], "", ""
+    for to in goes_to:
+        here = posixpath.join(here, to)
+        found += [here, posixpath.join(last, to), to]
+        last = to
+    return list(dict.fromkeys(found))
 
 
 def _runs_files(head: str) -> bool:
@@ -121,20 +151,10 @@ def _modules(words: list[str]) -> set[str]:
     return {*plain, *(word.replace(".", "/") for word in plain)}
 
 
-def _from_folders(run: set[str], named: set[str], goes_to: list[str]) -> Mentions | None:
-    if len(goes_to) > FOLDERS_MAX:
-        return None
-    folders = [""]
-    for to in goes_to:
-        folders.append(posixpath.join(folders[-1], to))
-        folders.append(to)
-    return Mentions(_in_each(folders, run), _in_each(folders, named))
-
-
 def _in_each(folders: list[str], names: set[str]) -> frozenset[str]:
     bare = {_BEFORE_NAMES.sub("", name, count=1) for name in names if _BEFORE_NAMES.match(name)}
     return frozenset(
         name if name.startswith("~") else posixpath.join(folder, name)
-        for folder in dict.fromkeys(folders)
+        for folder in folders
         for name in (names | bare) - {""}
     )
