@@ -1,5 +1,6 @@
 """A store that hangs, wherever it does: the engine stops, ends, and runs nothing unwritten."""
 
+import re
 import signal
 import tempfile
 import threading
@@ -161,7 +162,8 @@ async def test_a_store_that_hangs_is_lost_after_its_limit_and_not_used_again(
         with anyio.fail_after(ENDS_S):
             told = await host.hear("info")
             await host.hear("stream_end")
-        assert "does not answer" in told["message"]
+        # the statement, or a second connection that was opened meanwhile: whose limit ends first
+        assert re.search("does not answer|connection timeout", told["message"])
         assert not ran(host), "what may have been written down would be offered again"
         proxy.recover()
         await host.turn("again", "m2")

@@ -88,6 +88,15 @@ def _pipe(room: Room) -> None:
     os.mkfifo(room.folder / "a")
 
 
+def _states(room: Room) -> list[tuple[object, ...]]:
+    """Return what tells that something was changed; not when it was read, which looking changes."""
+    found: list[tuple[object, ...]] = []
+    for name in _names(room):
+        at = (room.folder / name).lstat()
+        found.append((name, at.st_mode, at.st_ino, at.st_nlink, at.st_size, at.st_mtime_ns))
+    return found
+
+
 CALLS = {
     "Write": {"content": "new"},
     "Edit": {"old_string": "text", "new_string": "new"},
@@ -104,10 +113,10 @@ async def test_what_changed_since_it_was_shown_stays_as_it_is(
     room.put("a", "text")
     prepared = await room.prepare(tool, file_path="a", **CALLS[tool])
     change(room)
-    before = [(name, (room.folder / name).lstat()) for name in _names(room)]
+    before = _states(room)
     with pytest.raises(ToolError, match=r"changed|link|not a file"):
         await room.run(prepared)
-    assert [(name, (room.folder / name).lstat()) for name in _names(room)] == before
+    assert _states(room) == before
 
 
 async def test_a_file_that_appeared_since_is_not_overwritten(room: Room) -> None:
