@@ -131,7 +131,8 @@ class _Look:
                 if entry.is_dir(follow_symlinks=False):
                     yield from self._below(entry.path, components)
         elif len(component.parts) == 1:
-            path = _entered(folder, component.parts[0], is_last=not rest)
+            is_made = not rest and not component.exists
+            path = _entered(folder, component.parts[0], is_last=is_made)
             if path is not None and not rest:
                 yield path, component.parts[0]
             elif path is not None:

@@ -120,11 +120,19 @@ def _unreadable(case: Case, standing: Standing) -> Decision | None:
 
 
 def _uncounted(case: Case, standing: Standing) -> Decision | None:
-    """Row 3b: a pattern for so many paths that one may be denied, in every mode."""
+    """Row 3b: what may be denied, in every mode: one of more paths than are looked at.
+
+    So may one of wcore's own files that is named to a program which may write it.
+    """
     for path in case.facts.paths:
         if not path.unknown or not (path.own or (path.inside and path.protected is None)):
             continue
+        if path.protected is not None and standing.mode is not Mode.FORCE:
+            continue  # row 5 says why it asks
         writes_own = path.own and path.access is Access.WRITE
+        if writes_own and path.protected is not None:
+            detail = f"the command may write {path.path} ({path.protected})"
+            return _answer(Verdict.ASK, Row.UNREADABLE, detail)
         if writes_own or standing.policies.stops_files(case.agent, standing.mode):
             detail = f"{path.path} stands for more paths than are looked at: one may be denied"
             return _answer(Verdict.ASK, Row.UNREADABLE, detail)

@@ -9,7 +9,7 @@ import hashlib
 from typing import Final
 
 from wcore.policy.facts import Facts
-from wcore.vocabulary import Category
+from wcore.vocabulary import Category, PathFact
 
 EXACT_CHARS_MAX: Final = 4096  # a longer text is not read to its end before it is granted
 UNTIED: Final = "untied"  # the ties of a text that names more than can be looked at
@@ -23,9 +23,13 @@ def why_not(command: str, facts: Facts) -> str | None:
         return "it is not the command of this call"
     if len(command) > EXACT_CHARS_MAX:
         return f"the command is longer than {EXACT_CHARS_MAX} characters"
-    if facts.ties == UNTIED or any(path.unknown and path.own for path in facts.paths):
+    if facts.ties == UNTIED or any(map(_is_uncounted, facts.paths)):
         return "the command names more files than can be looked at"
     return None
+
+
+def _is_uncounted(path: PathFact) -> bool:
+    return path.unknown and path.own and path.protected is None
 
 
 def ties_of(facts: Facts) -> str | None:

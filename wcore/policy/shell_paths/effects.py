@@ -8,6 +8,7 @@ from wcore.policy.shell import renames
 from wcore.policy.shell.input_scripts import text_of
 from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths import builtins, expansion, handed
+from wcore.policy.shell_paths.folder_options import folders_of
 from wcore.policy.shell_paths.handing import read_as_input
 from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
@@ -30,6 +31,7 @@ class Effects:
     def __init__(self, state: State) -> None:
         self.state = state
         self.lost = False
+        self.inputs: dict[Value, None] = {}  # texts that parts of the text read
         self.has_input = False  # whether a part of the text reads from something
         self.repeats = False  # whether a part of the text may be run again
 
@@ -117,10 +119,8 @@ class Effects:
         held = [ANYTHING, *(argv[2:] if name == "printf" else ())]
         given = [word.source[4:] for word in command.words if word.source.startswith("IFS=")]
         blanks = "".join([" \t\n", *given, *(state.separators() or ())])
-        for redirection in command.redirections:
-            if redirection.operator == "<<<":
-                for value in expansion.assigned(redirection.target.atoms, state):
-                    held += [value, *split(value, blanks)]
+        for value in self.inputs:
+            held += [value, *split(value, blanks)]
         if None in words:
             state.forget_all()
         targets = [word.partition("[")[0] for word in words if word is not None]
@@ -131,10 +131,17 @@ class Effects:
 
     def hand(self, argv: Sequence[Value], prefix: Sequence[Word], depth: int) -> None:
         """Read again what a shell is given as text."""
-        at = handed.shell_at(argv)
+        literals = [value.literal for value in argv]
+        folders = list(folders_of(argv))
+        split_text = handed.split_string(literals)
+        if split_text is not None and depth < DEPTH_MAX:
+            with self.state.child((), keeps_folder=True):
+                self.state.visit(folders)
+                self._follow_text(split_text, depth)
+        self.lost = self.lost or (split_text is not None and depth >= DEPTH_MAX)
+        at = handed.shell_at(literals)
         if at is None:
             return
-        literals = [value.literal for value in argv]
         name = program(literals[at] or "")
         plain = tuple(word or "" for word in literals)
         if at > 0 and program(plain[0]) != "builtin" and not may_start_any(plain):
@@ -149,6 +156,7 @@ class Effects:
             self.lost = True
         elif texts:
             with self.state.child(argv[at + 1 :], keeps_folder=handed.keeps_folder(literals[:at])):
+                self.state.visit(folders)
                 self._start(argv, at, prefix)
                 for each in texts:
                     self._follow_text(each, depth)

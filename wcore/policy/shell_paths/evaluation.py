@@ -4,13 +4,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from wcore.policy.shell_paths import builtins, expansion
+from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell_paths import builtins, expansion, handed
 from wcore.policy.shell_paths.effects import ASSIGNMENT, Effects, repeats
-from wcore.policy.shell_paths.handing import has_input
+from wcore.policy.shell_paths.find_command import found_by
+from wcore.policy.shell_paths.folder_options import folders_of
+from wcore.policy.shell_paths.handing import has_input, texts_given
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role, roles
+from wcore.policy.shell_paths.spelled import Scripts
 from wcore.policy.shell_paths.state import State
 from wcore.policy.shell_paths.sweeping import Sweep, sweep_of
 from wcore.policy.shell_paths.syntax import (
@@ -27,14 +31,19 @@ from wcore.policy.shell_paths.syntax import (
 )
 from wcore.policy.shell_paths.tree_mentions import mentions_of_folders
 from wcore.policy.shell_paths.values import Hole, Value, split, text
+from wcore.policy.started import program
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 LOOPS_MAX: Final = 64  # of one text; each is searched for what changes the folder
 MENTIONS_MAX: Final = 1024  # paths of one text; more is asked about
+SPELLED_MAX: Final = 512  # within words, and without a folder: `os.path` is one
+WORDS_MAX: Final = 256  # that a command reads from its input; more is asked about
 
 _ELEMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[")
 _OPTION: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 _SOURCE_CHARS_MAX: Final = 200  # of a word that is told to people
+_MAKE_WORDS: Final = frozenset(["xargs", "parallel"])
+_BLANKS: Final = " \t\r\n\0\"'"
 _SPECIAL: Final = frozenset("$`~*?[{\\'\"")
 _ROLES: Final = {"<": (Role.READ,), "<>": (Role.READ, Role.WRITE)}
 
@@ -51,6 +60,7 @@ class _Evaluation(Effects):
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._found: dict[Mention, None] = {}
+        self._spelled = 0
         self._sweep: Sweep | None = None  # of the command whose words are read
 
     def run(self, events: Sequence[Event], depth: int) -> Reading:
@@ -82,6 +92,8 @@ class _Evaluation(Effects):
                     loops += event.scope is Scope.LOOP
                     self.lost = self.lost or loops > LOOPS_MAX
                     self.state.operator(event.before)
+                    before = events[at - 1] if at else None
+                    self.inputs.update(dict.fromkeys(texts_given(event, before, self.state)))
                     self._open(event.scope, events[at:] if loops <= LOOPS_MAX else ())
                 case Function(name):
                     self.state.define(name, moves=moves(events[at:], whole=True))
@@ -136,8 +148,14 @@ class _Evaluation(Effects):
         for redirection in command.redirections:  # after words and assignments, which may set more
             self._redirected(redirection)
         if not argv:
+            has_text = any(each.gives_text for each in command.redirections)
+            self.repeats = self.repeats or has_text  # commands before this have read it
             return
         self._arguments(argv)
+        given = texts_given(command, previous, state)
+        self.inputs.update(dict.fromkeys(given))
+        if given:
+            self._input(argv, given)
         for each in (each for word in words for each in word.array or ()):
             self.mention(each, expansion.fields(each, state), Role.UNKNOWN)
         head, values = argv[0][0], [value for word, value in argv if word is argv[0][0]]
@@ -179,21 +197,64 @@ class _Evaluation(Effects):
     def _arguments(self, argv: Sequence[tuple[Word, Value]]) -> None:
         literals = [value.literal for _, value in argv]
         found, self._sweep = roles(literals), sweep_of(literals)
-        for (word, value), role in list(zip(argv, found, strict=True))[1:]:
+        with self.state.visiting(folders_of([value for _, value in argv])):
+            self._words(argv, literals, found)
+            self._sweep = None
+            values = [(word.source[:_SOURCE_CHARS_MAX], value) for word, value in argv]
+            self._found.update(dict.fromkeys(mentions_of_folders(values, self.state.absolute)))
+        for value, role in found_by([value for _, value in argv]):
+            self._add(value, role, argv[0][0].source, spelled=True)
+
+    def _words(
+        self,
+        argv: Sequence[tuple[Word, Value]],
+        literals: Sequence[str | None],
+        found: Sequence[Role],
+    ) -> None:
+        scripts = None if self._hands_text(literals) else Scripts(literals)
+        for at, ((word, value), role) in list(enumerate(zip(argv, found, strict=True)))[1:]:
             if role is Role.LEFT_OUT:
                 continue
             if role is not Role.TOLD or value.literal is not None:
                 self.mention(word, [value], role)
-        self._sweep = None
-        values = [(word.source[:_SOURCE_CHARS_MAX], value) for word, value in argv]
-        self._found.update(dict.fromkeys(mentions_of_folders(values, self.state.absolute)))
+            self._spell(scripts.within(at, value, role) if scripts else (), word)
+
+    def _input(self, argv: Sequence[tuple[Word, Value]], given: Sequence[Value]) -> None:
+        """Read what a command is given as its input: words of it, or a text that names files."""
+        literals = [value.literal for _, value in argv]
+        names = {program(word) for word in literals if word}
+        if self._hands_text(literals):
+            return  # it reads the text itself
+        if not names.isdisjoint(_MAKE_WORDS):
+            more = [part for value in given for part in split(value, _BLANKS) if part.pieces]
+            word = argv[-1][0]
+            self._arguments([*argv, *((word, value) for value in more[:WORDS_MAX])])
+            self.lost = self.lost or len(more) > WORDS_MAX
+            return
+        scripts, role = Scripts(literals), roles([*literals, "x"])[-1]
+        for value in given:
+            self._spell(scripts.of_text(value, role), argv[0][0])
+
+    def _spell(self, found: Iterable[tuple[Value, Role]], word: Word) -> None:
+        """Note paths within a word; of very many only those that could be nothing else."""
+        for path, role in found:
+            is_path = role is Role.WRITE or "/" in path.beginning or path.beginning[:1] == "."
+            if is_path or self._spelled < SPELLED_MAX:
+                self._spelled += not is_path
+                self._add(path, role, word.source, spelled=True)
+
+    @staticmethod
+    def _hands_text(words: Sequence[str | None]) -> bool:
+        """Whether a shell is given the words: it reads its texts itself."""
+        at = handed.shell_at(words)
+        return at is not None and (at == 0 or may_start_any(tuple(word or "" for word in words)))
 
     # paths
 
     def _redirected(self, redirection: Redirection) -> None:
         if redirection.gives_text:  # data, but it may assign
             atoms = redirection.document.atoms if redirection.document else redirection.target.atoms
-            expansion.assigned(atoms, self.state)
+            self.inputs.update(dict.fromkeys(expansion.assigned(atoms, self.state)))
             return
         found = _ROLES.get(redirection.operator, (Role.WRITE,))
         values = expansion.fields(redirection.target, self.state) or [text("")]
@@ -231,6 +292,7 @@ class _Evaluation(Effects):
         *,
         opened: bool = False,
         is_part: bool = False,
+        spelled: bool = False,
     ) -> None:
         shown = source[:_SOURCE_CHARS_MAX]
         paths = self.state.absolute(value, opened=opened)
@@ -239,7 +301,9 @@ class _Evaluation(Effects):
             path.pieces[:1] == (Hole.ANY,) for path in paths
         )
         known = known and ":?" not in source  # `${d:?}` ends the text where it is empty
-        sweep = self._sweep if known and not is_part else None
+        sweep = self._sweep if known and not (is_part or spelled) else None
         for path in paths:
             adrift = path.is_adrift and not value.is_adrift
-            self._found.setdefault(Mention(path, role, shown, opened, is_part, sweep, adrift))
+            self._found.setdefault(
+                Mention(path, role, shown, opened, is_part, sweep, adrift, spelled=spelled)
+            )

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from wcore.policy.shell_paths.values import Value
+from wcore.policy.shell.evaluating import split_strings
+from wcore.policy.shell.runners import may_start_any
 from wcore.policy.started import SHELLS, program
 
 #: They start what follows in their own folder, if no option says otherwise.
@@ -40,6 +41,16 @@ def texts(given: Sequence[str | None]) -> list[str]:
     return [word for word in given if word] if takes else []
 
 
+def split_string(words: Sequence[str | None]) -> str | None:
+    """Return the text of `env -S TEXT` as the words of an `env`, or `None`."""
+    plain = tuple(word or "" for word in words)
+    at = next((at for at, word in enumerate(plain) if program(word) == "env"), None)
+    if at is None or (at > 0 and not (plain[0] and may_start_any(plain))):
+        return None
+    found = split_strings(plain[at + 1 :])
+    return f"env {found[0]}" if found else None
+
+
 def has_options(given: Sequence[str | None]) -> bool:
     """Whether options change how the shell reads its text."""
     options = [word for word in given if word is None or word[:1] in ("-", "+")]
@@ -51,7 +62,7 @@ def reads_file(given: Sequence[str | None]) -> bool:
     return any(word and word.startswith(("--rcfile", "--init-file")) for word in given)
 
 
-def shell_at(values: Sequence[Value]) -> int | None:
+def shell_at(words: Sequence[str | None]) -> int | None:
     """Return where among the words of a command the first shell stands."""
-    names = [program(value.literal) if value.literal else "" for value in values]
+    names = [program(word) if word else "" for word in words]
     return next((at for at, name in enumerate(names) if name in SHELLS), None)

@@ -15,6 +15,7 @@ from wcore.policy.shell.input_scripts import (
 from wcore.policy.shell_paths import expansion
 from wcore.policy.shell_paths.expansion import Scene
 from wcore.policy.shell_paths.syntax import Command, Event, Open
+from wcore.policy.shell_paths.values import Value, text
 
 _PIPES: Final = ("|", "|&")
 _OTHER_INPUT: Final = re.compile(r"/dev/fd/(?!0$)|/proc/(?!self/fd/0$)")
@@ -76,16 +77,29 @@ def read_as_input(
             texts += known
     if command.before in _PIPES:
         is_given = True
-        text = _printed(previous, scene)
-        lost = lost or text is None
-        texts += [text] if text else []
+        known = None if scene.has_functions else _printed(previous, scene)
+        lost = lost or known is None
+        texts += [known] if known else []
     lost = lost or (elsewhere and not is_given)
     return Handed(texts, here=reads_here(argv), lost=lost)
 
 
+def texts_given(event: Command | Open, previous: Event | None, scene: Scene) -> list[Value]:
+    """Return the texts that a part of the text perhaps reads, as far as they are known."""
+    found: list[Value] = []
+    for each in event.redirections if isinstance(event, Command) else ():
+        if each.gives_text:
+            atoms = each.document.atoms if each.document else each.target.atoms
+            found += expansion.assigned(atoms, scene)
+    if event.before in _PIPES:
+        known = _printed(previous, scene)
+        found += [text(known)] if known else []
+    return found
+
+
 def _printed(previous: Event | None, scene: Scene) -> str | None:
-    """Return what the command before a pipe prints into it, where that is known."""
-    if not isinstance(previous, Command) or scene.has_functions:
+    """Return what the command before a pipe prints into it, if it is no function."""
+    if not isinstance(previous, Command):
         return None
     words: list[str | None] = []
     for word in previous.words:

@@ -30,11 +30,13 @@ class Component(Struct, frozen=True):
     """One name of a path: `parts` with any characters between them; one part is literal.
 
     `hidden`: a leading dot fits a hole as well. `deep`: it stands for any folders, or none.
+    `exists`: what is not there is not meant.
     """
 
     parts: tuple[str, ...]
     hidden: bool = False
     deep: bool = False
+    exists: bool = False
 
     def fits(self, name: str) -> bool:
         """Whether it may be `name`; linear, letters in either case."""
@@ -60,7 +62,7 @@ class Candidate(Struct, frozen=True):
 
     Those in `patterns` take no leading dot of a name, those in `deep` are components that stand for
     any folders or none. A path without holes is literal. Letters fit in either case. `tree`: what
-    lies below is wanted too, `copied` only, or to be changed.
+    lies below is wanted too, `copied` only, or to be changed. `searched`: only what is there.
     """
 
     path: str
@@ -69,6 +71,7 @@ class Candidate(Struct, frozen=True):
     deep: tuple[int, ...] = ()
     tree: bool = False
     copied: bool = False
+    searched: bool = False
 
     @property
     def components(self) -> list[Component]:
@@ -79,7 +82,8 @@ class Candidate(Struct, frozen=True):
             cuts = [hole - at for hole in self.holes if at <= hole < at + len(name)]
             edges = zip([-1, *cuts], [*cuts, len(name)], strict=True)
             parts = tuple(name[begin + 1 : end] for begin, end in edges)
-            found.append(Component(parts, at not in self.patterns, at in self.deep))
+            is_deep = at in self.deep
+            found.append(Component(parts, at not in self.patterns, is_deep, self.searched))
             at += len(name) + 1
         return found
 
@@ -87,8 +91,11 @@ class Candidate(Struct, frozen=True):
 Disk = Mapping[Candidate, Found]
 
 
-def candidate_of(value: Value) -> Candidate | None:
-    """Return what to look up for an absolute value; `None` where that cannot be told."""
+def candidate_of(value: Value, *, searched: bool = False) -> Candidate | None:
+    """Return what to look up for an absolute value; `None` where that cannot be told.
+
+    `searched`: a program looks for it, and finds only what is there.
+    """
     if value.is_anything or not value.beginning.startswith("/"):
         return None
     path, holes, patterns, deep = "", list[int](), list[int](), list[int]()
@@ -101,4 +108,5 @@ def candidate_of(value: Value) -> Candidate | None:
         else:
             path += piece
     usable = len(path) <= PATH_CHARS_MAX and "\0" not in path
-    return Candidate(path, tuple(holes), tuple(patterns), tuple(deep)) if usable else None
+    marks = (tuple(holes), tuple(patterns), tuple(deep))
+    return Candidate(path, *marks, searched=searched) if usable else None

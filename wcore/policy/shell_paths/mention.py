@@ -24,7 +24,7 @@ class Mention(Struct, frozen=True):
 
     `opened`: by the shell itself. `is_part`: only a piece of a word, which may be no path.
     `adrift`: relative to a folder that nobody knows. `tree`: all that lies below is written too.
-    `put`: what comes to lie there.
+    `put`: what comes to lie there. `spelled`: within a word that is no path as a whole.
     """
 
     value: Value
@@ -36,6 +36,7 @@ class Mention(Struct, frozen=True):
     adrift: bool = False
     tree: bool = False
     put: Source | None = None
+    spelled: bool = False
 
 
 class Reading(Struct, frozen=True):

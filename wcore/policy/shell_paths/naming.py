@@ -21,7 +21,7 @@ from wcore.policy.shell_paths.lookups import Candidate, Component, Disk, Found, 
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.resemblance import resembles
-from wcore.policy.shell_paths.values import Value
+from wcore.policy.shell_paths.values import Hole, Value
 from wcore.vocabulary import Access, PathFact
 
 FITTING_MAX: Final = 32_768  # paths that the patterns of one text fit: some 100 ms
@@ -37,6 +37,7 @@ _ROUGH: Final = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _WITHOUT_QUOTES: Final = str.maketrans("", "", "'\"\\")
 
 
+_POLICY: Final = "policy.toml"
 _NOTHING: Final[Disk] = {}
 
 
@@ -44,7 +45,7 @@ def candidates(command: str, places: Places, environ: Mapping[str, str]) -> list
     """Return what of a text's paths should be looked up: no more than two for each mention."""
     found: dict[Candidate, None] = {}
     for mention in _read(command, places, environ).mentions:
-        candidate = candidate_of(mention.value)
+        candidate = _candidate(mention)
         if candidate is not None:
             found[candidate] = None
             if candidate.holes:
@@ -72,7 +73,7 @@ def paths_named(
                 held = (_may_be_empty(mention) if fact.own else fact for fact in held)
             found.keep(mention, held)
             continue
-        candidate = candidate_of(mention.value)
+        candidate = _candidate(mention)
         looked = disk.get(candidate) if candidate is not None else None
         judged += len(looked.real) if looked is not None else 0
         if looked is not None and (judged > FITTING_MAX or not looked.complete):
@@ -115,7 +116,7 @@ class _Fresh:
     def __init__(self, reading: Reading, disk: Disk) -> None:
         found: dict[str, list[str]] = {}
         for mention in reading.mentions:
-            candidate = candidate_of(mention.value)
+            candidate = _candidate(mention)
             if candidate is None or candidate.holes or mention.tree or mention.put is not None:
                 continue
             looked = disk.get(candidate)
@@ -153,6 +154,11 @@ def _evaluated(
     return evaluate(command, cwd, home, None if environ is None else dict(environ))
 
 
+def _candidate(mention: Mention) -> Candidate | None:
+    is_searched = mention.spelled and Hole.FOLDERS in mention.value.pieces
+    return candidate_of(mention.value, searched=is_searched)
+
+
 def _folder(candidate: Candidate) -> str:
     return candidate.path[: candidate.holes[0]].rpartition("/")[0] or "/"
 
@@ -170,11 +176,26 @@ def _facts(
             yield from _of_path(mention, path, Found((path,)), places)
         if fresh.more:
             yield _doubtful(mention, None)
+        for path in _own_below(mention, candidate, places):
+            yield from _of_path(mention, path, Found((path,)), places)
         return
     if mention.opened and candidate.path in _DEVICES:
         return
     plain = posixpath.normpath(candidate.path)
     yield from _of_path(mention, plain, found or Found((plain,)), places)
+
+
+def _own_below(mention: Mention, candidate: Candidate, places: Places) -> Iterable[str]:
+    """Yield wcore's own files that a search may meet, however much there is to look at."""
+    if not candidate.searched:
+        return
+    root = posixpath.normpath(candidate.path[: candidate.deep[0]])
+    shape = candidate.components[len(root.strip("/").split("/")) if root != "/" else 0 :]
+    for folder in (*places.own, f"{places.workspace}/{protected.OWN_FOLDER}"):
+        path = f"{folder}/{_POLICY}"
+        pairs = zip(reversed(shape), reversed(path[1:].split("/")), strict=False)
+        if is_within(path, root) and all(part.fits(name) for part, name in _until_deep(pairs)):
+            yield path
 
 
 def _swept(
@@ -235,16 +256,21 @@ def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iter
     own = reason is not None and any(protected.is_own(each, places) for each in both)
     inside = is_within(real, places.workspace)
     access = Access.WRITE if mention.role is Role.WRITE else Access.READ
-    counts = inside or mention.opened or _is_path(mention, plain, real, found)
+    is_path = not mention.spelled and _is_path(mention, plain, real, found)
+    counts = inside or mention.opened or is_path
     if not mention.opened and reason is None:
         if mention.role is Role.TOLD:
             return
         if mention.value.private and mention.role is not Role.WRITE and not found.exists:
             return  # a secret of the environment is not to be written down as if it were a path
+        if mention.spelled and not found.exists and not (inside and mention.role is Role.WRITE):
+            return
     fact = PathFact(real, access, inside=inside or not counts, protected=reason, own=own)
     yield fact
     if access is Access.WRITE and not mention.opened:  # what is moved or removed may be read
         yield replace(fact, access=Access.READ)
+    if own and mention.role is Role.UNKNOWN and not mention.opened:  # who knows what it does to it
+        yield replace(fact, access=Access.WRITE, unknown=True)
 
 
 def _is_path(mention: Mention, plain: str, real: str, found: Found) -> bool:
@@ -307,7 +333,9 @@ def _is_adrift(mention: Mention) -> bool:
 
 def _crowded(mention: Mention) -> Iterable[PathFact]:
     """Yield the fact of a word that stands for more than is looked at: any file may be of it."""
-    if mention.opened or mention.role is not Role.TOLD:
+    if mention.spelled:  # of a search; rules may be about any of it
+        yield replace(_doubtful(mention, None), inside=True)
+    elif mention.opened or mention.role is not Role.TOLD:
         yield replace(_doubtful(mention, None), own=True)
 
 

@@ -17,12 +17,13 @@ READERS: Final = frozenset(
     "cat tac nl head tail less more ls wc grep egrep fgrep rg file stat du cmp comm diff md5sum"
     " sha1sum sha256sum sha512sum cksum b2sum od hexdump strings"
     " which type cd pushd pwd jq cut tr rev column fold"
-    " paste join bat exa eza tree fd ag ack source . hash command".split()
+    " paste join bat exa eza tree fd ag ack source . hash".split()
 )
 WRITERS: Final = frozenset(
     "rm rmdir unlink mv tee ln link touch mkdir mkfifo mknod truncate shred chmod chown chgrp"
     " chattr setfacl sponge split csplit patch ed ex vi vim nvim nano emacs wipefs"
-    " gzip gunzip bzip2 bunzip2 xz unxz zip script ar".split()
+    " gzip gunzip bzip2 bunzip2 xz unxz zip script ar fallocate mktemp objcopy strip"
+    " ssh-keygen".split()
 )
 COPIERS: Final = frozenset("cp install rsync scp".split())
 #: Words of these are printed or compared: a text that nobody knows is no path for them.
@@ -33,8 +34,9 @@ _LEFT_OUT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)=")
 _LEFT_OUT_NEXT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)")
 #: Programs that do not touch what these options name.
 _LEAVE_OUT: Final = frozenset("grep egrep fgrep rg ag ack du diff tar rsync tree".split())
-_FIND_NAMES: Final = frozenset("-path -ipath -wholename -iwholename -name -iname".split())
-_FIND_NOT: Final = frozenset(["!", "-not"])
+FIND_NAMES: Final = frozenset("-path -ipath -wholename -iwholename -name -iname".split())
+FIND_NOT: Final = frozenset(["!", "-not"])
+_HAND_ON: Final = frozenset("find fd fdfind xargs parallel".split())  # their words to a writer
 _FIND_MORE: Final = frozenset(["(", ")", ",", "-o", "-or"])  # that may turn a `!` around
 _EDITORS: Final = frozenset("sed perl ruby gawk awk".split())  # with `-i`
 _IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
@@ -43,7 +45,8 @@ _GIT_READS: Final = frozenset(
 )
 _GIT_WRITES: Final = frozenset(["restore", "rm", "mv"])
 _OUT: Final = re.compile(
-    r"--?(?:out|output|output-file|outfile|output-document|target-directory)=|of="
+    r"--?(?:out|output|output-file|outfile|output-document|target-directory|dump-header|cookie-jar"
+    r"|index-file|listed-incremental|trace|trace-ascii|etag-save|libcurl|log-file|logfile)=|of="
 )
 _OUT_NEXT: Final = frozenset(
     "-o -O --output --output-file --out --outfile --output-document -t --target-directory".split()
@@ -54,9 +57,25 @@ _TAKES_OUT_NEXT: Final = re.compile(r"-[A-Za-z]*[oO]|--out(?:p|pu|put)?")
 _OWN_OUT: Final = {
     "find": re.compile(r"-fprint0?|-fprintf|-fls"),
     "openssl": re.compile(r"--?out"),
-    "tar": re.compile(r"-?[a-zA-Z]*(?:[crua][a-zA-Z]*f|f[a-zA-Z]*[crua])[a-zA-Z]*"),
-    **dict.fromkeys(("curl", "wget", "gcc", "sort", "cc"), _TAKES_OUT_NEXT),
+    "unzip": re.compile(r"-[A-Za-z]*d"),
+    "tree": re.compile(r"-[A-Za-z]*o"),
+    "less": re.compile(r"-[A-Za-z]*[oO]|--(?:log-file|LOG-FILE)"),
+    **dict.fromkeys(("wget", "sort"), _TAKES_OUT_NEXT),
+    "curl": re.compile(
+        _TAKES_OUT_NEXT.pattern
+        + r"|-[A-Za-z]*[Dc]|--(?:dump-header|cookie-jar|trace|trace-ascii|stderr"
+        r"|etag-save|hsts|alt-svc|libcurl|output-dir)"
+    ),
+    **dict.fromkeys(("gcc", "cc", "clang"), re.compile(_TAKES_OUT_NEXT.pattern + r"|-M[FD]|-MMD")),
 }
+_TAR_MAKES: Final = re.compile(r"--(?:create|append|update|catenate|concatenate|delete)")
+_TAR_FILE: Final = re.compile(
+    r"(?:-?[A-Za-z]*f|--file)(?:$|(?==)|(?<=f)(?=[^A-Za-z]))=?(?P<attached>.*)"
+)
+_TAR_FOLDER: Final = re.compile(r"(?:-?[A-Za-z]*C|--(?:directory|cd))=?(?P<attached>.*)")
+_TAR_LIST: Final = re.compile(r"--(?:index-file|listed-incremental)$|-g$")
+_GIT_FILE: Final = re.compile(r"(?:-f|--file(?:=|$))(?P<attached>.*)")
+_GIT_GETS: Final = re.compile(r"--get.*|-l|--list|get|list")
 _OUT_OPERAND: Final = {"uniq": 2, "xxd": 2}  # which of their operands is written
 
 
@@ -86,7 +105,7 @@ def roles(words: Sequence[str | None]) -> list[Role]:
 
 def _all_written(found: list[Role], words: Sequence[str | None], inner: str) -> list[Role]:
     """`find x -exec rm`: what the runner was given is what the writer gets."""
-    is_find = program(words[0] or "") in ("find", "xargs", "parallel") and inner in WRITERS
+    is_find = program(words[0] or "") in _HAND_ON and inner in WRITERS
     return [Role.WRITE] * len(found) if is_find else found
 
 
@@ -122,11 +141,61 @@ def _copied(words: Sequence[str | None]) -> list[Role]:
 
 def _written(head: str, words: Sequence[str | None]) -> list[int]:
     """Return which words one of the programs that have ways of their own writes."""
+    if head in ("tar", "gtar", "bsdtar"):
+        return _written_by_tar(words)
+    if head == "git":
+        return _written_by_git(words)
     option = _OWN_OUT.get(head)
     if option is not None:
         return [at for at in range(2, len(words)) if option.fullmatch(words[at - 1] or "")]
     operands = [at for at, word in enumerate(words) if at and (word or "x")[:1] != "-"]
     return operands[_OUT_OPERAND[head] - 1 :] if head in _OUT_OPERAND else []
+
+
+def _written_by_tar(words: Sequence[str | None]) -> list[int]:
+    """Return the archive that is made, or the folder into which one is unpacked."""
+    plain = [word or "" for word in words]
+    bundles = [word for at, word in enumerate(plain) if at == 1 or re.match(r"-[^-]", word)]
+    letters = "".join(word.lstrip("-") for word in bundles if re.fullmatch(r"-?[A-Za-z]+", word))
+    makes = not set("crua").isdisjoint(letters) or any(map(_TAR_MAKES.fullmatch, plain))
+    unpacks = not makes and ("x" in letters or "--extract" in plain or "--get" in plain)
+    option = _TAR_FILE if makes else _TAR_FOLDER if unpacks else None
+    found = [at for at in range(1, len(words)) if _TAR_LIST.match(plain[at - 1])]
+    for at in range(1, len(words) if option else 0):
+        assert option is not None
+        is_option = at == 1 or plain[at].startswith("-")
+        if is_option and (match := option.match(plain[at])):
+            found.append(at if match["attached"] else at + 1)
+    return [at for at in found if at < len(words)]
+
+
+def _written_by_git(words: Sequence[str | None]) -> list[int]:
+    """Return which words of a git command are folders and files that it makes."""
+    plain = [word or "-" for word in words]
+    operands = [at for at, word in enumerate(plain) if at and not word.startswith("-")]
+    names = [plain[at] for at in operands]
+    for first in range(len(operands)):
+        behind = operands[first + 1 :]
+        match names[first : first + 2]:
+            case ["init", *_] if behind:
+                return behind
+            case ["clone", *_] if len(behind) > 1:
+                return behind[-1:]
+            case ["worktree" | "bundle", "add" | "move" | "create"]:
+                return behind[1:]
+            case ["submodule", "add"] if len(behind) > 2:
+                return behind[-1:]
+            case ["config", *_] if not any(map(_GIT_GETS.fullmatch, plain)):
+                return [
+                    at if match["attached"] else at + 1
+                    for at, word in enumerate(plain)
+                    if (match := _GIT_FILE.match(word)) and at + 1 < len(plain)
+                ]
+            case ["init" | "clone" | "worktree" | "bundle" | "submodule" | "config", *_]:
+                return []
+            case _:
+                pass
+    return []
 
 
 def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
@@ -147,16 +216,16 @@ def _left_out_by_find(words: Sequence[str | None]) -> list[int]:
     """
     first = next((i for i, w in enumerate(words) if i and (w is None or w[:1] in "-!(")), 0)
     pruned = [first + 1] if [*words[first + 2 : first + 4]] == ["-prune", "-o"] else []
-    if pruned and words[first] in _FIND_NAMES and not {"(", ")", ",", None} & {*words}:
+    if pruned and words[first] in FIND_NAMES and not {"(", ")", ",", None} & {*words}:
         return pruned
     if _FIND_MORE & {*words} or None in words:
         return []
     return [
         at
         for at in range(3, len(words))
-        if words[at - 1] in _FIND_NAMES
-        and words[at - 2] in _FIND_NOT
-        and words[at - 3] not in _FIND_NOT
+        if words[at - 1] in FIND_NAMES
+        and words[at - 2] in FIND_NOT
+        and words[at - 3] not in FIND_NOT
     ]
 
 
@@ -171,14 +240,19 @@ def _usual(head: str, words: Sequence[str | None]) -> Role:
         return Role.WRITE
     if head in TELLERS:
         return Role.TOLD
-    if head in READERS:
+    if head in READERS or (head == "command" and words[1:2] in (["-v"], ["-V"])):
         return Role.READ
     if head in _EDITORS and any(word and _IN_PLACE.match(word) for word in words[1:]):
         return Role.WRITE
     if head == "find" and "-delete" in words:
         return Role.WRITE
     if head == "git":
-        command = next((word for word in words[1:] if word and not word.startswith("-")), "")
+        names = [
+            word
+            for at, word in enumerate(words)
+            if at and word and not word.startswith("-") and words[at - 1] != "-C"
+        ]
+        command = names[0] if names else ""
         if command in _GIT_WRITES or (command == "checkout" and "--" in words):
             return Role.WRITE
         return Role.READ if command in _GIT_READS else Role.UNKNOWN

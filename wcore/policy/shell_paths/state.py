@@ -122,6 +122,20 @@ class State(Scene):
         if not self._weak:  # else it counts from the beginning of the next pass
             self.arguments, self.pattern, self.has_options = kept
 
+    def visit(self, folders: Iterable[Value]) -> None:
+        """Note that the text may be in these folders as well, one from the other."""
+        for folder in folders:
+            entered = [normal(path) for path in self.absolute(folder)]
+            self._folders = few((*self._folders, *entered))
+
+    @contextmanager
+    def visiting(self, folders: Iterable[Value]) -> Generator[None]:
+        """A program that goes to other folders by itself."""
+        kept = self._folders
+        self.visit(folders)
+        yield
+        self._folders = kept
+
     def has_start_file(self) -> bool:
         """Whether a shell that is started runs a file first."""
         return not {"BASH_ENV", "ENV"}.isdisjoint(self._assigned)

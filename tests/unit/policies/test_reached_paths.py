@@ -1,0 +1,185 @@
+"""Paths that a program reaches though no word of the command is the path: each way to every one.
+
+The ways are held against wcore's own files, protected ones and denied ones alike.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wcore.policy.shell_paths.evaluation import evaluate
+from wcore.vocabulary import Decision, Mode, Row, Verdict
+
+from .test_trees import decided
+
+FILES = (
+    *("ws/.wcore/policy.toml", "ws/.vscode/tasks.json", "ws/secrets/s.txt", "ws/conf/.env"),
+    *("ws/a.txt", "ws/src/a.py", "ws/.git/hooks/x", ".config/wcore/policy.toml"),
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home").resolve()
+    for name in FILES:
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    return home
+
+
+def of(way: str, path: str) -> str:
+    """Return a text that reaches `path`: `{F}` is the file, `{D}` its folder, `{N}` its name."""
+    folder, name = os.path.split(path)
+    return way.replace("{F}", path).replace("{D}", folder).replace("{N}", name)
+
+
+WRITES = [
+    *('sed -n "w {F}" a.txt', "sed -n 'w{F}' a.txt", "sed 's/.*/x/w {F}' a.txt", "sed -n w{F} a"),
+    *("awk '{print > \"{F}\"}' a.txt", "awk 'BEGIN {print 1 >> \"{F}\"}'"),
+    *("ed -s a.txt <<< 'w {F}'", "printf 'w {F}' | ed a.txt", "ex -s '+w! {F}' +q a.txt"),
+    *("vim -es -c 'saveas! {F}' a.txt", "gdb -batch -ex 'set logging file {F}'"),
+    *("sqlite3 :memory: '.once {F}' 'select 1'", "sqlite3 :memory: <<E\n.output {F}\nE"),
+    *("sqlite3 x.db \"select writefile('{F}', 'x')\"", "python3 -c \"open('{F}', 'w')\""),
+    *("make -f - <<< 'x:;echo x > {F}'", "timeout 5 sed -n 'w {F}' a.txt"),
+    *("xargs touch <<< {F}", "echo {F} | xargs rm", "xargs -I% cp a.txt % <<< '{F}'"),
+    *("env -S 'touch {F}'", "env -S '-i rm {F}'", "env -S 'env -S \"rm {F}\"'"),
+    *("env -C {D} rm {N}", "env --chdir={D} touch {N}", "env -C {D} sh -c 'echo x > {N}'"),
+    *("git -C {D} rm {N}", "git -C {D} restore {N}"),
+    *("tar --create --file={F} a.txt", "tar -c -f {F} a.txt", "tar cf {F} a.txt"),
+    *("tar xf x.tar -C {D}", "tar -x --directory={D} -f x.tar", "unzip -o x.zip -d {D}"),
+    *("tar cf z a.txt --index-file={F}", "curl -D {F} http://h/x", "curl --dump-header={F} x"),
+    "f() { printf 'w {F}' | ed a.txt; }; f",
+    *("cc -E a.c -MMD -MF {F}", "objcopy a.o {F}", "fallocate -l 10 {F}", "mktemp -p {D}"),
+    *("git config -f {F} a.b c", "git config --file={F} a.b c", "git bundle create {F} HEAD"),
+    *("tree -o {F}", "less -o {F} a.txt", "command touch {F}", "fd -H x {F} -x rm"),
+    *("git init {D}/r", "git clone . {D}/r", "git worktree add {D}/r", "ssh-keygen -f {F}"),
+]  # fmt: skip
+FOUND = [
+    *("find . -name {N} -delete", "find . -name {N} -exec rm {} +", "find {D} -name {N} -delete"),
+    *("find -name '{N}*' -delete", "find . -type f -name {N} -exec sed -i s/a/b/ {} \\;"),
+    *("find . -iname {N} -delete", "find . -path './{F}' -delete", "find . -path '*/{N}' -delete"),
+    *("find . \\( -name x -o -name {N} \\) -delete", "find . -name x -o -name {N} -delete"),
+    *("find . -newer a.txt -delete", "find . ! -name x -delete", "env find . -name {N} -delete"),
+]  # fmt: skip
+READS = [
+    *("env -S 'cat {F}'", "xargs cat <<< {F}", "echo {F} | xargs cat", "env -C {D} cat {N}"),
+    *("read x <<E\n{F}\nE\ncat $x", "while read x; do cat $x; done <<< {F}"),
+    *("{ read x; cat $x; } <<< {F}", "echo {F} | while read x; do cat $x; done"),
+    *("sed 'r {F}' a.txt", "sed -n '$r{F}' a.txt", "sed '1R {F}' a.txt"),
+    *("awk 'BEGIN {getline l < \"{F}\"; print l}'", "vim -es '+r {F}'"),
+    *("sqlite3 :memory: '.read {F}'", "script -c 'cat {F}' x.ts", "python3 - <<< 'open(\"{F}\")'"),
+    *("curl -s file://localhost$PWD/{F}", "curl -s file://$PWD/{F}"),
+    *("find . -name {N} -exec cat {} \\;", "find . -name {N} -exec sh -c 'cat $0' {} \\;"),
+]
+
+
+def verdict(decision: Decision) -> Verdict:
+    return decision.verdict
+
+
+@pytest.mark.parametrize("way", [*WRITES, *FOUND])
+def test_our_own_files_are_written_in_no_way(home: Path, way: str) -> None:
+    mine = str(home / ".config/wcore/policy.toml")
+    theirs = [] if way in FOUND else [mine]
+    for path in (".wcore/policy.toml", *theirs):
+        for mode in (Mode.DEFAULT, Mode.FORCE):
+            assert verdict(decided(home, of(way, path), mode)) is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *("timeout 5 {}", "nice -n 3 {}", "env A=b {}", "command {}", "( {} )"),
+        *("if true; then {}; fi", "f() { {}; }; f", "for i in 1 2; do {}; done", "sh <<'E'\n{}\nE"),
+        *("true && {} || true", "cd src; {}", "cd src && cd .. && {}", "! {}", "x=$({})"),
+        *("{} > out.txt 2>&1", "{} &"),
+        *("false || { {}; }", "case a in a) {};; esac", "while {}; do :; done", "{} | cat"),
+    ],
+)
+def test_what_stands_around_a_command_does_not_hide_what_it_reaches(
+    home: Path, around: str
+) -> None:
+    whole = [way for way in [*WRITES, *FOUND] if "<<" not in way and "|" not in way]
+    for way in whole:
+        text = around.replace("{}", of(way, ".wcore/policy.toml"))
+        assert verdict(decided(home, text, Mode.FORCE)) is not Verdict.ALLOW, text
+
+
+@pytest.mark.parametrize("root", ["~", "~/.config", "/"])
+def test_a_search_above_our_own_folder_finds_it(home: Path, root: str) -> None:
+    text = f"find {root} -name policy.toml -delete"
+    assert verdict(decided(home, text, Mode.FORCE)) is Verdict.DENY
+
+
+@pytest.mark.parametrize("way", [*WRITES, *FOUND])
+def test_what_is_protected_is_written_in_no_way_unasked(home: Path, way: str) -> None:
+    assert verdict(decided(home, of(way, ".vscode/tasks.json"))) is not Verdict.ALLOW
+
+
+@pytest.mark.parametrize("way", [*WRITES, *FOUND])
+def test_what_may_not_be_written_is_written_in_no_way(home: Path, way: str) -> None:
+    text = of(way, "secrets/s.txt")
+    assert verdict(decided(home, text, Mode.FORCE, 'deny = ["Write(secrets/**)"]')) is Verdict.DENY
+
+
+@pytest.mark.parametrize("way", READS)
+def test_what_may_not_be_read_is_read_in_no_way(home: Path, way: str) -> None:
+    text = of(way, "secrets/s.txt")
+    assert verdict(decided(home, text, Mode.FORCE, 'deny = ["Read(secrets/**)"]')) is Verdict.DENY
+    assert decided(home, of(way, "conf/.env")).why.row is Row.PROTECTED
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        *("unheard-of {F}", "command unheard-of {F}", "python3 -m json.tool a.json {F}"),
+        *("GIT_TRACE2=$PWD/{F} git status", "unheard-of --x={F}"),
+        *("GIT_WORK_TREE={D} git checkout -f", "HISTFILE={F}; set -o history; history -w"),
+        *("git -C {D} init", "make -C {D}", "unheard-of 'into {F}.'"),
+    ],
+)
+def test_a_program_that_nobody_knows_asks_about_our_own_files_in_every_mode(
+    home: Path, way: str
+) -> None:
+    for mode in (Mode.DEFAULT, Mode.FORCE):
+        assert verdict(decided(home, of(way, ".wcore/policy.toml"), mode)) is Verdict.ASK
+    for reader in ("cat", "ls", "git diff", "cp -t src", "test -f"):
+        text = f"{reader} .wcore/policy.toml"
+        assert verdict(decided(home, text, Mode.FORCE)) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('grep -rn "foo .env" .', 'git commit -m "touch .vscode/tasks.json and .env"'),
+        *("find . -name '*.pyc' -delete", "find . -name '*.py' -exec sed -i s/a/b/ {} +"),
+        *("find . -name '*.py' -exec grep foo {} +", "find . -type f -exec wc -l {} +"),
+        "find . -path ./node_modules -prune -o -name '*.orig' -exec rm {} +",
+        "python3 -c \"import json; print(json.load(open('package.json')))\"",
+        *("awk '$3 > 100 {print $1}' a.txt", "sed -n '1,20p' a.txt", "sed -i 's/w x/r y/g' a.txt"),
+        *("make -C src all", "tar xzf x.tar -C src", "git -C src status", "env -C src make"),
+        *("cat > b.txt <<E\nsee .env\nE", "gh pr create --title x --body 'see .env'"),
+        *("bash -c 'echo see'", "while read l; do echo $l; done < a.txt", "jq '.a.b' x.json"),
+        "python3 - <<'E'\nimport os.path\nprint(os.path.join('/etc', 'b'))\nE",
+    ],
+)
+def test_what_only_tells_or_finds_nothing_does_not_ask(home: Path, text: str) -> None:
+    for policy in ("", 'deny = ["Read(secrets/**)", "Write(secrets/**)"]'):
+        assert verdict(decided(home, text, policy=policy)) is Verdict.ALLOW
+
+
+WORDS = (
+    *"tar git find env sed awk ed xargs read sqlite3 gdb curl unzip cc make init config".split(),
+    *"-C -S -f -x -c -d -e -exec -name -path -delete -o ! ( ) {} + ; , -prune --file= w r".split(),
+    *("a.txt", "src", "'w x'", "'", '"', "$x", "*", "<<<", "|", "-", "--", "''", "/", "."),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(WORDS), max_size=9))
+def test_no_words_are_too_odd_to_be_read(words: list[str]) -> None:
+    evaluate(" ".join(words), "/ws", "/home", {})
