@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wcore.policy.shell_paths.evaluation import evaluate
+from wcore.policy.shell_paths.folder_options import MOVES_MAX
 from wcore.vocabulary import Decision, Mode, Row, Verdict
 
 from .test_trees import decided
@@ -170,6 +171,12 @@ def test_a_program_that_nobody_knows_asks_about_our_own_files_in_every_mode(
 def test_what_only_tells_or_finds_nothing_does_not_ask(home: Path, text: str) -> None:
     for policy in ("", 'deny = ["Read(secrets/**)", "Write(secrets/**)"]'):
         assert verdict(decided(home, text, policy=policy)) is Verdict.ALLOW
+
+
+def test_many_folders_lead_anywhere(home: Path) -> None:
+    for times in (1, MOVES_MAX - 1, MOVES_MAX, 4 * MOVES_MAX):
+        text = f"git {'-C . ' * times}-C .wcore rm policy.toml"
+        assert verdict(decided(home, text)) is not Verdict.ALLOW, times
 
 
 WORDS = (

@@ -132,7 +132,7 @@ class Effects:
     def hand(self, argv: Sequence[Value], prefix: Sequence[Word], depth: int) -> None:
         """Read again what a shell is given as text."""
         literals = [value.literal for value in argv]
-        folders = list(folders_of(argv))
+        folders = folders_of(argv)
         split_text = handed.split_string(literals)
         if split_text is not None and depth < DEPTH_MAX:
             with self.state.child((), keeps_folder=True):

@@ -212,11 +212,16 @@ class _Evaluation(Effects):
         found: Sequence[Role],
     ) -> None:
         scripts = None if self._hands_text(literals) else Scripts(literals)
+        seen: set[tuple[Value, Role]] = set()
         for at, ((word, value), role) in list(enumerate(zip(argv, found, strict=True)))[1:]:
+            if len(self._found) > MENTIONS_MAX:
+                self.lost = True
+                return
             if role is Role.LEFT_OUT:
                 continue
-            if role is not Role.TOLD or value.literal is not None:
+            if (value, role) not in seen and (role is not Role.TOLD or value.literal is not None):
                 self.mention(word, [value], role)
+            seen.add((value, role))
             self._spell(scripts.within(at, value, role) if scripts else (), word)
 
     def _input(self, argv: Sequence[tuple[Word, Value]], given: Sequence[Value]) -> None:

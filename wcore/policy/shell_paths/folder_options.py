@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
-from wcore.policy.shell_paths.values import Value, text
+from wcore.policy.shell_paths.values import ANYTHING, Value, text
 from wcore.policy.started import program
+
+MOVES_MAX: Final = 64  # of one command; more lead anywhere
 
 _CAPITAL_C: Final = "git make gmake tar gtar bsdtar ninja go pnpm meson cargo poetry uv".split()
 _OPTIONS: Final = {
@@ -19,8 +22,13 @@ _OPTIONS: Final = {
 }
 
 
-def folders_of(argv: Sequence[Value]) -> Iterator[Value]:
-    """Yield the folders that programs among the words go to."""
+def folders_of(argv: Sequence[Value]) -> list[Value]:
+    """Return the folders that programs among the words go to, each from where the last one led."""
+    found = list(islice(_folders(argv), MOVES_MAX + 1))
+    return found if len(found) <= MOVES_MAX else [*found[:MOVES_MAX], ANYTHING]
+
+
+def _folders(argv: Sequence[Value]) -> Iterator[Value]:
     names = dict.fromkeys(program(value.literal or "") for value in argv)
     options = [_OPTIONS[name] for name in names if name in _OPTIONS]
     for at, value in enumerate(argv[1:] if options else (), 1):
