@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from wcore.errors import Code
+from wcore.protocol.commands import Introspection
 
 if TYPE_CHECKING:
     from soak.playing import Played
@@ -20,10 +21,8 @@ DESCRIPTORS_MAX: Final = 40  # an idle engine has about 15; a leak adds one a ca
 POLL_S: Final = 0.02
 GONE_S: Final = 3.0  # a killed process may need a moment to be reaped by init
 BROKEN: Final = ("Traceback (most recent call last)", "engine.crashed", "command.failed")
-INTROSPECTION: Final = (
-    *("list_pending", "list_grants", "revoke_grant", "get_history", "list_permissions"),
-    *("set_agent_tools", "set_tool_override", "trust_workspace", "resume_turn"),
-    "remove_mcp_server",
+INTROSPECTION: Final = tuple(
+    kind.model_fields["type"].default for kind in Introspection.__subclasses__()
 )
 
 

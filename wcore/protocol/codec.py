@@ -104,7 +104,7 @@ def _complaint(error: ErrorDetails) -> str:
         case "union_tag_invalid":
             text = f"unknown command type {visible_line(str(_type_of(error)), 40)!r}"
         case _ if where.endswith(".scope"):
-            text = f"{where} is none of {SCOPE_FORMS}"
+            text = f"{where} is none of {', '.join(SCOPE_FORMS)}"
         case "string_pattern_mismatch":
             text = f"{where} has a control character"
         case "missing":

@@ -1,8 +1,8 @@
 """How long a yes lasts, as the wire spells it: `"once"`, `"always"`, or an object with one key."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wcore.vocabulary import (
     Always,
@@ -20,11 +20,26 @@ PREFIXES_MAX = 16  # of a set: more are not read before they are granted
 ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
 
 
-SCOPE_FORMS = "once, always, always_exact, always_prefix, always_prefixes, always_path"
+SCOPE_FORMS = ("once", "always", "always_exact", "always_prefix", "always_prefixes", "always_path")
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
+
+
+class _Form(_Part):
+    """One of the forms that are objects; one that holds two of them could be read as either."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_one(cls, data: Any) -> Any:
+        if _forms_in(data) > 1:
+            raise ValueError("two forms in one")
+        return data
+
+
+def _forms_in(data: Any) -> int:
+    return sum(form in data for form in SCOPE_FORMS) if isinstance(data, dict) else 0
 
 
 class Prefix(_Part):
@@ -44,25 +59,25 @@ class Path(_Part):
     write: bool | None = None
 
 
-class PrefixScope(_Part):
+class PrefixScope(_Form):
     """`{"always_prefix": {"prefix": "cargo "}}`."""
 
     always_prefix: Prefix
 
 
-class PrefixesScope(_Part):
+class PrefixesScope(_Form):
     """`{"always_prefixes": {"prefixes": ["git add", "git commit"]}}`."""
 
     always_prefixes: Prefixes
 
 
-class ExactScope(_Part):
+class ExactScope(_Form):
     """`{"always_exact": {"command": "./build.sh --fast"}}`."""
 
     always_exact: Exact
 
 
-class PathScope(_Part):
+class PathScope(_Form):
     """`{"always_path": {"root": "/data", "write": false}}`."""
 
     always_path: Path

@@ -254,6 +254,8 @@ def test_nesting_of_ten_thousand_is_malformed_even_in_an_ignored_field(
         b'{"always_path":{"write":true}}',
         b'{"always_path":{"root":"/x","write":"yes"}}',
         b'{"always_prefixes":{"prefixes":[]}}',
+        b'{"always_prefix":{"prefix":"a "},"always_exact":{"command":"a b"}}',
+        b'{"always_path":{"root":"/x"},"always":{}}',
     ],
 )
 def test_an_unknown_scope_is_malformed_and_the_known_ones_are_named(scope: bytes) -> None:
