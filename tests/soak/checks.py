@@ -92,11 +92,16 @@ def _check_leave(event: Event, played: "Played") -> None:
     raised = [c for c in said.of("set_mode") if c["mode"] not in ("default", "ask_every_time")]
     leave = {
         "mode": raised or "--mode" in played.flags or "--force" in played.flags,
-        "grant": [c for c in said.of("tool_approve") if c.get("scope") not in (None, "once")]
-        or said.of("set_tool_override"),
+        "grant": _granting(played) or said.of("set_tool_override"),
         "tier": said.of("set_agent_tools", "set_tool_override"),
     }
     assert leave.get(row), f"{call_id} ran unasked by the row {row}: {event}"
+
+
+def _granting(played: "Played") -> list[Event]:
+    """Return what the host said that gives a grant."""
+    lasting = [c for c in played.said.of("tool_approve") if c.get("scope") not in (None, "once")]
+    return lasting + played.said.of("give_grant")
 
 
 def _approved(call_id: str, played: "Played") -> bool:
@@ -107,7 +112,10 @@ def _approved(call_id: str, played: "Played") -> bool:
     yes = any(each["call_id"] == call_id for each in said.of("tool_approve")) or any(
         each["approved"] and each["resume_token"] in tokens for each in said.of("approval_resume")
     )
-    return yes and any(e.get("outcome") == "approved" for e in about)
+    approved_by = [e["by"] for e in about if e.get("outcome") == "approved"]
+    if approved_by == ["policy"]:  # a grant that was given while it waited
+        return bool(_granting(played))
+    return yes and bool(approved_by)
 
 
 def _check_markers(played: "Played") -> None:
