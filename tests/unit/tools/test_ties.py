@@ -97,6 +97,18 @@ def workspace(tmp_path: Path) -> Path:
         ("cd sub; cd deep; cd er; ./run.sh", "sub/deep/er/run.sh"),
         ("cd -- sub && ./run.sh", "sub/run.sh"),
         ("cd -P sub && ./run.sh", "sub/run.sh"),
+        ("env -Csub ./run.sh", "sub/run.sh"),
+        ("env -iC sub ./run.sh", "sub/run.sh"),
+        ("env -iCsub ./run.sh", "sub/run.sh"),
+        ("env --chd=sub ./run.sh", "sub/run.sh"),
+        ("env -iS'./run.sh'", "run.sh"),
+        ("python3 -mx", "x.py"),
+        ("python3 -umx", "x.py"),
+        ("make -Csub -frun.sh", "sub/run.sh"),
+        ("make -f - <<E\nt:\n\t./run.sh\nE", "run.sh"),
+        ("script -qec'./run.sh' /dev/null", "run.sh"),
+        ("tar cf x . --checkpoint-action=exec=./run.sh", "run.sh"),
+        ("bash /proc/self/cwd/run.sh", "run.sh"),
     ],
 )
 def test_a_file_that_is_run_is_tied_with_its_content(workspace: Path, text: str, file: str) -> None:

@@ -17,6 +17,7 @@ from wcore.policy.shell.rough import rough_words
 from wcore.policy.shell.runners import is_runner, program
 
 MODULES_MAX: Final = 4  # words of a command that are completed: each costs 22 looks in each folder
+GLUED_MAX: Final = 4  # letters of options in one word before a name
 FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: each word may be in any of them
 
 #: Programs that run the files they are given, beside those that run other programs.
@@ -30,8 +31,11 @@ _COMPLETED: Final = (
     ".js .mjs .cjs .ts .json .py /index.js /index.ts /package.json /__main__.py /__init__.py"
 ).split()
 #: What is followed by the folder in which later words lie.
-_GOING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --workdir".split())
-_GOING_EQUALS: Final = tuple(f"{word}=" for word in _GOING if word.startswith("--"))
+_GOING: Final = frozenset("cd pushd".split())
+_GOING_LONG: Final = "--directory --chdir --cwd --prefix --workdir".split()
+_GOING_SHORT: Final = re.compile(r"-[A-Za-z0-9]*?C(.*)", re.DOTALL)
+_MODULE_OPTION: Final = re.compile(r"^-[A-Za-z]*?m(?=.)")
+_ABBREVIATED_MIN: Final = len("--c")  # of a long option
 _BETWEEN: Final = re.compile(r"[\s;&|(){}]+")
 _QUOTED_WORD: Final = re.compile(
     r"""(?:[^\s;&|(){}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|['"\\])+""", re.DOTALL
@@ -39,7 +43,7 @@ _QUOTED_WORD: Final = re.compile(
 _QUOTES: Final = re.compile(r"['\"\\]")
 _CD_OPTION: Final = re.compile(r"|--|-[LPe@]+")
 #: What stands in front of a name that is run: `alias.x=!./x`, `|./x`, `< x`, and the folder itself.
-_BEFORE_NAMES: Final = re.compile(r"[!|@<>]+|\$(?:PWD|\{PWD\})/+")
+_BEFORE_NAMES: Final = re.compile(r"[!|@<>]+|(?:\$(?:PWD|\{PWD\})|/proc/self/cwd)/+")
 
 
 class Mentions(Struct, frozen=True):
@@ -81,6 +85,8 @@ def mentions_of(analysis: Analysis) -> Mentions | None:
             run.update(name + ending for name in _modules(rest) for ending in _COMPLETED)
             reads_input = reads_input or all(word.startswith("-") for word in rest)
         named.update(each.target.value for each in command.redirects)
+    if "<<" in analysis.text:  # `make -f - <<< 'x: ; ./x.sh'`
+        run.update(rough_words(analysis.text))
     if reads_input:  # `cat x.sh | sh`
         run |= named
     return Mentions(_in_each(folders, run), _in_each(folders, named - run))
@@ -99,9 +105,19 @@ def folders_gone_to(text: str) -> list[str]:
 
 def _operands(words: list[str]) -> list[str]:
     words = [word for word in words if not _CD_OPTION.fullmatch(word)]
-    found = [to for word, to in pairwise(words) if word in _GOING]
-    found += [word.partition("=")[2] for word in words if word.startswith(_GOING_EQUALS)]
-    return [to for to in found if not to.startswith("-")]
+    found: list[str] = []
+    for word, behind in pairwise([*words, ""]):
+        name, has_value, value = word.partition("=")
+        short = _GOING_SHORT.fullmatch(word)
+        if short is not None:
+            found += [short[1] or behind]
+        elif word in _GOING or (len(name) >= _ABBREVIATED_MIN and _is_going(name)):
+            found += [value if has_value else behind]
+    return [to for to in found if to and not to.startswith("-")]
+
+
+def _is_going(option: str) -> bool:
+    return any(long.startswith(option) for long in _GOING_LONG)
 
 
 def working_folders(goes_to: list[str]) -> list[str]:
@@ -140,14 +156,21 @@ def _handed_on(words: list[str]) -> set[str]:
 
 
 def _names(words: list[str]) -> set[str]:
-    """Return the words, and what options among them name: `--rcfile=x`, `-fx`."""
-    glued = (word[2:] for word in words if word.startswith("-"))
-    return {*words, *(word.partition("=")[2] for word in words), *glued} - {""}
+    """Return the words, and what else they name: `--rcfile=x`, `-fx`, `-qec./x`."""
+    short = [word for word in words if word.startswith("-")]
+    glued = (word[at:] for word in short for at in range(2, GLUED_MAX + 2))
+    values = (
+        word.rpartition("=")[2] if last else word.partition("=")[2]
+        for word in words
+        for last in (True, False)
+    )
+    return {*words, *values, *glued} - {""}
 
 
 def _modules(words: list[str]) -> set[str]:
     """Return the first words that may be names without their endings, of modules too."""
-    plain = [word for word in words if not word.startswith("-")][:MODULES_MAX]
+    given = (_MODULE_OPTION.sub("", word) for word in words)  # `-mjson.tool`
+    plain = [word for word in given if word and not word.startswith("-")][:MODULES_MAX]
     return {*plain, *(word.replace(".", "/") for word in plain)}
 
 
