@@ -131,6 +131,13 @@ def test_a_rule_that_asks_leaves_a_computed_program_alone_that_says_nothing_of_i
         assert outcome(bash(text), asks, grants=GRANTED).verdict.value == "allow", text
 
 
+def test_the_option_rm_is_not_the_program() -> None:
+    denies = policies('deny = ["Bash(rm)"]\n' + rules(("Bash", "allow")))
+    for text in ("docker run --rm app > log", "docker run --rm -e A=b app", "podman run --rm $X"):
+        assert outcome(bash(text), denies).verdict.value != "deny", text
+    assert outcome(bash("docker run $X rm a > log"), denies).verdict.value == "deny"
+
+
 EVERYDAY = [
     'git commit -m "rm old file; git push; make it"',
     'echo "do not rm; git push"',

@@ -137,7 +137,7 @@ _PRETTIER: Final = (
     " --no-color !--config= !--plugin= !--write !-w !--ignore-path= !--cache-location="
 )
 _TSC: Final = (
-    "= @^@ @^(?:true|false)$ --noEmit --pretty=? --strict=? --skipLibCheck=? --incremental=?"
+    "= @^@ @^(?:true|false|null)$ --noEmit --pretty=? --strict=? --skipLibCheck=? --incremental=?"
     " --listFiles --showConfig"
     " --version --watch --w --traceResolution %/|^\\.\\.|^@ --p= --project= !--outDir= !--outFile="
     " !--build !--b !--declarationDir= !--init !--generateTrace= !--tsBuildInfoFile="

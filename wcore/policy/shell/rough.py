@@ -20,5 +20,6 @@ def rough_words(text: str) -> list[str]:
     text = _JOINED_LINE.sub("", text[:ROUGH_CHARS_MAX])
     joined = _BETWEEN.split(_QUOTING.sub("", text))
     parted = _BETWEEN_OR_QUOTES.split(text)
-    bare = (word.lstrip("-+?") for word in parted)  # `${x:-rm}`
+    # `${x:-rm}`; the option of `docker run --rm` is no name
+    bare = (word.lstrip("-+?") for word in parted if not word.startswith("--"))
     return [word for word in dict.fromkeys([*joined, *parted, *bare]) if word]

@@ -168,6 +168,10 @@ def test_a_task_is_not_offered_where_it_was_only_shown(key: str) -> None:
             (text, None)
             for text in ("cargo fmt -p a -- --check", "tsc --noEmit false", "make -kn x")
         ),
+        *(
+            (text, None)
+            for text in ("tsc --noEmit null", "tsc --noEmit true", "tsc --noEmit -p x null")
+        ),
         *((text, None) for text in ("make x --dry")),
     ],
 )
