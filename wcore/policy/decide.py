@@ -125,7 +125,9 @@ def _uncounted(case: Case, standing: Standing) -> Decision | None:
     So may one of wcore's own files that is named to a program which may write it.
     """
     for path in case.facts.paths:
-        if not path.unknown or not (path.own or (path.inside and path.protected is None)):
+        is_lost = not path.path  # of a text that cannot be read to its end
+        uncounted = path.own or (path.inside and path.protected is None)
+        if not path.unknown or not (uncounted or is_lost):
             continue
         if path.protected is not None and standing.mode is not Mode.FORCE:
             continue  # row 5 says why it asks
@@ -134,7 +136,8 @@ def _uncounted(case: Case, standing: Standing) -> Decision | None:
             detail = f"the command may write {path.path} ({path.protected})"
             return _answer(Verdict.ASK, Row.UNREADABLE, detail)
         if writes_own or standing.policies.stops_files(case.agent, standing.mode):
-            detail = f"{path.path} stands for more paths than are looked at: one may be denied"
+            what = path.path or "the command"
+            detail = f"{what} stands for more paths than are looked at: one may be denied"
             return _answer(Verdict.ASK, Row.UNREADABLE, detail)
     return None
 

@@ -53,6 +53,8 @@ WRITES = [
     *("tar --create --file={F} a.txt", "tar -c -f {F} a.txt", "tar cf {F} a.txt"),
     *("tar xf x.tar -C {D}", "tar -x --directory={D} -f x.tar", "unzip -o x.zip -d {D}"),
     *("tar cf z a.txt --index-file={F}", "curl -D {F} http://h/x", "curl --dump-header={F} x"),
+    *("install -d {D}/r", "cp -l {F} src/h", "cp -s {F} src/h", "env -S'tee\\_{F}'"),
+    *("trap -- 'rm {F}' 0", "install -dm755 {D}/r", "ls {F} | xargs rm"),
     "f() { printf 'w {F}' | ed a.txt; }; f",
     *("cc -E a.c -MMD -MF {F}", "objcopy a.o {F}", "fallocate -l 10 {F}", "mktemp -p {D}"),
     *("git config -f {F} a.b c", "git config --file={F} a.b c", "git bundle create {F} HEAD"),
@@ -64,6 +66,8 @@ FOUND = [
     *("find -name '{N}*' -delete", "find . -type f -name {N} -exec sed -i s/a/b/ {} \\;"),
     *("find . -iname {N} -delete", "find . -path './{F}' -delete", "find . -path '*/{N}' -delete"),
     *("find . \\( -name x -o -name {N} \\) -delete", "find . -name x -o -name {N} -delete"),
+    *("find . -name {N} | xargs rm", "find . -name {N} -print0 | xargs -0 rm -f"),
+    *("find . -path '*{N}' -delete", "find . -ipath '*{N}' -delete"),
     *("find . -newer a.txt -delete", "find . ! -name x -delete", "env find . -name {N} -delete"),
 ]  # fmt: skip
 READS = [
@@ -110,6 +114,13 @@ def test_what_stands_around_a_command_does_not_hide_what_it_reaches(
         assert verdict(decided(home, text, Mode.FORCE)) is not Verdict.ALLOW, text
 
 
+@pytest.mark.parametrize(
+    "text", ["csplit -qf{F} a 1", "sort -uo{F} a", "vim -V9{F} a.txt", "split -b9 a {F}"]
+)
+def test_a_path_may_follow_the_letters_of_options(home: Path, text: str) -> None:
+    assert verdict(decided(home, of(text, ".wcore/x"), Mode.FORCE)) is Verdict.DENY
+
+
 @pytest.mark.parametrize("root", ["~", "~/.config", "/"])
 def test_a_search_above_our_own_folder_finds_it(home: Path, root: str) -> None:
     text = f"find {root} -name policy.toml -delete"
@@ -140,6 +151,12 @@ def test_what_may_not_be_read_is_read_in_no_way(home: Path, way: str) -> None:
         *("unheard-of {F}", "command unheard-of {F}", "python3 -m json.tool a.json {F}"),
         *("GIT_TRACE2=$PWD/{F} git status", "unheard-of --x={F}"),
         *("GIT_WORK_TREE={D} git checkout -f", "HISTFILE={F}; set -o history; history -w"),
+        *("coproc rm {F}", "tar -cf{F} X", "shuf -eo{F} a b", "PS4='$(rm {F})'; set -x; true"),
+        *("split --filter='tee {F}' a.txt", "GIT_EDITOR='rm {F}' git commit", "zip -TT 'rm {F}' z"),
+        *("LESSOPEN='|rm {F}' less a", "ssh -o ProxyCommand='rm {F}' h", "export X='rm {F}'"),
+        *("git -c core.pager='rm {F}' log", "rg --pre 'rm {F}' x", "bat --pager='rm {F}' a"),
+        *("git grep -O'rm {F};' x", "bash --rcfile <(echo rm {F}) -i", "git checkout -m {F}"),
+        "x='$(rm {F})'; echo \"${x@P}\"",
         *("git -C {D} init", "make -C {D}", "unheard-of 'into {F}.'"),
     ],
 )
@@ -157,6 +174,13 @@ def test_a_program_that_nobody_knows_asks_about_our_own_files_in_every_mode(
     "text",
     [
         *('grep -rn "foo .env" .', 'git commit -m "touch .vscode/tasks.json and .env"'),
+        *(
+            "git commit -am 'see ~/.ssh/config'",
+            "grep -rn '~/.ssh' src",
+            "awk -F/ '{print $1}' a.txt",
+        ),
+        *("source .venv/bin/activate && python a.py", "find . -name '*.pyc' | xargs rm -f"),
+        *("find . -name '*.py' -print0 | xargs -0 grep foo", "git ls-files | xargs wc -l"),
         *("find . -name '*.pyc' -delete", "find . -name '*.py' -exec sed -i s/a/b/ {} +"),
         *("find . -name '*.py' -exec grep foo {} +", "find . -type f -exec wc -l {} +"),
         "find . -path ./node_modules -prune -o -name '*.orig' -exec rm {} +",
@@ -171,6 +195,13 @@ def test_a_program_that_nobody_knows_asks_about_our_own_files_in_every_mode(
 def test_what_only_tells_or_finds_nothing_does_not_ask(home: Path, text: str) -> None:
     for policy in ("", 'deny = ["Read(secrets/**)", "Write(secrets/**)"]'):
         assert verdict(decided(home, text, policy=policy)) is Verdict.ALLOW
+
+
+def test_a_text_that_is_not_understood_asks_where_paths_are_denied(home: Path) -> None:
+    for text in ("coproc cat secrets/s.txt", "$(echo cat) $x/s.txt"):
+        denies = 'deny = ["Read(secrets/**)"]'
+        assert verdict(decided(home, text, Mode.FORCE, denies)) is Verdict.ASK
+        assert verdict(decided(home, text, Mode.FORCE)) is Verdict.ALLOW
 
 
 def test_many_folders_lead_anywhere(home: Path) -> None:

@@ -42,3 +42,11 @@ def keeps_meaning(argv: Sequence[str | None]) -> bool:
         else:
             return False
     return not expected
+
+
+def only_activates(argv: Sequence[str | None]) -> bool:
+    """Whether `. X` reads the `bin/activate` of a virtual environment: it sets variables only.
+
+    By its name: what a file that is sourced does by itself is not seen anyway.
+    """
+    return len(argv) == 2 and (argv[1] or "").endswith("bin/activate")

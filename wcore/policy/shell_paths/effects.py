@@ -43,6 +43,10 @@ class Effects:
         """Note that a word names these paths."""
         raise NotImplementedError
 
+    def spell(self, word: Word, value: Value) -> None:
+        """Note the paths that are spelled within a word which a program may be told."""
+        raise NotImplementedError
+
     def change(
         self,
         given: Sequence[tuple[Word, Value]],
@@ -197,12 +201,14 @@ class Effects:
         if handed.has_options(given):
             state.change_options()
         if handed.reads_file(given) or state.has_start_file():
+            self.lost = True  # code that nobody read is run before it
             state.forget_code()
 
     def _evaluated(self, name: str, given: Sequence[str | None], depth: int) -> None:
         """Read what `eval` and `trap` are given: it is run here, the latter at any time."""
         joined = None if None in given else " ".join(each or "" for each in given)
-        text_ = joined if name == "eval" else given[0] if given else ""
+        behind = [each for each in given if each != "--"]
+        text_ = joined if name == "eval" else behind[0] if behind else ""
         self.lost = self.lost or text_ is None or depth >= DEPTH_MAX
         if name == "trap":
             self.state.unsettle()
@@ -234,6 +240,8 @@ class Effects:
         values = expansion.assigned(_behind(word, match.end()), state)
         for value in values:
             self.mention(word, [value], Role.UNKNOWN)
+            if name.isupper():  # `GIT_EDITOR='rm x' git commit`
+                self.spell(word, value)
             if "$(" in value.beginning or "`" in value.beginning:
                 self.lost = True  # arithmetic would run it
         elements = [value for each in word.array or () for value in expansion.fields(each, state)]

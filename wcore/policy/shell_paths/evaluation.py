@@ -9,7 +9,7 @@ from wcore.policy.shell_paths import builtins, expansion, handed
 from wcore.policy.shell_paths.effects import ASSIGNMENT, Effects, repeats
 from wcore.policy.shell_paths.find_command import found_by
 from wcore.policy.shell_paths.folder_options import folders_of
-from wcore.policy.shell_paths.handing import has_input, texts_given
+from wcore.policy.shell_paths.handing import has_input, texts_given, words_before
 from wcore.policy.shell_paths.mention import Mention, Reading
 from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
@@ -41,6 +41,7 @@ WORDS_MAX: Final = 256  # that a command reads from its input; more is asked abo
 
 _ELEMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[")
 _OPTION: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
+_BUNDLE: Final = re.compile(r"-[A-Za-z0-9]{2,}([./~].*)", re.DOTALL)  # `tar -cf./x`
 _SOURCE_CHARS_MAX: Final = 200  # of a word that is told to people
 _MAKE_WORDS: Final = frozenset(["xargs", "parallel"])
 _BLANKS: Final = " \t\r\n\0\"'"
@@ -154,8 +155,7 @@ class _Evaluation(Effects):
         self._arguments(argv)
         given = texts_given(command, previous, state)
         self.inputs.update(dict.fromkeys(given))
-        if given:
-            self._input(argv, given)
+        self._input(argv, given, words_before(command, previous, state))
         for each in (each for word in words for each in word.array or ()):
             self.mention(each, expansion.fields(each, state), Role.UNKNOWN)
         head, values = argv[0][0], [value for word, value in argv if word is argv[0][0]]
@@ -213,7 +213,7 @@ class _Evaluation(Effects):
     ) -> None:
         scripts = None if self._hands_text(literals) else Scripts(literals)
         seen: set[tuple[Value, Role]] = set()
-        for at, ((word, value), role) in list(enumerate(zip(argv, found, strict=True)))[1:]:
+        for (word, value), role in list(zip(argv, found, strict=True))[1:]:
             if len(self._found) > MENTIONS_MAX:
                 self.lost = True
                 return
@@ -222,23 +222,37 @@ class _Evaluation(Effects):
             if (value, role) not in seen and (role is not Role.TOLD or value.literal is not None):
                 self.mention(word, [value], role)
             seen.add((value, role))
-            self._spell(scripts.within(at, value, role) if scripts else (), word)
+            self._spell(scripts.within(value, role) if scripts else (), word)
 
-    def _input(self, argv: Sequence[tuple[Word, Value]], given: Sequence[Value]) -> None:
-        """Read what a command is given as its input: words of it, or a text that names files."""
+    def _input(
+        self,
+        argv: Sequence[tuple[Word, Value]],
+        given: Sequence[Value],
+        before: Sequence[Value],
+    ) -> None:
+        """Read what a command is given as its input: words of it, or a text that names files.
+
+        `before` are the words of the command that prints it.
+        """
         literals = [value.literal for _, value in argv]
         names = {program(word) for word in literals if word}
         if self._hands_text(literals):
             return  # it reads the text itself
         if not names.isdisjoint(_MAKE_WORDS):
+            word, role = argv[-1][0], roles([*literals, "x"])[-1]
+            for value, _ in found_by(before, role):  # `find … | xargs rm`
+                self._add(value, role, word.source, spelled=True)
             more = [part for value in given for part in split(value, _BLANKS) if part.pieces]
-            word = argv[-1][0]
+            more = more or before[1:]
             self._arguments([*argv, *((word, value) for value in more[:WORDS_MAX])])
             self.lost = self.lost or len(more) > WORDS_MAX
             return
         scripts, role = Scripts(literals), roles([*literals, "x"])[-1]
         for value in given:
             self._spell(scripts.of_text(value, role), argv[0][0])
+
+    def spell(self, word: Word, value: Value) -> None:
+        self._spell(Scripts([]).of_text(value, Role.UNKNOWN), word)
 
     def _spell(self, found: Iterable[tuple[Value, Role]], word: Word) -> None:
         """Note paths within a word; of very many only those that could be nothing else."""
@@ -278,9 +292,11 @@ class _Evaluation(Effects):
                 continue
             if not value.beginning.startswith("-"):
                 self._add(value, role, word.source)
-            elif attached := _OPTION.fullmatch(value.beginning):
-                rest = (attached[1], *value.pieces[1:])
-                self._add(Value(rest, value.private), role, word.source, is_part=True)
+            for option in (_OPTION, _BUNDLE):
+                attached = option.fullmatch(value.beginning)
+                rest = Value((attached[1], *value.pieces[1:]), value.private) if attached else None
+                if rest and (rest.literal != "/" or role is Role.WRITE):  # not of `awk -F/`
+                    self._add(rest, role, word.source, is_part=True)
             if "/" in value.beginning and value.beginning.startswith("-"):  # no option behind `--`
                 self._add(value, role, word.source, is_part=True)
             for separators in ("=", "=:,@"):

@@ -24,8 +24,11 @@ _STRENGTH: Final = (Role.WRITE, Role.UNKNOWN, Role.READ)
 _Words = Sequence[str | None]
 
 
-def found_by(argv: Sequence[Value]) -> Iterator[tuple[Value, Role]]:
-    """Yield the paths that a `find` among the words changes or hands on, as patterns."""
+def found_by(argv: Sequence[Value], role: Role | None = None) -> Iterator[tuple[Value, Role]]:
+    """Yield the paths that a `find` among the words changes or hands on, as patterns.
+
+    `role`: what another program does to those that it prints.
+    """
     words = [value.literal for value in argv]
     at = _find_at(words)
     if at is None:
@@ -36,7 +39,7 @@ def found_by(argv: Sequence[Value]) -> Iterator[tuple[Value, Role]]:
     end = begin
     while end < len(words) and not (words[end] or "x").startswith(("-", "(", "!")):
         end += 1
-    role = _role(words[end:])
+    role = role or _role(words[end:])
     if role is None:
         return
     for root in argv[begin:end] or [text(".")]:
@@ -96,18 +99,15 @@ def _asks_for(words: _Words, at: int) -> bool:
 
 def _of_test(test: str, value: Value) -> Value:
     if test == "-iname" and value.literal:
-        value = Value((Hole.NAME,)) + text(value.literal[1:])
+        value = text(f"*{value.literal[1:]}")  # names with holes fit in either case
     if test not in _PATHS:
         return Value((Hole.FOLDERS,)) + _pattern(value)
-    pieces: list[Piece] = []
-    names = (value.literal or "*").removeprefix("./").strip("/").split("/")
-    for number, name in enumerate(names, 1):
-        is_last = number == len(names)
-        if set(name) == {"*"}:
-            pieces += [Hole.FOLDERS, *([Hole.NAME] if is_last else [])]
-        else:
-            pieces += [*_pattern(text(name)).pieces, *([] if is_last else ["/"])]
-    return joined(pieces)
+    last = (value.literal or "*").rstrip("/").rpartition("/")[2]
+    if "*" in last:  # which takes `/` as well: what is behind the last one may be all of a name
+        last = "*" + last.rpartition("*")[2]
+    elif test.startswith("-i"):
+        last = f"*{last[1:]}"
+    return Value((Hole.FOLDERS,)) + _pattern(text(last))
 
 
 def _pattern(value: Value) -> Value:

@@ -48,7 +48,7 @@ def split_string(words: Sequence[str | None]) -> str | None:
     if at is None or (at > 0 and not (plain[0] and may_start_any(plain))):
         return None
     found = split_strings(plain[at + 1 :])
-    return f"env {found[0]}" if found else None
+    return "env " + found[0].replace("\\_", " ") if found else None  # `\\_` is a blank there
 
 
 def has_options(given: Sequence[str | None]) -> bool:

@@ -86,15 +86,22 @@ def read_as_input(
 
 def texts_given(event: Command | Open, previous: Event | None, scene: Scene) -> list[Value]:
     """Return the texts that a part of the text perhaps reads, as far as they are known."""
+    piped = previous if event.before in _PIPES else None  # `cat << E | patch` passes its own on
     found: list[Value] = []
-    for each in event.redirections if isinstance(event, Command) else ():
-        if each.gives_text:
-            atoms = each.document.atoms if each.document else each.target.atoms
-            found += expansion.assigned(atoms, scene)
-    if event.before in _PIPES:
-        known = _printed(previous, scene)
-        found += [text(known)] if known else []
-    return found
+    for part in (event, piped):
+        for each in part.redirections if isinstance(part, Command) else ():
+            if each.gives_text:
+                atoms = each.document.atoms if each.document else each.target.atoms
+                found += expansion.assigned(atoms, scene)
+    known = _printed(piped, scene)
+    return [*found, text(known)] if known else found
+
+
+def words_before(event: Command, previous: Event | None, scene: Scene) -> list[Value]:
+    """Return the words of the command that prints what this one reads."""
+    if event.before not in _PIPES or not isinstance(previous, Command):
+        return []
+    return [value for word in previous.words for value in expansion.fields(word, scene)]
 
 
 def _printed(previous: Event | None, scene: Scene) -> str | None:

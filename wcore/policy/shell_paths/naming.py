@@ -364,4 +364,7 @@ def _roughly(command: str, places: Places) -> Iterable[PathFact]:
         reason = protected.protection(path, Access.WRITE, places)
         if reason is not None:
             own = protected.is_own(path, places)
-            yield PathFact(path, Access.READ, inside=True, protected=reason, own=own)
+            fact = PathFact(path, Access.READ, inside=True, protected=reason, own=own)
+            yield fact
+            if own:
+                yield replace(fact, access=Access.WRITE, unknown=True)

@@ -43,6 +43,7 @@ _IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
 _GIT_READS: Final = frozenset(
     "add diff log status show blame commit ls-files grep rev-parse branch describe".split()
 )
+_GIT_TOLD: Final = frozenset("commit tag merge notes stash revert".split())  # with messages
 _GIT_WRITES: Final = frozenset(["restore", "rm", "mv"])
 _OUT: Final = re.compile(
     r"--?(?:out|output|output-file|outfile|output-document|target-directory|dump-header|cookie-jar"
@@ -74,8 +75,25 @@ _TAR_FILE: Final = re.compile(
 )
 _TAR_FOLDER: Final = re.compile(r"(?:-?[A-Za-z]*C|--(?:directory|cd))=?(?P<attached>.*)")
 _TAR_LIST: Final = re.compile(r"--(?:index-file|listed-incremental)$|-g$")
+_GIT_VALUES: Final = frozenset(
+    "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source".split()
+)
 _GIT_FILE: Final = re.compile(r"(?:-f|--file(?:=|$))(?P<attached>.*)")
 _GIT_GETS: Final = re.compile(r"--get.*|-l|--list|get|list")
+#: Options of readers whose value is run.
+_STARTS: Final = {
+    "git": re.compile(r"-O.*|--open-files-in-pager(?:=.*)?"),
+    "rg": re.compile(r"--(?:pre|hostname-bin)(?:=.*)?"),
+    **dict.fromkeys(("bat", "ag", "ack"), re.compile(r"--pager(?:=.*)?")),
+    **dict.fromkeys(("fd", "fdfind"), re.compile(r"-[A-Za-z]*[xX]|--exec(?:-batch)?(?:=.*)?")),
+}
+#: Programs that look for the first of their operands, and the options with which they do not.
+_SEARCHERS: Final = frozenset("grep egrep fgrep rg ag ack".split())
+_SEARCHED_ELSEWHERE: Final = re.compile(r"-[A-Za-z]*[efg].*|--(?:regexp|file|files|type-list).*")
+_MESSENGERS: Final = frozenset("git gh glab hub svn hg jj".split())
+_MESSAGE: Final = re.compile(r"-[a-z]*m|--(?:message|title|body|subject|description|notes)")
+_LINKS: Final = re.compile(r"-[A-Za-z]*[ls][A-Za-z]*|--(?:link|sym.*)")  # options of `cp`
+_MAKES_FOLDERS: Final = re.compile(r"-[A-Za-z]*d.*|--directory")  # options of `install`
 _OUT_OPERAND: Final = {"uniq": 2, "xxd": 2}  # which of their operands is written
 
 
@@ -113,7 +131,7 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
     usual = _usual(head, words)
     found = [usual] * len(words)
     if head in COPIERS:
-        found = _copied(words)
+        found = _copied(head, words)
     for at, word in enumerate(words):
         if word is None or at == 0:
             continue
@@ -127,11 +145,26 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
         found[at] = Role.WRITE
     for at in _left_out(head, words):
         found[at] = Role.LEFT_OUT
+    for at in _told_to_start(head, words):
+        found[at] = Role.UNKNOWN
     return found
 
 
-def _copied(words: Sequence[str | None]) -> list[Role]:
+def _told_to_start(head: str, words: Sequence[str | None]) -> list[int]:
+    """Return which words of a reader may be commands that it runs."""
+    found = [*range(1, _git_command(words))] if head == "git" else []
+    option = _STARTS.get(head)
+    for at in range(1, len(words) if option else 0):
+        if option is not None and option.fullmatch(words[at] or ""):
+            found += [at, at + 1]
+    return [at for at in found if at < len(words)]
+
+
+def _copied(head: str, words: Sequence[str | None]) -> list[Role]:
     """Return the roles of the words of a copier: options may have a destination attached."""
+    makes = {"cp": _LINKS, "install": _MAKES_FOLDERS}.get(head)
+    if makes is not None and any(makes.fullmatch(word or "") for word in words):
+        return [Role.WRITE] * len(words)  # a link is a way to write what it leads to
     to = destination(words)
     return [
         Role.WRITE if at == to or (word or "").startswith("-") else Role.READ
@@ -169,44 +202,59 @@ def _written_by_tar(words: Sequence[str | None]) -> list[int]:
     return [at for at in found if at < len(words)]
 
 
+def _git_command(words: Sequence[str | None]) -> int:
+    """Return where the name of the command of git stands, or the number of words."""
+    at = 1
+    while at < len(words) and (words[at] or "").startswith("-"):
+        at += 2 if words[at] in _GIT_VALUES else 1
+    return min(at, len(words))
+
+
+def _git_name(words: Sequence[str | None]) -> str:
+    return next(iter(words[_git_command(words) :]), None) or ""
+
+
 def _written_by_git(words: Sequence[str | None]) -> list[int]:
     """Return which words of a git command are folders and files that it makes."""
+    first = _git_command(words)
     plain = [word or "-" for word in words]
-    operands = [at for at, word in enumerate(plain) if at and not word.startswith("-")]
-    names = [plain[at] for at in operands]
-    for first in range(len(operands)):
-        behind = operands[first + 1 :]
-        match names[first : first + 2]:
-            case ["init", *_] if behind:
-                return behind
-            case ["clone", *_] if len(behind) > 1:
-                return behind[-1:]
-            case ["worktree" | "bundle", "add" | "move" | "create"]:
-                return behind[1:]
-            case ["submodule", "add"] if len(behind) > 2:
-                return behind[-1:]
-            case ["config", *_] if not any(map(_GIT_GETS.fullmatch, plain)):
-                return [
-                    at if match["attached"] else at + 1
-                    for at, word in enumerate(plain)
-                    if (match := _GIT_FILE.match(word)) and at + 1 < len(plain)
-                ]
-            case ["init" | "clone" | "worktree" | "bundle" | "submodule" | "config", *_]:
-                return []
-            case _:
-                pass
-    return []
+    operands = [at for at in range(first + 1, len(words)) if not plain[at].startswith("-")]
+    match [*plain[first : first + 1], *(plain[at] for at in operands[:1])]:
+        case ["init", _]:
+            return operands
+        case ["clone", _]:
+            return operands[1:][-1:]
+        case ["worktree" | "bundle", "add" | "move" | "create"]:
+            return operands[1:]
+        case ["submodule", "add"]:
+            return operands[2:][-1:]
+        case ["config", *_] if not any(map(_GIT_GETS.fullmatch, plain)):
+            return [
+                at if match["attached"] else at + 1
+                for at, word in enumerate(plain[:-1])
+                if (match := _GIT_FILE.match(word))
+            ]
+        case _:
+            return []
 
 
 def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
-    """Return which words name what a program is known not to touch."""
+    """Return which words name what a program is known not to touch, or are no names at all."""
     if head == "find":
         return _left_out_by_find(words)
-    return [
+    found = [
         at
         for at in range(1, len(words) if head in _LEAVE_OUT else 0)
         if _LEFT_OUT.match(words[at] or "") or _LEFT_OUT_NEXT.fullmatch(words[at - 1] or "")
     ]
+    if head in _SEARCHERS and not any(
+        _SEARCHED_ELSEWHERE.fullmatch(each or "-e") for each in words
+    ):
+        operands = (at for at, word in enumerate(words) if at and not (word or "").startswith("-"))
+        found += [next(operands, 0)]
+    if head in _MESSENGERS and (head != "git" or _git_name(words) in _GIT_TOLD):
+        found += [at + 1 for at, word in enumerate(words[:-1]) if _MESSAGE.fullmatch(word or "")]
+    return found
 
 
 def _left_out_by_find(words: Sequence[str | None]) -> list[int]:
@@ -247,12 +295,7 @@ def _usual(head: str, words: Sequence[str | None]) -> Role:
     if head == "find" and "-delete" in words:
         return Role.WRITE
     if head == "git":
-        names = [
-            word
-            for at, word in enumerate(words)
-            if at and word and not word.startswith("-") and words[at - 1] != "-C"
-        ]
-        command = names[0] if names else ""
+        command = _git_name(words)
         if command in _GIT_WRITES or (command == "checkout" and "--" in words):
             return Role.WRITE
         return Role.READ if command in _GIT_READS else Role.UNKNOWN

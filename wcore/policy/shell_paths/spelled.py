@@ -42,23 +42,19 @@ _SCRIPTED: Final = {
 _PATCHERS: Final = frozenset(["patch", "git"])
 _SEDS: Final = frozenset(["sed", "gsed", "ssed"])
 _ALSO: Final = frozenset("awk gawk mawk nawk perl ruby emacs script patch".split())
-_MESSENGERS: Final = frozenset("git gh glab hub svn hg jj".split())
-_MESSAGE: Final = frozenset("-m --message --title --body --subject --description --notes".split())
 
 
 class Scripts:
     """Finds the paths that are spelled within the words of one command."""
 
     def __init__(self, words: Sequence[str | None]) -> None:
-        self._words = words
         self._names = {program(word) for word in words if word}
 
-    def within(self, at: int, value: Value, role: Role) -> Iterator[tuple[Value, Role]]:
-        """Yield the paths that the word at `at` spells besides being one."""
-        before = self._words[at - 1] if 0 < at <= len(self._words) else None
-        is_message = before in _MESSAGE and program(self._words[0] or "") in _MESSENGERS
-        if not is_message:
-            yield from self.of_text(value, role)
+    def within(self, value: Value, role: Role) -> Iterator[tuple[Value, Role]]:
+        """Yield the paths that a word spells besides being one."""
+        if role is Role.WRITE and not self._are_scripted():
+            role = Role.UNKNOWN  # it writes what the whole word names; `split --filter=` runs it
+        return self.of_text(value, role)
 
     def of_text(self, value: Value, role: Role) -> Iterator[tuple[Value, Role]]:
         """Yield the paths that a text spells which the command is given."""

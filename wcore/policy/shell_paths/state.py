@@ -279,6 +279,8 @@ class State(Scene):
         """Note what a builtin changes; `before` is the operator in front of it."""
         if name in ("shopt", "alias", "enable"):
             self.change_options()
+        elif name in (".", "source") and builtins.only_activates(argv):
+            self.forget_all()
         elif name in (".", "source"):
             self.forget_code()
         elif name in ("exit", "return") and before == "||" and not self._functions:
