@@ -2,6 +2,7 @@
 
 import subprocess
 
+import pytest
 from hosts.places import PATIENCE_S, Place
 from hosts.terminals import CHAT
 from talking import call
@@ -30,6 +31,23 @@ def test_lines_are_messages_and_answers_in_turn(place: Place) -> None:
     assert "49" not in said.stdout
     assert said.stdout.count("allow Bash?") == 2
     assert "\x1b" not in said.stdout, "no colours and no cursor movements in a pipe"
+
+
+@pytest.mark.parametrize("redirected", ["<&-", ">&-", "> /dev/full"])
+def test_streams_that_cannot_be_used_are_named(place: Place, redirected: str) -> None:
+    said = subprocess.run(
+        ["bash", "-c", f'exec "$@" {redirected}', "-", *CHAT, "--plain"],
+        cwd=place.workspace,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert said.returncode == 1
+    assert said.stderr.startswith("wcore-chat: ")
+    assert said.stderr.count("\n") == 1, said.stderr
 
 
 def test_the_end_of_input_refuses_every_card_and_ends(place: Place) -> None:

@@ -42,6 +42,9 @@ def main() -> int:
     """Chat until the person leaves; the exit code says how it ended."""
     env = close_host()
     chosen = replace(options.read(sys.argv[1:]), env=env)
+    if sys.stdin is None or sys.stdout is None:  # closed by whoever started it
+        os.write(2, b"wcore-chat: stdin and stdout must be open\n")
+        return EXIT_ENGINE
     if not chosen.plain and _can_be_drawn_on() and _has_full_screen():
         from wcore_host.terminal.app import run  # noqa: PLC0415 - a tenth of a second
 
@@ -73,6 +76,13 @@ def _plain(chosen: Options) -> int:
         return EXIT_ENGINE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except ExceptionGroup as group:
+        unwritten, others = group.split(OSError)
+        if unwritten is None or others is not None:
+            raise
+        print("wcore-chat: what is said cannot be written to stdout", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python fails to flush it at its end
+        return EXIT_ENGINE
 
 
 async def _chat(chosen: Options, screen: Screen, reader: Keyboard | LineReader) -> int:
