@@ -71,6 +71,7 @@ class ArgumentReader:
         self._names_task = False  # whether the grant does
         self._choices: frozenset[str] | None = None  # of the option whose value comes next
         self._operands = 0
+        self.sure_operands = 0
         self._ended = self._unknown = self._value_next = False
 
     def find_uncovered(self) -> Word | None:
@@ -128,6 +129,7 @@ class ArgumentReader:
 
     def _operand(self, word: Word, text: str) -> bool:
         self._operands += 1
+        self.sure_operands += not word.loose  # others may vanish
         limit = self._spec.operands_max
         if limit is not None and (self._operands > limit or (word.loose and limit > 0)):
             return False

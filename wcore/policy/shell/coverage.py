@@ -87,7 +87,10 @@ def find_uncovered(command: SimpleCommand, granted: Words) -> Word | None:
     spec = option_spec(COMMANDS.get(located.key, "!"))
     if spec.asks_itself:
         return words[located.end - 1] if count < located.end else None
-    return ArgumentReader(rest, spec, free).find_uncovered()
+    reader = ArgumentReader(rest, spec, free)
+    uncovered = reader.find_uncovered()
+    is_short = uncovered is None and reader.sure_operands < spec.operands_min
+    return words[located.end - 1] if is_short else uncovered
 
 
 def locate(words: Sequence[Word], granted: int = 0) -> Located:

@@ -5,7 +5,8 @@
 -abc?      perhaps with one, attached         --name=?   perhaps with one, attached
 !-o:       an option that is never covered    !          the command itself is not
 --name={a,b}   one of these values, attached or the next word; another is not covered
--#         a number may stand as an option    <2         nor are more operands than two
+-#         a number may stand as an option
+<2         nor are more operands than two     >1         nor are fewer operands than one
 ^          operands are tasks: a prefix that names one covers no further one
 ^0         nor does a prefix that names none
 /          an operand that is an address (`https://x`, `npm:x`) or `@file` is not covered
@@ -56,6 +57,7 @@ class OptionSpec(Struct, frozen=True):
     no_addresses: bool = False  # `/`
     tasks: Tasks = Tasks.ANY
     operands_max: int | None = None
+    operands_min: int = 0
     operand_pattern: re.Pattern[str] | None = None
     value_pattern: re.Pattern[str] | None = None
     word_pattern: re.Pattern[str] | None = None
@@ -84,6 +86,7 @@ def option_spec(text: str) -> OptionSpec:
     known: dict[str, Takes] = {}
     asks: dict[str, Takes] = {}
     limit: int | None = None
+    least = 0
     patterns: dict[str, str] = {}
     values: dict[str, frozenset[str]] = {}
     for token in tokens:
@@ -91,6 +94,8 @@ def option_spec(text: str) -> OptionSpec:
             continue
         if token.startswith("<"):
             limit = int(token[1:])
+        elif token.startswith(">"):
+            least = int(token[1:])
         elif token.startswith(("@", "%", "&")):
             before = patterns.get(token[0])
             patterns[token[0]] = token[1:] if before is None else f"{before}|{token[1:]}"
@@ -111,6 +116,7 @@ def option_spec(text: str) -> OptionSpec:
         no_addresses="/" in tokens,
         tasks=next((each for each in Tasks if each.value in tokens), Tasks.ANY),
         operands_max=limit,
+        operands_min=least,
         operand_pattern=_compiled(patterns.get("@")),
         value_pattern=_compiled(patterns.get("%")),
         word_pattern=_compiled(patterns.get("&")),

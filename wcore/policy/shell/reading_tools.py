@@ -224,7 +224,7 @@ _KUBECTL: Final = {
     "version": "-o: --output= --client",
 }
 #: The spec of a package that is no name of the registry makes npm start git, or read an archive.
-NPM_VIEW: Final = "@[:#]|^[.~]|^(?!@[^/@]+/[^/]+$).*/|(?i:\\.(?:tgz|tar|tar\\.gz)$) --json"
+NPM_VIEW: Final = ">1 @[:#]|^[.~]|^(?!@[^/@]+/[^/]+$).*/|(?i:\\.(?:tgz|tar|tar\\.gz)$) --json"
 _AWS_COMMANDS: Final = (
     "s3 ls;sts get-caller-identity;configure list;ec2 describe-instances;ec2 describe-images"
     ";ec2 describe-vpcs;ec2 describe-subnets;ec2 describe-security-groups;ec2 describe-volumes"

@@ -97,7 +97,8 @@ def test_a_harmless_option_is_covered(key: str) -> None:
         chosen = next(iter(spec.values.get(name, "x")))
         value = {Takes.VALUE: f" {chosen}", Takes.NOTHING: "", Takes.ATTACHED: ""}[takes]
         if spec.value_pattern is None and spec.word_pattern is None:
-            assert why(f"{command} {option}{value}", command) is None, option
+            operands = " x" * spec.operands_min
+            assert why(f"{command} {option}{value}{operands}", command) is None, option
 
 
 @pytest.mark.parametrize("key", sorted(SPECS.keys() - {"printf", "test", "["}))

@@ -170,6 +170,7 @@ def test_a_suggestion_never_loses_a_task(key: str) -> None:
         ("tsc -p ../other", "tsc"),
         ("brew info ./x.rb", "brew info"),
         ("brew info https://evil.invalid/x.rb", "brew info"),
+        *(("npm view", "npm view"), ("npm view --json", "npm view"), ("npm show $x", "npm show")),
         *(
             (f"{reader} {spec}", reader)
             for reader in ("npm view", "npm info", "npm show", "npm v", "pnpm view", "yarn info")
