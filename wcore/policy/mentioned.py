@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import patterns, shell
+from wcore.policy.documents import without_data
 from wcore.policy.shell_paths.ansi import decode
 from wcore.policy.started import PARTS_MAX, program
 
@@ -30,6 +31,7 @@ def mentions(text: str, pattern: str) -> bool:
 
     A word of which the shell makes something counts as a pattern, where it says any of the name.
     """
+    text = without_data(text)
     name, names = program(pattern), _names(text)
     if name in names.written:
         return True

@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
+from wcore.policy.documents import without_data
 from wcore.policy.shell_paths.braces import TooManyError, expanded
 from wcore.policy.shell_paths.syntax import Text
 
@@ -37,6 +38,7 @@ _QUOTES: Final = str.maketrans("", "", "'\"\\")
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NOT_A_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=|[{}!]$")
 _GIT_TEXT: Final = re.compile(r"(?:-x|--exec=?)(.*)", re.DOTALL)  # `git rebase -x TEXT`
+_FOREACH: Final = "foreach"  # `git submodule foreach TEXT`
 #: By which git learns aliases that this text does not show.
 _GIT_LEARNS: Final = re.compile(r"GIT_CONFIG|--config-env=alias\.|alias\.")
 _APPENDED: Final = "$@"  # what `xargs` reads somewhere
@@ -81,7 +83,8 @@ def read(analysis: shell.Analysis) -> Reading:
     """Return what the analysed text may start; total, and linear in the text."""
     reader = _Reader(analysis)
     if analysis.reason is not None:
-        rough = _first(reader.rough(analysis.text[: shell.ROUGH_CHARS_MAX], None, 0))
+        text = without_data(analysis.text[: shell.ROUGH_CHARS_MAX])
+        rough = _first(reader.rough(text, None, 0))
         return Reading(rough, analysis.reason, analysis.span, tuple(reader.perhaps))
     found: dict[Started, None] = {}
     code, doubt = shell.Reason.DYNAMIC_HEAD, None
@@ -183,10 +186,13 @@ class _Reader:
         self, words: tuple[str, ...], name: str, *, runs: bool
     ) -> tuple[list[str], list[str]]:
         """Return what a command hands on as text, and words that may be such a text."""
-        texts: list[str] = list(words[1:] if name in _TAKE_TEXT else ())
+        heads = range(len(words) if runs else 1)
+        takes = next((at for at in heads if program(words[at]) in _TAKE_TEXT), len(words))
+        texts: list[str] = list(words[takes + 1 :])
         texts += [text for word in texts if (text := _glued(word))]
         if name == "git":
             texts += [*_git_aliases(words), *_behind(words, _GIT_TEXT)]
+            texts += [" ".join(words[words.index(_FOREACH) + 1 :])] if _FOREACH in words else []
         env = next((i for i, word in enumerate(words) if program(word) == "env"), None)
         if env is not None and (env == 0 or runs):
             texts += [f"env {text}" for text in shell.split_strings(words[env + 1 :])]
@@ -212,7 +218,7 @@ class _Reader:
 
     def _note_perhaps(self, words: tuple[str, ...], span: Span | None, *, sure: bool) -> None:
         """Note words that may be commands; behind a runner only those that a language holds."""
-        if not words[0] or (not sure and not shell.reads_a_language(words)):
+        if not words[0] or (not sure and not shell.is_told_a_language(words)):
             return
         loose = shell.loose_words(words)
         if loose and len(self.perhaps) < PERHAPS_MAX:

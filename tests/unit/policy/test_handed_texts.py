@@ -131,6 +131,21 @@ def test_a_rule_that_asks_leaves_a_computed_program_alone_that_says_nothing_of_i
         assert outcome(bash(text), asks, grants=GRANTED).verdict.value == "allow", text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("git submodule foreach 'rm F'", "git submodule foreach --recursive 'rm F'"),
+        *("nice watch 'rm F'", "timeout 1 watch 'rm F'", "env nice nohup watch 'rm F'"),
+        *("command awk 'BEGIN{system(\"rm F\")}'", "exec sed -n '1e rm F' x", "env -S'rm\\_F'"),
+        *("strace -o '|rm F' true", "dpkg --pre-invoke='rm F' -i x"),
+        *("nice -n 3 make --eval='x:;rm F' x", "stdbuf -o0 vim -c '!rm F'"),
+    ],
+)
+def test_a_runner_in_front_hides_nothing(text: str) -> None:
+    denies = policies('deny = ["Bash(rm)"]\n' + rules(("Bash", "allow")))
+    assert outcome(bash(text), denies, Mode.FORCE).verdict.value != "allow"
+
+
 def test_the_option_rm_is_not_the_program() -> None:
     denies = policies('deny = ["Bash(rm)"]\n' + rules(("Bash", "allow")))
     for text in ("docker run --rm app > log", "docker run --rm -e A=b app", "podman run --rm $X"):

@@ -94,7 +94,16 @@ def test_a_rule_that_could_never_fit_is_an_error(rule: str, problem: str) -> Non
             "if true; then rm x; fi",
             "{ rm x; }",
         ),
-        *("$(echo rm) x", "cat <<E\nrm x\nE", "r\\\nm x", "ls & rm x", "time rm x", "busybox rm x"),
+        *(
+            "$(echo rm) x",
+            "sh <<E\nrm x\nE",
+            "cat <<E | sh\nrm x\nE",
+            "cat <<E\n$(rm x)\nE",
+            "r\\\nm x",
+            "ls & rm x",
+            "time rm x",
+            "busybox rm x",
+        ),
     ],
 )
 def test_a_denied_command_is_found_in_every_spelling(command: str) -> None:
@@ -140,3 +149,21 @@ def test_a_tool_in_the_wrong_case_is_found_by_lint() -> None:
     (finding,) = lint(file)
     assert (finding.kind, finding.source) == ("unknown", "/p.toml:1")
     assert "called Bash" in finding.text
+
+
+@pytest.mark.parametrize("rule", ["rm", "sudo"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        *("cat > a.md <<'E'\n{}\nE", "tee a.md <<E\n{}\nE", "cat >> a <<-E\n\t{}\n\tE\nls"),
+        "mkdir -p a && cat > a/b <<'E'\n[a]\n{}\nE\ngit add a",
+        "git commit -F - <<'E'\n{}\nE",
+    ],
+)
+def test_what_is_written_by_a_here_document_is_no_command(rule: str, around: str) -> None:
+    text = around.replace("{}", f"{rule} -rf /")
+    assert forced(bash(text), f'deny = ["Bash({rule})"]') is Verdict.ASK  # it is not understood
+    assert forced(bash(text), "") is Verdict.ALLOW
+    for runs in ("sh a.md", "./a", "python3 -c x", "x a", "git -c alias.x='!sh' x"):
+        told = f"{text}\n{runs}"
+        assert forced(bash(told), f'deny = ["Bash({rule})"]') is Verdict.DENY, told

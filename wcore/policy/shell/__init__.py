@@ -36,6 +36,7 @@ from wcore.policy.shell.grants import (
     parse_grant,
 )
 from wcore.policy.shell.handed_texts import (
+    is_told_a_language,
     loose_words,
     reads_a_language,
     texts_in_options,
@@ -87,6 +88,7 @@ __all__ = [
     "is_device",
     "is_piped",
     "is_shared_file",
+    "is_told_a_language",
     "lex",
     "loose_words",
     "matches",

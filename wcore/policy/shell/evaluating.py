@@ -113,7 +113,8 @@ def split_strings(words: Sequence[str]) -> list[str]:
         if match is not None:
             attached = match["short"] or match["long"]
             behind = words[at + 1 :]
-            found.append(" ".join([attached, *behind] if attached else behind))
+            whole = " ".join([attached, *behind] if attached else behind)
+            found.append(whole.replace("\\_", " "))  # which is a blank there
     return found
 
 

@@ -35,6 +35,8 @@ _MORE_OPTIONS: Final = {
     "script": "* !-c: !--command=",
     **dict.fromkeys("su|runuser|sg|newgrp|flock".split("|"), "* !-c: !--command="),
     "mutt": "* !-e:",
+    "dpkg": "* !--pre-invoke= !--post-invoke=",
+    **dict.fromkeys(["strace", "ltrace"], "* !-o: !--output="),  # `-o '|rm x'`
     "dpkg-architecture": "* !-c:",
     **dict.fromkeys("xterm|konsole|gnome-terminal|alacritty|kitty|foot".split("|"), "* !-e:"),
     **dict.fromkeys("sbatch|srun".split("|"), "* !--wrap="),
@@ -160,6 +162,11 @@ def reads_a_language(words: Words) -> bool:
     if name.endswith("awk"):
         return False
     return name in _LANGUAGES or is_interpreter(words[0])
+
+
+def is_told_a_language(words: Words) -> bool:
+    """Whether words of a program may be commands in a language of its own."""
+    return _name(words) in _LANGUAGES or is_interpreter(words[0])
 
 
 def _name(words: Words) -> str:
