@@ -121,6 +121,16 @@ def test_a_path_may_follow_the_letters_of_options(home: Path, text: str) -> None
     assert verdict(decided(home, of(text, ".wcore/x"), Mode.FORCE)) is Verdict.DENY
 
 
+def test_a_search_that_finds_nothing_of_ours_is_free(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    for text in (
+        "find . -empty -delete",
+        "find . -type f -delete",
+        "find . -name '*.toml' -delete",
+    ):
+        assert verdict(decided(tmp_path.resolve(), text, Mode.FORCE)) is Verdict.ALLOW
+
+
 @pytest.mark.parametrize("root", ["~", "~/.config", "/"])
 def test_a_search_above_our_own_folder_finds_it(home: Path, root: str) -> None:
     text = f"find {root} -name policy.toml -delete"
@@ -173,13 +183,18 @@ def test_a_program_that_nobody_knows_asks_about_our_own_files_in_every_mode(
 @pytest.mark.parametrize(
     "text",
     [
+        *("git commit --message='see ~/.ssh'", "git tag -am 'see ~/.aws' v1", "rg -e .env a.txt"),
+        *("git grep '~/.ssh'", "git log --grep .env", "grep -F .git/hooks a.txt", "tr / - < a.txt"),
+        *("rsync -av --exclude .git ./ host:/srv", "scp a.txt h1:/tmp/", "awk -F/ '{print}' a.txt"),
+        *("cut -d/ -f1 a.txt", "IFS=/ read x y < a.txt", "PATH=$HOME/bin:$PATH make", "expr 6 / 2"),
+        *("git commit -am 'see ~/.ssh/config'", "grep -rn '~/.ssh' src", "git ls-files | xargs wc"),
+        *("source .venv/bin/activate && python a.py", "find . -name '*.pyc' | xargs rm -f"),
         *('grep -rn "foo .env" .', 'git commit -m "touch .vscode/tasks.json and .env"'),
         *(
             "git commit -am 'see ~/.ssh/config'",
             "grep -rn '~/.ssh' src",
             "awk -F/ '{print $1}' a.txt",
         ),
-        *("source .venv/bin/activate && python a.py", "find . -name '*.pyc' | xargs rm -f"),
         *("find . -name '*.py' -print0 | xargs -0 grep foo", "git ls-files | xargs wc -l"),
         *("find . -name '*.pyc' -delete", "find . -name '*.py' -exec sed -i s/a/b/ {} +"),
         *("find . -name '*.py' -exec grep foo {} +", "find . -type f -exec wc -l {} +"),

@@ -152,3 +152,15 @@ def test_what_would_be_the_root_only_if_a_variable_is_empty_asks(home: Path) -> 
         for mode in (Mode.DEFAULT, Mode.FORCE):
             assert decided(home, text, mode).verdict is not Verdict.DENY, text
     assert decided(home, 'rm -rf "$(cat x)"/*', Mode.FORCE).verdict is Verdict.ASK
+
+
+def test_what_a_text_copies_again_and_again_is_looked_through_once(home: Path) -> None:
+    folder = home / "ws/many"
+    folder.mkdir()
+    for number in range(1200):
+        (folder / str(number)).touch()
+    few, many = ("; ".join(f"cp -r many d{each}" for each in range(times)) for times in (9, 60))
+    assert decided(home, few).verdict is Verdict.ALLOW
+    told = decided(home, many)
+    assert (told.verdict, told.why.row) == (Verdict.ASK, Row.PROTECTED)
+    assert "too large" in told.why.detail

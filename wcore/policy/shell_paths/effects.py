@@ -22,6 +22,7 @@ DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_PATHS: Final = frozenset(["IFS", "PATH"])  # characters, and folders that nothing reads
 _PLAIN: Final = frozenset(["", "x", "g", "r", "gx", "rx"])  # options of `declare` and its kin
 
 
@@ -238,7 +239,7 @@ class Effects:
         name, state = match[1], self.state
         self.lost = self.lost or renames([name])
         values = expansion.assigned(_behind(word, match.end()), state)
-        for value in values:
+        for value in values if name not in _NO_PATHS else ():
             self.mention(word, [value], Role.UNKNOWN)
             if name.isupper():  # `GIT_EDITOR='rm x' git commit`
                 self.spell(word, value)

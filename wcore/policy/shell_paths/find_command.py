@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from wcore.policy.shell.runners import may_start_any
-from wcore.policy.shell_paths.programs import FIND_NAMES, FIND_NOT, Role, roles
+from wcore.policy.shell_paths.left_out import FIND_NAMES, FIND_NOT
+from wcore.policy.shell_paths.programs import Role, roles
 from wcore.policy.shell_paths.values import Hole, Piece, Value, joined, text
 from wcore.policy.started import program
 

@@ -35,6 +35,17 @@ def candidates(mention: Mention) -> Iterable[Candidate]:
         yield Candidate(posixpath.join(place.path, _name(given.path)))
 
 
+def size(mention: Mention, disk: Disk) -> int:
+    """Return how many names there are facts of: those that a folder holds."""
+    put = mention.put
+    given = candidate_of(put.value if put else mention.value)
+    if given is None:
+        return 0
+    is_deep = put.deep if put else True
+    found = disk.get(replace(given, tree=is_deep, copied=put is not None and is_deep))
+    return sum(map(len, found.below)) if found is not None else 0
+
+
 def facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
     """Yield the facts beyond those of the words themselves."""
     if mention.put is not None:
@@ -47,7 +58,7 @@ def facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
     if found is None:
         found = Found(() if candidate.holes else (_normal(candidate.path),))
     elif not found.complete:
-        yield _too_large(mention)
+        yield too_large(mention)
     for real in found.real:
         if any(_contains(real, own) for own in places.own):
             yield PathFact(real, Access.WRITE, inside=True, protected=_OWN, own=True)
@@ -65,7 +76,7 @@ def _of_put(mention: Mention, put: Source, places: Places, disk: Disk) -> Iterab
         return
     found = disk.get(replace(given, tree=put.deep, copied=put.deep))
     if found is not None and put.deep and not found.complete:
-        yield _too_large(mention)
+        yield too_large(mention)
     if found is None:
         found = Found((), names=() if given.holes else (_name(given.path),))
     names = found.names or (() if given.holes else (_name(given.path),))
@@ -128,7 +139,8 @@ def _name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _too_large(mention: Mention) -> PathFact:
+def too_large(mention: Mention) -> PathFact:
+    """Return the fact of a folder that is not looked through to its end."""
     return _doubtful(mention, _TOO_LARGE)
 
 

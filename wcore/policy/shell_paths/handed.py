@@ -17,7 +17,7 @@ _KEEPS_FOLDER: Final = frozenset(
 _ELSEWHERE: Final = re.compile(
     r"-[CDSw]|--(?:chdir|directory|dir|cwd|prefix|workdir|project|split|root)|-(?:exec|ok)dir$"
 )
-_TEXT: Final = re.compile(r"-[A-Za-z]*c")
+_TEXT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 _PLAIN: Final = re.compile(r"-[aceilmnruvx]+$")
 
 
@@ -48,7 +48,7 @@ def split_string(words: Sequence[str | None]) -> str | None:
     if at is None or (at > 0 and not (plain[0] and may_start_any(plain))):
         return None
     found = split_strings(plain[at + 1 :])
-    return "env " + found[0].replace("\\_", " ") if found else None  # `\\_` is a blank there
+    return f"env {found[0]}" if found else None
 
 
 def has_options(given: Sequence[str | None]) -> bool:

@@ -25,6 +25,7 @@ from wcore.policy.shell_paths.values import Hole, Value
 from wcore.vocabulary import Access, PathFact
 
 FITTING_MAX: Final = 32_768  # paths that the patterns of one text fit: some 100 ms
+HELD_MAX: Final = 32_768  # names in the folders that one text changes or copies: some 400 ms
 KEPT_MAX: Final = 1024  # facts of one text and kind; each is a line of its record
 FRESH_MAX: Final = 256  # paths of one text that its patterns are compared with; more is asked about
 READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
@@ -65,10 +66,14 @@ def paths_named(
     found = _Kept()
     fresh = _Fresh(reading, disk)
     unsure = {each.source for each in reading.mentions if sweeping.emptied(each.value) is not None}
-    judged = 0
+    judged = held_by_folders = 0
     for mention in reading.mentions:
         if mention.tree or mention.put is not None:
-            held = folder_facts.facts(mention, places, disk)
+            held_by_folders += folder_facts.size(mention, disk)
+            is_too_much = held_by_folders > HELD_MAX
+            held = folder_facts.facts(mention, places, _NOTHING if is_too_much else disk)
+            if is_too_much:
+                found.keep(mention, [folder_facts.too_large(mention)])
             if mention.source in unsure:
                 held = (_may_be_empty(mention) if fact.own else fact for fact in held)
             found.keep(mention, held)
@@ -176,7 +181,8 @@ def _facts(
             yield from _of_path(mention, path, Found((path,)), places)
         if fresh.more:
             yield _doubtful(mention, None)
-        for path in _own_below(mention, candidate, places):
+        is_all = found is not None and found.complete
+        for path in () if is_all else _own_below(mention, candidate, places):
             yield from _of_path(mention, path, Found((path,)), places)
         return
     if mention.opened and candidate.path in _DEVICES:
@@ -186,7 +192,7 @@ def _facts(
 
 
 def _own_below(mention: Mention, candidate: Candidate, places: Places) -> Iterable[str]:
-    """Yield wcore's own files that a search may meet, however much there is to look at."""
+    """Yield wcore's own files that a search may meet where there is too much to look at."""
     if not candidate.searched:
         return
     root = posixpath.normpath(candidate.path[: candidate.deep[0]])
@@ -256,14 +262,17 @@ def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iter
     own = reason is not None and any(protected.is_own(each, places) for each in both)
     inside = is_within(real, places.workspace)
     access = Access.WRITE if mention.role is Role.WRITE else Access.READ
-    is_path = not mention.spelled and _is_path(mention, plain, real, found)
+    is_path = (not mention.spelled or mention.role is Role.WRITE) and _is_path(
+        mention, plain, real, found
+    )
     counts = inside or mention.opened or is_path
     if not mention.opened and reason is None:
         if mention.role is Role.TOLD:
             return
         if mention.value.private and mention.role is not Role.WRITE and not found.exists:
             return  # a secret of the environment is not to be written down as if it were a path
-        if mention.spelled and not found.exists and not (inside and mention.role is Role.WRITE):
+        is_written = mention.role is Role.WRITE and (inside or is_path)
+        if mention.spelled and not found.exists and not is_written:
             return
     fact = PathFact(real, access, inside=inside or not counts, protected=reason, own=own)
     yield fact
@@ -278,11 +287,12 @@ def _is_path(mention: Mention, plain: str, real: str, found: Found) -> bool:
     if mention.role is Role.TOLD or plain in _DEVICES:
         return False
     is_part = mention.is_part or mention.value.guessed
-    writes = mention.role is Role.WRITE and not is_part
+    writes = mention.role is Role.WRITE and not is_part and not mention.spelled
     if not writes and any(is_within(real, folder) for folder in _SYSTEM):
         return False
     has_parent = found.has_parent and (writes or posixpath.dirname(real) != "/")
-    return found.exists or (has_parent and not mention.is_part)
+    may_be_part = mention.role is Role.WRITE and not mention.value.guessed  # `tar -cf../x.tar`
+    return found.exists or (has_parent and (may_be_part or not mention.is_part))
 
 
 def _of_pattern(

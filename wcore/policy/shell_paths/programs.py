@@ -10,13 +10,15 @@ from enum import Enum
 from typing import Final
 
 from wcore.policy.shell.runners import may_start_any
+from wcore.policy.shell_paths import git_words
+from wcore.policy.shell_paths.left_out import left_out
 from wcore.policy.shell_paths.trees import destination
 from wcore.policy.started import program
 
 READERS: Final = frozenset(
     "cat tac nl head tail less more ls wc grep egrep fgrep rg file stat du cmp comm diff md5sum"
     " sha1sum sha256sum sha512sum cksum b2sum od hexdump strings"
-    " which type cd pushd pwd jq cut tr rev column fold"
+    " which type cd pushd pwd jq cut rev column fold"
     " paste join bat exa eza tree fd ag ack source . hash".split()
 )
 WRITERS: Final = frozenset(
@@ -28,22 +30,14 @@ WRITERS: Final = frozenset(
 COPIERS: Final = frozenset("cp install rsync scp".split())
 #: Words of these are printed or compared: a text that nobody knows is no path for them.
 TELLERS: Final = frozenset(
-    "echo printf : true false test [ [[ case realpath readlink basename dirname df".split()
+    "echo printf : true false test [ [[ case realpath readlink basename dirname df tr expr".split()
 )
-_LEFT_OUT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)=")
-_LEFT_OUT_NEXT: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)")
-#: Programs that do not touch what these options name.
-_LEAVE_OUT: Final = frozenset("grep egrep fgrep rg ag ack du diff tar rsync tree".split())
-FIND_NAMES: Final = frozenset("-path -ipath -wholename -iwholename -name -iname".split())
-FIND_NOT: Final = frozenset(["!", "-not"])
 _HAND_ON: Final = frozenset("find fd fdfind xargs parallel".split())  # their words to a writer
-_FIND_MORE: Final = frozenset(["(", ")", ",", "-o", "-or"])  # that may turn a `!` around
 _EDITORS: Final = frozenset("sed perl ruby gawk awk".split())  # with `-i`
 _IN_PLACE: Final = re.compile(r"-[A-Za-z0-9]*i|--in-place")
 _GIT_READS: Final = frozenset(
     "add diff log status show blame commit ls-files grep rev-parse branch describe".split()
 )
-_GIT_TOLD: Final = frozenset("commit tag merge notes stash revert".split())  # with messages
 _GIT_WRITES: Final = frozenset(["restore", "rm", "mv"])
 _OUT: Final = re.compile(
     r"--?(?:out|output|output-file|outfile|output-document|target-directory|dump-header|cookie-jar"
@@ -75,9 +69,6 @@ _TAR_FILE: Final = re.compile(
 )
 _TAR_FOLDER: Final = re.compile(r"(?:-?[A-Za-z]*C|--(?:directory|cd))=?(?P<attached>.*)")
 _TAR_LIST: Final = re.compile(r"--(?:index-file|listed-incremental)$|-g$")
-_GIT_VALUES: Final = frozenset(
-    "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source".split()
-)
 _GIT_FILE: Final = re.compile(r"(?:-f|--file(?:=|$))(?P<attached>.*)")
 _GIT_GETS: Final = re.compile(r"--get.*|-l|--list|get|list")
 #: Options of readers whose value is run.
@@ -87,11 +78,6 @@ _STARTS: Final = {
     **dict.fromkeys(("bat", "ag", "ack"), re.compile(r"--pager(?:=.*)?")),
     **dict.fromkeys(("fd", "fdfind"), re.compile(r"-[A-Za-z]*[xX]|--exec(?:-batch)?(?:=.*)?")),
 }
-#: Programs that look for the first of their operands, and the options with which they do not.
-_SEARCHERS: Final = frozenset("grep egrep fgrep rg ag ack".split())
-_SEARCHED_ELSEWHERE: Final = re.compile(r"-[A-Za-z]*[efg].*|--(?:regexp|file|files|type-list).*")
-_MESSENGERS: Final = frozenset("git gh glab hub svn hg jj".split())
-_MESSAGE: Final = re.compile(r"-[a-z]*m|--(?:message|title|body|subject|description|notes)")
 _LINKS: Final = re.compile(r"-[A-Za-z]*[ls][A-Za-z]*|--(?:link|sym.*)")  # options of `cp`
 _MAKES_FOLDERS: Final = re.compile(r"-[A-Za-z]*d.*|--directory")  # options of `install`
 _OUT_OPERAND: Final = {"uniq": 2, "xxd": 2}  # which of their operands is written
@@ -135,15 +121,13 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
     for at, word in enumerate(words):
         if word is None or at == 0:
             continue
-        if _LEFT_OUT.match(word):
-            found[at] = Role.TOLD
-        elif _OUT.match(word) or (word.startswith("-") and _is_output(head, word)):
+        if _OUT.match(word) or (word.startswith("-") and _is_output(head, word)):
             found[at] = Role.WRITE
             if word in _OUT_NEXT and at + 1 < len(words):
                 found[at + 1] = Role.WRITE
     for at in _written(head, words):
         found[at] = Role.WRITE
-    for at in _left_out(head, words):
+    for at in left_out(head, words):
         found[at] = Role.LEFT_OUT
     for at in _told_to_start(head, words):
         found[at] = Role.UNKNOWN
@@ -152,7 +136,7 @@ def _roles(head: str, words: Sequence[str | None]) -> list[Role]:
 
 def _told_to_start(head: str, words: Sequence[str | None]) -> list[int]:
     """Return which words of a reader may be commands that it runs."""
-    found = [*range(1, _git_command(words))] if head == "git" else []
+    found = [*range(1, git_words.command_at(words))] if head == "git" else []
     option = _STARTS.get(head)
     for at in range(1, len(words) if option else 0):
         if option is not None and option.fullmatch(words[at] or ""):
@@ -202,21 +186,9 @@ def _written_by_tar(words: Sequence[str | None]) -> list[int]:
     return [at for at in found if at < len(words)]
 
 
-def _git_command(words: Sequence[str | None]) -> int:
-    """Return where the name of the command of git stands, or the number of words."""
-    at = 1
-    while at < len(words) and (words[at] or "").startswith("-"):
-        at += 2 if words[at] in _GIT_VALUES else 1
-    return min(at, len(words))
-
-
-def _git_name(words: Sequence[str | None]) -> str:
-    return next(iter(words[_git_command(words) :]), None) or ""
-
-
 def _written_by_git(words: Sequence[str | None]) -> list[int]:
     """Return which words of a git command are folders and files that it makes."""
-    first = _git_command(words)
+    first = git_words.command_at(words)
     plain = [word or "-" for word in words]
     operands = [at for at in range(first + 1, len(words)) if not plain[at].startswith("-")]
     match [*plain[first : first + 1], *(plain[at] for at in operands[:1])]:
@@ -238,45 +210,6 @@ def _written_by_git(words: Sequence[str | None]) -> list[int]:
             return []
 
 
-def _left_out(head: str, words: Sequence[str | None]) -> list[int]:
-    """Return which words name what a program is known not to touch, or are no names at all."""
-    if head == "find":
-        return _left_out_by_find(words)
-    found = [
-        at
-        for at in range(1, len(words) if head in _LEAVE_OUT else 0)
-        if _LEFT_OUT.match(words[at] or "") or _LEFT_OUT_NEXT.fullmatch(words[at - 1] or "")
-    ]
-    if head in _SEARCHERS and not any(
-        _SEARCHED_ELSEWHERE.fullmatch(each or "-e") for each in words
-    ):
-        operands = (at for at, word in enumerate(words) if at and not (word or "").startswith("-"))
-        found += [next(operands, 0)]
-    if head in _MESSENGERS and (head != "git" or _git_name(words) in _GIT_TOLD):
-        found += [at + 1 for at, word in enumerate(words[:-1]) if _MESSAGE.fullmatch(word or "")]
-    return found
-
-
-def _left_out_by_find(words: Sequence[str | None]) -> list[int]:
-    """Return which words are the names of `! -path X` and of `-path X -prune -o` at the beginning.
-
-    Nothing else of the expression may bring them back.
-    """
-    first = next((i for i, w in enumerate(words) if i and (w is None or w[:1] in "-!(")), 0)
-    pruned = [first + 1] if [*words[first + 2 : first + 4]] == ["-prune", "-o"] else []
-    if pruned and words[first] in FIND_NAMES and not {"(", ")", ",", None} & {*words}:
-        return pruned
-    if _FIND_MORE & {*words} or None in words:
-        return []
-    return [
-        at
-        for at in range(3, len(words))
-        if words[at - 1] in FIND_NAMES
-        and words[at - 2] in FIND_NOT
-        and words[at - 3] not in FIND_NOT
-    ]
-
-
 def _is_output(head: str, word: str) -> bool:
     if word in _OUT_NEXT:
         return head not in READERS
@@ -295,7 +228,7 @@ def _usual(head: str, words: Sequence[str | None]) -> Role:
     if head == "find" and "-delete" in words:
         return Role.WRITE
     if head == "git":
-        command = _git_name(words)
+        command = git_words.command(words)
         if command in _GIT_WRITES or (command == "checkout" and "--" in words):
             return Role.WRITE
         return Role.READ if command in _GIT_READS else Role.UNKNOWN
