@@ -123,6 +123,7 @@ _NAMES_WRITE: Final[Mapping[str, str]] = {
         (
             *(".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.y*", ".lefthook.y*"),
             *(".overcommit.yml", ".lintstagedrc*", ".huskyrc*", ".cargo/config.toml"),
+            *("rust-toolchain.toml", "rust-toolchain"),
             *(".cargo/config", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs", "bunfig.toml"),
             *(".bazelrc", ".buckconfig", ".mise.toml", "mise.toml", ".mise.local.toml"),
             *("mise.local.toml", ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile"),
