@@ -48,6 +48,7 @@ WRITES = [
     *("make -f - <<< 'x:;echo x > {F}'", "timeout 5 sed -n 'w {F}' a.txt"),
     *("xargs touch <<< {F}", "echo {F} | xargs rm", "xargs -I% cp a.txt % <<< '{F}'"),
     *("env -S 'touch {F}'", "env -S '-i rm {F}'", "env -S 'env -S \"rm {F}\"'"),
+    *("watch -g 'echo z > {F}'", "timeout 2 watch 'rm {F}'"),
     *("env -C {D} rm {N}", "env --chdir={D} touch {N}", "env -C {D} sh -c 'echo x > {N}'"),
     *("git -C {D} rm {N}", "git -C {D} restore {N}"),
     *("tar --create --file={F} a.txt", "tar -c -f {F} a.txt", "tar cf {F} a.txt"),
@@ -71,6 +72,7 @@ FOUND = [
     *("find . -newer a.txt -delete", "find . ! -name x -delete", "env find . -name {N} -delete"),
 ]  # fmt: skip
 READS = [
+    *("watch 'cat {F}'", "timeout 1 watch -g 'cat < {F}'", "nice script -c 'cat {F}' x.ts"),
     *("env -S 'cat {F}'", "xargs cat <<< {F}", "echo {F} | xargs cat", "env -C {D} cat {N}"),
     *("read x <<E\n{F}\nE\ncat $x", "while read x; do cat $x; done <<< {F}"),
     *("{ read x; cat $x; } <<< {F}", "echo {F} | while read x; do cat $x; done"),
@@ -217,6 +219,13 @@ def test_a_text_that_is_not_understood_asks_where_paths_are_denied(home: Path) -
         denies = 'deny = ["Read(secrets/**)"]'
         assert verdict(decided(home, text, Mode.FORCE, denies)) is Verdict.ASK
         assert verdict(decided(home, text, Mode.FORCE)) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("text", ["awk 'BEGIN {while ((getline l < \"secret\") > 0) print l}'",
+                                  "python3 -c \"print(open('secret').read())\""])  # fmt: skip
+def test_a_bare_name_that_a_script_opens_is_a_path(home: Path, text: str) -> None:
+    (home / "ws/secret").touch()
+    assert verdict(decided(home, text, Mode.FORCE, 'deny = ["Read(secret)"]')) is Verdict.DENY
 
 
 def test_many_folders_lead_anywhere(home: Path) -> None:

@@ -138,12 +138,12 @@ class Effects:
         """Read again what a shell is given as text."""
         literals = [value.literal for value in argv]
         folders = folders_of(argv)
-        split_text = handed.split_string(literals)
-        if split_text is not None and depth < DEPTH_MAX:
+        others = handed.other_texts(literals)
+        self.lost = self.lost or (bool(others) and depth >= DEPTH_MAX)
+        for each in others if depth < DEPTH_MAX else ():
             with self.state.child((), keeps_folder=True):
                 self.state.visit(folders)
-                self._follow_text(split_text, depth)
-        self.lost = self.lost or (split_text is not None and depth >= DEPTH_MAX)
+                self._follow_text(each, depth)
         at = handed.shell_at(literals)
         if at is None:
             return

@@ -17,6 +17,12 @@ _KEEPS_FOLDER: Final = frozenset(
 _ELSEWHERE: Final = re.compile(
     r"-[CDSw]|--(?:chdir|directory|dir|cwd|prefix|workdir|project|split|root)|-(?:exec|ok)dir$"
 )
+#: They hand words to a shell of this machine.
+_TAKE_TEXT: Final = frozenset(
+    "watch script parallel entr flock hyperfine watchexec nodemon concurrently onchange chokidar"
+    " tmux screen".split()
+)
+_IS_TEXT: Final = re.compile(r"[\s;|&<>]")
 _TEXT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 _PLAIN: Final = re.compile(r"-[aceilmnruvx]+$")
 
@@ -41,14 +47,18 @@ def texts(given: Sequence[str | None]) -> list[str]:
     return [word for word in given if word] if takes else []
 
 
-def split_string(words: Sequence[str | None]) -> str | None:
-    """Return the text of `env -S TEXT` as the words of an `env`, or `None`."""
+def other_texts(words: Sequence[str | None]) -> list[str]:
+    """Return the texts that programs other than a shell run: `env -S TEXT`, `watch TEXT`."""
     plain = tuple(word or "" for word in words)
-    at = next((at for at, word in enumerate(plain) if program(word) == "env"), None)
-    if at is None or (at > 0 and not (plain[0] and may_start_any(plain))):
-        return None
-    found = split_strings(plain[at + 1 :])
-    return f"env {found[0]}" if found else None
+    heads = range(len(plain) if plain[0] and may_start_any(plain) else 1)
+    found: list[str] = []
+    for at in heads:
+        name = program(plain[at])
+        if name == "env":
+            found += [f"env {text}" for text in split_strings(plain[at + 1 :])[:1]]
+        elif name in _TAKE_TEXT:
+            found += [word for word in plain[at + 1 :] if _IS_TEXT.search(word)]
+    return list(dict.fromkeys(found))
 
 
 def has_options(given: Sequence[str | None]) -> bool:

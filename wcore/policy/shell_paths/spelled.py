@@ -23,6 +23,8 @@ _NAME: Final = r"([^\s\"';})]+)"
 _WRITTEN: Final = re.compile(
     r">\s*[\"']([^\"'\n]+)[\"']|writefile\(\s*'([^'\n]+)'|open\(\s*[\"']([^\"'\n]+)[\"']\s*,\s*[\"'][wax]"
 )
+#: What is opened: `getline < "x"`, `open("x")`.
+_OPENED: Final = re.compile(r"<\s*[\"']([^\"'\n]+)[\"']|open\(\s*[\"']([^\"'\n]+)[\"']")
 _REDIRECTED: Final = re.compile(r">\s*" + _NAME)
 #: The files of commands, written and read, of programs that are given scripts.
 _EDITOR: Final = re.compile(r"(?:^|[^A-Za-z])(?:[wW]q?|write|saveas|wall)!?[ \t]+" + _NAME)
@@ -82,6 +84,8 @@ class Scripts:
             yield unquote(match[1]), role
         for match in _WRITTEN.finditer(piece):
             yield next(filter(None, match.groups())), Role.WRITE
+        for match in _OPENED.finditer(piece):
+            yield next(filter(None, match.groups())), role
         for match in _REDIRECTED.finditer(piece):
             if _LIKE_A_PATH.search(match[1]):
                 yield match[1], Role.WRITE
