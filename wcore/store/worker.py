@@ -213,10 +213,11 @@ class Worker:
             self._database = database
             return job.work(database)
         finally:
-            self._heard_at = time.monotonic()  # the clock of the loop
-            if job.given_up:  # the next job opens another connection
+            if job.given_up:  # no sign of life; the next job opens another connection
                 self._database = None
                 database.close()
+            else:
+                self._heard_at = time.monotonic()  # the clock of the loop
 
     def _close(self, _: _Job[None]) -> None:
         if self._database is not None:
