@@ -10,9 +10,11 @@ from talking import call
 ECHO: list[object] = [{"echo": True}]
 
 
-def chat(place: Place, text: str, *flags: str) -> subprocess.CompletedProcess[str]:
+def chat(
+    place: Place, text: str, *flags: str, through: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*CHAT, *flags],
+        [*through, *CHAT, *flags],
         cwd=place.workspace,
         env=place.env,
         input=text,
@@ -35,16 +37,7 @@ def test_lines_are_messages_and_answers_in_turn(place: Place) -> None:
 
 @pytest.mark.parametrize("redirected", ["<&-", ">&-", "> /dev/full"])
 def test_streams_that_cannot_be_used_are_named(place: Place, redirected: str) -> None:
-    said = subprocess.run(
-        ["bash", "-c", f'exec "$@" {redirected}', "-", *CHAT, "--plain"],
-        cwd=place.workspace,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    said = chat(place, "", "--plain", through=("bash", "-c", f'exec "$@" {redirected}', "-"))
     assert said.returncode == 1
     assert said.stderr.startswith("wcore-chat: ")
     assert said.stderr.count("\n") == 1, said.stderr

@@ -3,7 +3,6 @@
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -270,13 +269,18 @@ async def test_a_job_that_ends_because_it_was_given_up_is_no_sign_of_life(
 ) -> None:
     monkeypatch.setattr("wcore.store.worker.COMMAND_S_MAX", 0.2)
     monkeypatch.setattr("wcore.store.worker.ANSWER_S_MAX", 0.5)
-    give_up = SqliteDatabase.give_up
+    give_up, close, closed = SqliteDatabase.give_up, SqliteDatabase.close, threading.Event()
 
-    def slowly(database: SqliteDatabase) -> None:
+    def wait_for_the_end(database: SqliteDatabase) -> None:
         give_up(database)
-        time.sleep(0.2)  # the thread of the job is ahead of the loop
+        assert closed.wait(OBEYS_S)  # the thread of the job is ahead of the loop
 
-    monkeypatch.setattr(SqliteDatabase, "give_up", slowly)
+    def note_the_end(database: SqliteDatabase) -> None:
+        close(database)
+        closed.set()
+
+    monkeypatch.setattr(SqliteDatabase, "give_up", wait_for_the_end)
+    monkeypatch.setattr(SqliteDatabase, "close", note_the_end)
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT 1 FROM c) SELECT count(*) FROM c"
     worker = Worker(place)
     with anyio.fail_after(OBEYS_S), pytest.raises(StoreLostError):

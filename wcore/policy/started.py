@@ -25,7 +25,7 @@ DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
 Span = tuple[int, int]
 
-_TAKE_TEXT: Final = frozenset(
+TAKE_TEXT: Final = frozenset(
     "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr ssh tmux"
     " screen nodemon concurrently onchange chokidar sg newgrp".split()
 )
@@ -163,7 +163,7 @@ class _Reader:
             yield Started((main, sub, *words[1 : WORDS_MAX - 1]), span)
         runs = shell.may_start_any(words)
         if len(words) > PARTS_MAX:
-            reads = runs or program(words[0]) in _TAKE_TEXT or self._is_shell(words[0])
+            reads = runs or program(words[0]) in TAKE_TEXT or self._is_shell(words[0])
             self.lost = shell.Reason.TOO_MANY_COMMANDS if reads else self.lost
             words = words[:PARTS_MAX]
         more = (_APPENDED,) if shell.puts_input_into_words(words) else ()
@@ -187,7 +187,7 @@ class _Reader:
     ) -> tuple[list[str], list[str]]:
         """Return what a command hands on as text, and words that may be such a text."""
         heads = range(len(words) if runs else 1)
-        takes = next((at for at in heads if program(words[at]) in _TAKE_TEXT), len(words))
+        takes = next((at for at in heads if program(words[at]) in TAKE_TEXT), len(words))
         texts: list[str] = list(words[takes + 1 :])
         texts += [text for word in texts if (text := _glued(word))]
         if name == "git":

@@ -159,11 +159,7 @@ def _names(words: list[str]) -> set[str]:
     """Return the words, and what else they name: `--rcfile=x`, `-fx`, `-qec./x`."""
     short = [word for word in words if word.startswith("-")]
     glued = (word[at:] for word in short for at in range(2, GLUED_MAX + 2))
-    values = (
-        word.rpartition("=")[2] if last else word.partition("=")[2]
-        for word in words
-        for last in (True, False)
-    )
+    values = (cut[2] for word in words for cut in (word.partition("="), word.rpartition("=")))
     return {*words, *values, *glued} - {""}
 
 

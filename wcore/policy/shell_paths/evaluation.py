@@ -234,6 +234,8 @@ class _Evaluation(Effects):
 
         `before` are the words of the command that prints it.
         """
+        if not given and not before:
+            return
         literals = [value.literal for _, value in argv]
         names = {program(word) for word in literals if word}
         if self._hands_text(literals):
@@ -272,8 +274,8 @@ class _Evaluation(Effects):
 
     def _redirected(self, redirection: Redirection) -> None:
         if redirection.gives_text:  # data, but it may assign
-            atoms = redirection.document.atoms if redirection.document else redirection.target.atoms
-            self.inputs.update(dict.fromkeys(expansion.assigned(atoms, self.state)))
+            given = expansion.assigned(redirection.text_atoms, self.state)
+            self.inputs.update(dict.fromkeys(given))
             return
         found = _ROLES.get(redirection.operator, (Role.WRITE,))
         values = expansion.fields(redirection.target, self.state) or [text("")]

@@ -6,7 +6,7 @@ from typing import Final
 
 from wcore.policy.shell.evaluating import split_strings
 from wcore.policy.shell.runners import may_start_any
-from wcore.policy.started import SHELLS, program
+from wcore.policy.started import SHELLS, TAKE_TEXT, program
 
 #: They start what follows in their own folder, if no option says otherwise.
 _KEEPS_FOLDER: Final = frozenset(
@@ -17,11 +17,8 @@ _KEEPS_FOLDER: Final = frozenset(
 _ELSEWHERE: Final = re.compile(
     r"-[CDSw]|--(?:chdir|directory|dir|cwd|prefix|workdir|project|split|root)|-(?:exec|ok)dir$"
 )
-#: They hand words to a shell of this machine.
-_TAKE_TEXT: Final = frozenset(
-    "watch script parallel entr flock hyperfine watchexec nodemon concurrently onchange chokidar"
-    " tmux screen".split()
-)
+#: They hand words to a shell of this user on this machine.
+_TAKE_TEXT: Final = TAKE_TEXT - frozenset("ssh su runuser sg newgrp nix-shell rush".split())
 _IS_TEXT: Final = re.compile(r"[\s;|&<>]")
 _TEXT: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 _PLAIN: Final = re.compile(r"-[aceilmnruvx]+$")

@@ -70,8 +70,7 @@ def read_as_input(
             lost = lost or each.operator == "<&"
         if each.gives_text:
             is_given = True
-            atoms = each.document.atoms if each.document else each.target.atoms
-            values = expansion.assigned(atoms, scene)
+            values = expansion.assigned(each.text_atoms, scene)
             known = [value.literal for value in values if value.literal is not None]
             lost = lost or len(known) < len(values)
             texts += known
@@ -91,8 +90,7 @@ def texts_given(event: Command | Open, previous: Event | None, scene: Scene) -> 
     for part in (event, piped):
         for each in part.redirections if isinstance(part, Command) else ():
             if each.gives_text:
-                atoms = each.document.atoms if each.document else each.target.atoms
-                found += expansion.assigned(atoms, scene)
+                found += expansion.assigned(each.text_atoms, scene)
     known = _printed(piped, scene)
     return [*found, text(known)] if known else found
 

@@ -138,9 +138,9 @@ def _told_to_start(head: str, words: Sequence[str | None]) -> list[int]:
     """Return which words of a reader may be commands that it runs."""
     found = [*range(1, git_words.command_at(words))] if head == "git" else []
     option = _STARTS.get(head)
-    for at in range(1, len(words) if option else 0):
-        if option is not None and option.fullmatch(words[at] or ""):
-            found += [at, at + 1]
+    if option is not None:
+        starts = (at for at in range(1, len(words)) if option.fullmatch(words[at] or ""))
+        found += [at for start in starts for at in (start, start + 1)]
     return [at for at in found if at < len(words)]
 
 
@@ -176,13 +176,13 @@ def _written_by_tar(words: Sequence[str | None]) -> list[int]:
     letters = "".join(word.lstrip("-") for word in bundles if re.fullmatch(r"-?[A-Za-z]+", word))
     makes = not set("crua").isdisjoint(letters) or any(map(_TAR_MAKES.fullmatch, plain))
     unpacks = not makes and ("x" in letters or "--extract" in plain or "--get" in plain)
-    option = _TAR_FILE if makes else _TAR_FOLDER if unpacks else None
     found = [at for at in range(1, len(words)) if _TAR_LIST.match(plain[at - 1])]
-    for at in range(1, len(words) if option else 0):
-        assert option is not None
-        is_option = at == 1 or plain[at].startswith("-")
-        if is_option and (match := option.match(plain[at])):
-            found.append(at if match["attached"] else at + 1)
+    if makes or unpacks:
+        option = _TAR_FILE if makes else _TAR_FOLDER
+        for at in range(1, len(words)):
+            is_option = at == 1 or plain[at].startswith("-")
+            if is_option and (match := option.match(plain[at])):
+                found.append(at if match["attached"] else at + 1)
     return [at for at in found if at < len(words)]
 
 

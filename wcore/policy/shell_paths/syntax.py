@@ -85,6 +85,11 @@ class Redirection(Struct, frozen=True):
     def gives_text(self) -> bool:
         return self.operator.startswith("<<")
 
+    @property
+    def text_atoms(self) -> tuple[Atom, ...]:
+        """What the text that it gives is made of."""
+        return self.document.atoms if self.document else self.target.atoms
+
 
 class Command(Struct):
     """A simple command; without words: the redirections of a compound one.
