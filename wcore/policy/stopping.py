@@ -18,6 +18,10 @@ from wcore.policy.started import program as name_of
 
 WORDS_MAX: Final = 32  # of a command in a rule
 _NEVER_COMPARED: Final = frozenset("'\"\\{}")  # what is left of `{a,b}` stands in no word
+_WILD: Final = frozenset("*?[")
+_PLAIN_BRACKET: Final = re.compile(r"\[[^\[\]:]+\]")
+_STARS: Final = re.compile(r"\*+")
+_OTHER_BRACKET: Final = re.compile(r"\[.*\]", re.DOTALL)  # a class, or one with a `]` of its own
 _GROUP_OF_WORDS: Final = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 
 
@@ -97,9 +101,9 @@ def _begins(started: Started, wanted: tuple[str, ...], *, guesses: bool) -> bool
     """
     head = started.words[0].casefold() if "/" in wanted[0] else started.program
     program = wanted[0].casefold()
-    if head[:1] != program[:1] and program[:1] not in ("*", "?", "["):
+    if head[:1] != program[:1] and _WILD.isdisjoint((head[:1], program[:1])):
         return False  # most rules are about other programs
-    if not _is_like(head, program):
+    if not (_is_like(head, program) or (guesses and _may_become(head, program))):
         return False
     words = started.words
     places = {(1, skipping.program_key(started.program))}
@@ -107,8 +111,10 @@ def _begins(started: Started, wanted: tuple[str, ...], *, guesses: bool) -> bool
         behind = {
             (at, key) for start, key in places for at in skipping.behind_options(words, start, key)
         }
-        if guesses and any(_is_open(words, at) for at, _ in behind):
-            return True
+        if guesses:
+            behind |= {(at + 1, key) for at, key in behind if _may_become_option(words, at)}
+            if any(_is_open(words, at, each) for at, _ in behind):
+                return True
         places = {
             (at + 1, skipping.deeper(key, words[at]))
             for at, key in behind
@@ -117,8 +123,32 @@ def _begins(started: Started, wanted: tuple[str, ...], *, guesses: bool) -> bool
     return bool(places)
 
 
-def _is_open(words: tuple[str, ...], at: int) -> bool:
-    return at >= READ_MAX if at >= len(words) else skipping.is_computed(words[at])
+def _is_open(words: tuple[str, ...], at: int, wanted: str) -> bool:
+    """Whether what stands at a place, if anything, may become the word that a rule wants."""
+    if at >= len(words):
+        return at >= READ_MAX
+    return skipping.is_computed(words[at]) or _may_become(words[at], wanted)
+
+
+def _may_become_option(words: tuple[str, ...], at: int) -> bool:
+    return at < len(words) and words[at][:1] in _WILD
+
+
+def _may_become(word: str, wanted: str) -> bool:
+    """Whether a pattern of file names may be replaced by what a rule wants: `p*`, `[p]ush`.
+
+    A quoted one counts too: quotes are gone. Sets of characters are not evaluated.
+    """
+    if _WILD.isdisjoint(word):
+        return False
+    if not _WILD.isdisjoint(wanted):
+        return True
+    glob = _OTHER_BRACKET.sub("*", _PLAIN_BRACKET.sub("?", word)).replace("[", "?")
+    glob = _STARS.sub("*", glob).casefold()
+    try:
+        return patterns.name_glob(glob).match(wanted.casefold()) is not None
+    except PatternError:
+        return True
 
 
 def _is_like(word: str, wanted: str) -> bool:

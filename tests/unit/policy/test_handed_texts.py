@@ -53,6 +53,8 @@ TOLD = [
     "rg --pre '{}' foo",
     "split --filter='{}' a",
     "sort --compress-program '{}' a",
+    "gcc -wrapper {,} -c x.c",
+    "g++ --wrapper={,} -c x.cc",
     "sed '1e {}' a",
     "sed 's/.*/{}/e' a",
     "sed -n -e '1e {}' a",

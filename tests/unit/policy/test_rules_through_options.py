@@ -1,8 +1,11 @@
 """Rules that ask or deny reach a subcommand through the options in front of it."""
 
+import re
 from typing import Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.option_specs import Takes, option_spec
@@ -155,6 +158,68 @@ def test_a_word_that_the_shell_computes_asks_where_it_may_be_what_is_denied(
     for do in ("deny", "ask"):
         assert verdict(text, f"Bash({rule})", do) in ("ask", do)
         assert verdict(text, f"Bash({rule})", do) != "allow"
+
+
+def patterns_of(word: str) -> st.SearchStrategy[str]:
+    """Draw patterns of file names that the shell may replace by `word`."""
+    pieces = [
+        st.sampled_from(
+            [
+                *(c, "?", "*", f"{c}*", f"*{c}", f"[{c}]", "[!^]", f"[^^{c.swapcase()}]"),
+                *("[[:graph:]]", f"[]{c}]", f"[[:digit:]{c}]", f"?({c})"),
+            ]
+        )
+        for c in word
+    ]
+    return st.tuples(*pieces).map("".join).filter(lambda text: re.search(r"[*?[]", text))
+
+
+@given(st.data())
+def test_a_pattern_asks_where_it_may_become_what_is_denied(data: st.DataObject) -> None:
+    rule = data.draw(st.sampled_from(["git push", "git push origin", "rm -rf", "npm pub*"]))
+    words = rule.replace("pub*", "publish").split()
+    at = data.draw(st.integers(1, len(words) - 1))
+    words[at] = data.draw(patterns_of(words[at]))
+    do = data.draw(st.sampled_from(["deny", "ask"]))
+    runner = data.draw(st.sampled_from(["", "env ", "timeout 5 ", "find . -exec "]))
+    text = runner + " ".join(words) + (" {} ';'" if "find" in runner else "")
+    assert verdict(text, f"Bash({rule})", do) in ("ask", do), text
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("git [-]-no-pager push", "git push"),
+        ("git ?P push", "git push"),
+        ("find . -exec /bin/r[m] {} ';'", "rm"),
+        ("find . -exec r? -rf {} +", "rm -rf"),
+        ("ls | xargs /bin/r*", "rm"),
+        ("/usr/bin/g[i]t push", "git push"),
+        ("shopt -s nocaseglob; git P*", "git push"),
+        ("rm *", "rm important.txt"),
+    ],
+)
+def test_a_pattern_may_become_a_program_or_an_option(text: str, rule: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, f"Bash({rule})", do) in ("ask", do)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("rm *.o", "rm -rf"),
+        ("rm [a-z]*.pyc build/*", "rm -rf"),
+        ("git add *.py", "git add ."),
+        ("git log *.md", "git push"),
+        ("ls *.txt", "rm"),
+        ("find . -name '*.o'", "find . -delete"),
+        ("grep -n 'a*b' *.py", "grep -r"),
+        ("git checkout 'release-*'", "git checkout main"),
+    ],
+)
+def test_a_pattern_that_cannot_become_what_is_denied_is_left_alone(text: str, rule: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, f"Bash({rule})", do) == "allow"
 
 
 def test_options_do_not_widen_what_is_allowed() -> None:

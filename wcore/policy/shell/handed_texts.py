@@ -35,6 +35,7 @@ _MORE_OPTIONS: Final = {
     "script": "* !-c: !--command=",
     **dict.fromkeys("su|runuser|sg|newgrp|flock".split("|"), "* !-c: !--command="),
     "mutt": "* !-e:",
+    **dict.fromkeys("gcc|g++|cc|c++|gfortran".split("|"), "= * !--wrapper="),  # `rm,-f,x`
     "dpkg": "* !--pre-invoke= !--post-invoke=",
     **dict.fromkeys(["strace", "ltrace"], "* !-o: !--output="),  # `-o '|rm x'`
     "dpkg-architecture": "* !-c:",
@@ -107,6 +108,7 @@ def texts_in_options(words: Words) -> list[str]:
                 found.append(word)
     if program(words[0]) == "git" and "config" in words:
         found += [to for at, to in enumerate(words[1:]) if _GIT_SETS.fullmatch(words[at])]
+    found += [each.replace(",", " ") for each in found if "," in each]
     return [text for each in dict.fromkeys(found) for text in _without_what_leads(each)]
 
 
