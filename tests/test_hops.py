@@ -1,0 +1,44 @@
+"""How many functions a command goes through: what somebody reads who follows it."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+from talking import Conversation, call, write_script
+
+COUNTER = Path(__file__).parent / "hop_counter.py"
+#: Command, the event that it leads to, and through how many functions it may go at most.
+BUDGETS: Final = {("ping", "pong"): 14, ("tool_approve", "tool_running"): 62}
+
+
+@pytest.fixture
+async def ways(tmp_path: Path, workspace: Path) -> dict[tuple[str, str], list[str]]:
+    """Return the functions on the way from a command to an event, in the order of their calls."""
+    found = tmp_path / "hops.jsonl"
+    script = write_script(
+        tmp_path, ([call("Write", "c", file_path="a", content="x")], [{"text": "done"}])
+    )
+    flags = ["--model", f"script:{script}"]
+    program = (str(COUNTER), str(found))
+    async with Conversation(workspace, flags, {}, tmp_path / "home", program) as host:
+        await host.hear("ready")
+        await host.say(type="message", msg_id="m", content="go")
+        await host.hear("tool_request")
+        await host.say(type="ping")
+        await host.hear("pong")
+        await host.approve("c")
+        await host.hear("stream_end")
+    lines = [json.loads(line) for line in found.read_text().splitlines()]
+    return {(line["command"], line["event"]): line["functions"] for line in reversed(lines)}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("way", BUDGETS, ids="-".join)
+async def test_a_command_goes_through_few_functions(
+    ways: dict[tuple[str, str], list[str]], way: tuple[str, str]
+) -> None:
+    functions = ways[way]
+    assert functions
+    listed = "\n".join(functions)
+    assert len(functions) <= BUDGETS[way], f"{len(functions)} functions:\n{listed}"
