@@ -52,7 +52,7 @@ while (($#)); do
 done
 ((${#words[@]} == 1)) || { usage >&2; exit $EXIT_USAGE; }
 for program in jq "$engine"; do
-    command -v "$program" >/dev/null || fail $EXIT_ENGINE "there is no program $program"
+    command -v "$program" >/dev/null || fail $EXIT_ENGINE "program not found: $program"
 done
 
 if [[ ${words[0]} == - ]]; then prompt=$(cat); else prompt=${words[0]}; fi

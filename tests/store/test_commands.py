@@ -161,16 +161,16 @@ def test_without_a_store_nothing_is_made_and_nothing_was_recorded(
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["audit"], "commands: list, verify"),
+        (["audit"], "missing command: list or verify"),
         (["audit", "list", "--since", "tomorrow"], "is no time; write 2026-11-21"),
         (["audit", "list", "--limit", "0"], "not a whole number above 0"),
         (["audit", "list", "--decision", "maybe"], "denied_with_reason"),
         (["audit", "verify", "--head", "12"], "a head is SEQ:HASH"),
-        (["sessions"], "commands: list, show, export, replay, purge"),
+        (["sessions"], "missing command: list, show, export, replay or purge"),
         (["sessions", "show"], "required: ID"),
         (["sessions", "list", "--user-id", "me"], "is not a UUID"),
-        (["sessions", "purge"], "purge what"),
-        (["sessions", "purge", "s1", "--all"], "purge what"),
+        (["sessions", "purge"], "missing sessions"),
+        (["sessions", "purge", "s1", "--all"], "missing sessions"),
         (["sessions", "purge", "--older-than", "-1"], "older-than"),
     ],
 )

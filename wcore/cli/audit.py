@@ -78,7 +78,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     verifying.set_defaults(run=_verify)
     given = parser.parse_args(argv)
     if not hasattr(given, "run"):
-        raise UsageError("what about the audit? commands: list, verify")
+        raise UsageError("missing command: list or verify")
     return given.run(given, environ)
 
 

@@ -60,7 +60,7 @@ def run(argv: list[str]) -> int:
         raise UsageError("COMMAND must say with {engine} where the engine's program goes")
     program = shutil.which(words[0])
     if program is None:
-        raise UsageError(f"there is no program {words[0]}")
+        raise UsageError(f"program not found: {words[0]}")
     rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
     typed = codecs.decode(given.input.encode("latin-1", "backslashreplace"), "unicode_escape")
     command = (os.path.abspath(program), *rest)

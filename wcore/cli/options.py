@@ -37,16 +37,16 @@ models:
   --provider ollama --model NAME no key; likewise vllm, lmstudio and llamacpp
   --provider openai --base-url URL --model NAME
                                  any server that speaks Chat Completions; loopback needs no key
-  A key in the environment alone chooses nothing: without --provider and --model it is offline.
+  A key in the environment does not choose a model: the default is always offline.
 
-rules: ~/.config/wcore/policy.toml is the user's, .wcore/policy.toml the folder's own
+rules: yours are in ~/.config/wcore/policy.toml, a folder's own in .wcore/policy.toml
 
 other commands (each has its own --help):
-  wcore policy explain COMMAND   why a command would run, ask or be refused
-  wcore audit list | verify      what was decided, and whether the record is whole
+  wcore policy explain COMMAND   why a command would run, ask or be denied
+  wcore audit list | verify      recorded decisions; check that none was changed
   wcore sessions list | show     stored conversations
-  wcore trust DIR                let a folder's own policy file loosen rules
-  wcore conformance -- COMMAND   judge an engine by the cases of the specification
+  wcore trust DIR                let a folder's own policy file allow things
+  wcore conformance -- COMMAND   test an engine with the specification's cases
 
 exit codes:
   0 stdin was closed   1 could not start   2 wrong usage   128+n ended by signal n
@@ -144,15 +144,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("model").add_argument
-    add("--provider", metavar="NAME", help="who has the model; found from --model if absent")
-    add("--model", metavar="NAME", help="as the provider calls it")
-    add("--base-url", metavar="URL", help="another server, with or without /v1 at the end")
-    stall = "give a silent model up after S seconds (120)"
+    add("--provider", metavar="NAME", help="model provider; default: derived from --model")
+    add("--model", metavar="NAME", help="the provider's name for the model")
+    add("--base-url", metavar="URL", help="use another server; /v1 at the end is optional")
+    stall = "abort a request after S seconds without data (120)"
     add("--stall-timeout", type=_seconds, metavar="S", help=stall)
     keys = "read provider keys from descriptor N, a JSON object of names and keys"
     add("--keys-fd", type=_descriptor, metavar="N", help=keys)
-    add("--max-tokens", type=_count, metavar="N", help="limit of one model reply")
-    add("--max-turns", type=_count, metavar="N", help="model replies a message may take")
+    add("--max-tokens", type=_count, metavar="N", help="most tokens in one model reply")
+    add("--max-turns", type=_count, metavar="N", help="most model replies to one message")
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
 
 
@@ -160,19 +160,42 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("approvals").add_argument
     add("--mode", type=_mode, metavar="MODE", help="default, read_only, auto_edit or force")
     for alias in ("--force", "--auto-approve", "--dangerously-skip-permissions"):
-        same = "mode force: nothing asks, except questions" if alias == "--force" else "as --force"
+        same = (
+            "mode force: ask nothing but questions to the user"
+            if alias == "--force"
+            else "as --force"
+        )
         add(alias, dest="force", action="store_true", help=same)
-    add("--max-mode", type=_mode, metavar="MODE", help="no command can raise the mode above this")
+    add(
+        "--max-mode",
+        type=_mode,
+        metavar="MODE",
+        help="ceiling: no command can raise the mode above it",
+    )
     add(
         "--prompts",
         choices=("host", "none"),
         default="host",
-        help="none: nobody is there to ask, so what would ask is denied and counted",
+        help="none: nobody is there to ask; deny and count what would ask",
     )
-    add("--approval-ttl", type=_seconds, metavar="S", help="a question expires after S seconds")
-    add("--reap-interval", type=_seconds, metavar="S", help="look for expired questions every S s")
-    add("--no-hitl-suspend", action="store_true", help="ask questions with tool_request only")
-    add("--max-writes", type=_count, metavar="N", help="file changes a turn may make")
+    add(
+        "--approval-ttl",
+        type=_seconds,
+        metavar="S",
+        help="an open approval expires after S seconds",
+    )
+    add(
+        "--reap-interval",
+        type=_seconds,
+        metavar="S",
+        help="look for expired approvals every S seconds",
+    )
+    add(
+        "--no-hitl-suspend",
+        action="store_true",
+        help="ask questions to the user with tool_request only",
+    )
+    add("--max-writes", type=_count, metavar="N", help="most file changes in one turn")
 
 
 def _add_session_options(parser: argparse.ArgumentParser) -> None:
@@ -180,13 +203,18 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     add("--cwd", metavar="DIR", help="the workspace; default: the current folder")
     add("--session-id", type=_identifier, metavar="ID", help="name this session, which must be new")
     add("--resume", type=_identifier, metavar="ID", help="continue a stored session, or: latest")
-    store = "a file, postgresql://…, or none: keep nothing; default: the state folder"
+    store = "a file, postgresql://…, or none (store nothing); default: a file in the state folder"
     add("--store", metavar="PLACE", help=store)
-    keep = f"forget sessions not used for DAYS days; 0: never (${KEEP_SESSIONS}, else {KEEP_DAYS})"
+    keep = f"delete sessions not used for DAYS days; 0: never (${KEEP_SESSIONS}, else {KEEP_DAYS})"
     add("--keep-sessions", metavar="DAYS", help=keep)
-    add("--user-id", type=_uuid, metavar="UUID", help="whose grants; default: this login")
+    add(
+        "--user-id",
+        type=_uuid,
+        metavar="UUID",
+        help="whose grants and sessions; default: this login",
+    )
     add("--json-stream", action="store_true", help="JSON lines on stdin and stdout (always on)")
-    add("--verbose", action="store_true", help="more in the log on stderr")
+    add("--verbose", action="store_true", help="write more to the log on stderr")
 
 
 def _kept_days(given: str | None, environ: Mapping[str, str]) -> float:

@@ -43,5 +43,5 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         command.set_defaults(run=module.run)
     given = parser.parse_args(argv)
     if not hasattr(given, "run"):
-        raise UsageError("what about the policy? commands: " + ", ".join(COMMANDS))
+        raise UsageError("missing command: one of " + ", ".join(COMMANDS))
     return given.run(given, environ)

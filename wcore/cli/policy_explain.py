@@ -125,7 +125,7 @@ def _arguments(given: argparse.Namespace) -> Args:
     if text is not None:
         args[hypothetical.main_argument(given.tool)] = text
     if not args and given.tool == hypothetical.SHELL_TOOL:
-        raise UsageError("which command? give it as one argument, in quotes")
+        raise UsageError("missing command: give it as one argument, in quotes")
     return args
 
 

@@ -79,7 +79,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
     given = parser.parse_args(argv)
     if not hasattr(given, "run"):
-        raise UsageError("what about the sessions? commands: list, show, export, replay, purge")
+        raise UsageError("missing command: list, show, export, replay or purge")
     return given.run(given, environ)
 
 
@@ -190,7 +190,7 @@ def _record_line(record: JournalRecord) -> str:
 def _purge(given: Namespace, environ: Mapping[str, str]) -> int:
     chosen = (bool(given.ids), given.older_than is not None, given.all)
     if sum(chosen) != 1:
-        raise UsageError("purge what? name sessions, or give one of --older-than DAYS and --all")
+        raise UsageError("missing sessions: name them, or give --older-than DAYS or --all")
     require("delete for good?", yes=given.yes, as_json=given.json)
     place = stored.location(given, environ)
     if not place.exists:

@@ -59,7 +59,7 @@ class Command:
             return cls((sys.executable, "-P", "-m", "wcore"))
         program = shutil.which(words[0])
         if program is None:
-            raise UsageError(f"there is no program {words[0]}")
+            raise UsageError(f"program not found: {words[0]}")
         rest = (os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:])
         return cls((os.path.abspath(program), *rest))
 

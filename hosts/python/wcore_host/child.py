@@ -168,5 +168,5 @@ def _problem(error: OSError, program: str, cwd: str | None) -> str:
     if cwd is not None and error.filename == cwd:
         return f"cannot work in the folder {cwd}: {error.strerror}"
     if isinstance(error, FileNotFoundError):
-        return f"there is no program {program}"
+        return f"program not found: {program}"
     return f"cannot start {program}: {error.strerror or error}"

@@ -148,5 +148,5 @@ function problem(error: unknown, program: string, cwd: string | undefined): stri
     return `cannot start ${program}: ${error instanceof Error ? error.message : String(error)}`;
   }
   const hint = program === "wcore" ? ": install the engine with `pip install wcore`" : "";
-  return `there is no program ${program}${hint}`;
+  return `program not found: ${program}${hint}`;
 }

@@ -136,8 +136,8 @@ for (const [what, code, message] of [
 }
 
 for (const [what, options, message] of [
-  ["program", { command: ["/nowhere/wcore"] }, /^there is no program \/nowhere\/wcore$/],
-  ["engine", { env: { PATH: "/nowhere" } }, /no program wcore: install the engine with `pip install/],
+  ["program", { command: ["/nowhere/wcore"] }, /^program not found: \/nowhere\/wcore$/],
+  ["engine", { env: { PATH: "/nowhere" } }, /program not found: wcore: install the engine with `pip install/],
   ["folder", { command: [process.execPath], cwd: "/nowhere" }, /^there is no folder \/nowhere$/],
 ]) {
   test(`a ${what} that is not there is said plainly`, async () => {

@@ -174,7 +174,7 @@ async def test_an_engine_that_dies_is_said_plainly(place: Place) -> None:
     [
         (("--model", "script:/nowhere"), "start: /nowhere: the model script cannot be read"),
         (("--frobnicate",), "unrecognized arguments: --frobnicate .*those of wcore-acp in the edi"),
-        (("--engine", "/no/such/engine"), "start: there is no program /no/such/engine$"),
+        (("--engine", "/no/such/engine"), "start: program not found: /no/such/engine$"),
         (("--engine", "echo Welcome"), "exited with code 0; its first words were 'Welcome'"),
     ],
 )
