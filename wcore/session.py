@@ -24,11 +24,11 @@ from wcore.models.choose import Models
 from wcore.policies.ruling import Ruling
 from wcore.policy import shell
 from wcore.policy.decide import Standing
-from wcore.policy.exact import EXACT_CHARS_MAX, UNTIED, ties_of
+from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of
 from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.meeting import Situation, decide_strictest, situations
-from wcore.policy.suggesting import suggest
+from wcore.policy.inheritance import Situation, decide_strictest, situations
+from wcore.policy.suggestions import suggest
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.settings import Settings

@@ -8,10 +8,10 @@ from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.policies import Policies
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
 from wcore.vocabulary import Access, Always, AlwaysPath, AlwaysPrefix, Category, Mode, Scope
 
 RULES = 1_000

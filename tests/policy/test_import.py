@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from policy.asking import explain, wcore
 
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.rule import Level, Scene
 
 CLAUDE = """\
 {

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from wcore.policy.decide import BINDING, Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.meeting import decide_below
-from wcore.policy.plans import Case
-from wcore.policy.policies import Policies
-from wcore.policy.policyparse import parse
+from wcore.policy.inheritance import decide_below
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.rule_index import Case
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Access, Always, Category, Mode, Verdict
 

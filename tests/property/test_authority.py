@@ -12,12 +12,12 @@ from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.meeting import Situation, decide_below, decide_strictest, situations
-from wcore.policy.policies import STRICTNESS, Policies
-from wcore.policy.policyfile import PolicyFile
-from wcore.policy.policyparse import parse
+from wcore.policy.inheritance import Situation, decide_below, decide_strictest, situations
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_file import PolicyFile
+from wcore.policy.rules.policy_set import STRICTNESS, Policies
+from wcore.policy.rules.rule import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.store import LastingGrant, Loaded
 from wcore.vocabulary import Access, Always, Category, Mode, Persist, Verdict

@@ -9,7 +9,7 @@ from wcore import engine, settings, shell_worker, stdio, vocabulary
 from wcore.approval import manager
 from wcore.engine import answers, introspection
 from wcore.policy import grants
-from wcore.policy.shell import analysis, suggesting
+from wcore.policy.shell import analysis, suggestions
 from wcore.policy.shell import grants as prefixes
 from wcore.protocol import codec, lines, scopes
 from wcore.tools import ask, files, shell_output
@@ -27,7 +27,7 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("a reason of the host; the rest is cut", answers, "REASON_CHARS_MAX"),
     ("text of a scope", scopes, "SCOPE_TEXT_CHARS_MAX"),
     ("options of a question", ask, "OPTIONS_MAX"),
-    ("suggestions on a card", suggesting, "SUGGESTIONS_MAX"),
+    ("suggestions on a card", suggestions, "SUGGESTIONS_MAX"),
     ("calls of one reply; the rest is not run", batch, "CALLS_MAX"),
     ("denials of the same call in a turn; then it ends", denials, "DENIALS_MAX"),
     (

@@ -11,7 +11,7 @@ from wcore.errors import ConfigError, UsageError, WcoreError
 from wcore.keeping import Keeper
 from wcore.keeping.records import REPLAY_FORM
 from wcore.keeping.restoring import DOUBTED, Left
-from wcore.policy.policyfile import Limits
+from wcore.policy.rules.policy_file import Limits
 from wcore.session import Session
 from wcore.store import Kind, Store, StoreLostError, identity
 from wcore.store.sessions import LATEST

@@ -2,8 +2,8 @@
 
 from wcore.approval import manager
 from wcore.errors import UsageError
-from wcore.policy.policies import Policies
-from wcore.policy.rules import Level
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level
 from wcore.vocabulary import Mode
 
 

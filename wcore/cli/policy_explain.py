@@ -15,7 +15,7 @@ from wcore.errors import UsageError
 from wcore.policies import PolicyFiles
 from wcore.policy import decide, shell
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
-from wcore.policy.suggesting import suggest
+from wcore.policy.suggestions import suggest
 from wcore.visible import visible_line
 from wcore.vocabulary import (
     MODE_ALIASES,

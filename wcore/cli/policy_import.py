@@ -10,10 +10,10 @@ from wcore.cli import environment, jsonc
 from wcore.cli.consent import add_yes, refuse_inside_call, require
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError
-from wcore.policy.importing import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
-from wcore.policy.policyfile import PolicyError
-from wcore.policy.policyparse import FILE_BYTES_MAX, parse
-from wcore.policy.rules import Level, Scene
+from wcore.policy.importers import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
+from wcore.policy.rules.parser import FILE_BYTES_MAX, parse
+from wcore.policy.rules.policy_file import PolicyError
+from wcore.policy.rules.rule import Level, Scene
 from wcore.visible import visible_line
 
 EXIT_LOOSER: Final = 10

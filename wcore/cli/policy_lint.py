@@ -6,7 +6,7 @@ from typing import Final
 
 from wcore.cli import policy_check
 from wcore.cli.subcommand import Parser, write, write_json
-from wcore.policy.linting import NOTES, lint
+from wcore.policy.rules.lint import NOTES, lint
 from wcore.visible import visible_line
 
 DESCRIPTION: Final = "Name the rules of the policy files that are dead, shadowed or too broad."

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from wcore.cli import policy_check
 from wcore.cli.subcommand import Parser, write, write_json
-from wcore.policy.policies import Policies
-from wcore.policy.policyfile import Limits, PolicyFile
-from wcore.policy.rules import Level, Rule
+from wcore.policy.rules.policy_file import Limits, PolicyFile
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Rule
 from wcore.visible import visible_line
 from wcore.vocabulary import Mode, Verdict
 

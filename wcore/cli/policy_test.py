@@ -9,10 +9,10 @@ from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.policy.decide import Standing, decide
 from wcore.policy.grants import MAIN_AGENT, GrantBook
-from wcore.policy.policies import Policies
-from wcore.policy.policyfile import RuleTest
 from wcore.policy.protected import Places
-from wcore.policy.rules import split
+from wcore.policy.rules.policy_file import RuleTest
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import split
 from wcore.visible import visible_line
 
 DESCRIPTION: Final = """\

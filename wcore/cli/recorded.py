@@ -9,7 +9,7 @@ from wcore.cli.hypothetical import category_of
 from wcore.keeping.named import named, programs
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
-from wcore.policy.simulating import Recorded
+from wcore.policy.simulate import Recorded
 from wcore.store import AuditSource, JournalRecord, Kind
 from wcore.vocabulary import (
     MODE_ALIASES,

@@ -6,8 +6,8 @@ from wcore.agents import GENERAL
 from wcore.engine.answers import how_long
 from wcore.engine.introspection import grant_info
 from wcore.errors import RefusedError
-from wcore.policy.giving import weigh_unasked
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
+from wcore.policy.host_grants import weigh_unasked
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Session

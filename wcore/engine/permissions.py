@@ -15,9 +15,9 @@ from wcore.keeping.tiers import BUILT_IN, MCP
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, GrantBook
-from wcore.policy.linting import nearest
-from wcore.policy.plans import STRICTNESS
-from wcore.policy.policyfile import PolicyError
+from wcore.policy.rules.lint import nearest
+from wcore.policy.rules.policy_file import PolicyError
+from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import MCP_PREFIX, Assigned, Tier
 from wcore.protocol import commands as said
 from wcore.protocol import events

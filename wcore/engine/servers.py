@@ -15,8 +15,8 @@ from anyio.abc import TaskGroup
 from wcore.engine.lending import reply_to
 from wcore.errors import Code, HostGoneError
 from wcore.keeping.records import failure
-from wcore.policy.rules import Level
-from wcore.policy.servers import ServerTable
+from wcore.policy.rules.mcp_tables import ServerTable
+from wcore.policy.rules.rule import Level
 from wcore.protocol import commands as said
 from wcore.protocol import events
 from wcore.session import Session

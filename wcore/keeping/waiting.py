@@ -16,9 +16,9 @@ from wcore.agents import AgentDefinition
 from wcore.keeping.held_grants import meanings
 from wcore.keeping.tier_facts import SETS
 from wcore.policies.snapshot import PolicySnapshot, Rules
-from wcore.policy.plans import STRICTNESS
-from wcore.policy.policyfile import PolicyFile
-from wcore.policy.rules import Level, Rule
+from wcore.policy.rules.policy_file import PolicyFile
+from wcore.policy.rules.rule import Level, Rule
+from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import AgentPermissionSnapshot, Tier
 from wcore.store import LastingGrant
 from wcore.visible import visible_line

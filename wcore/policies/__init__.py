@@ -21,10 +21,10 @@ from wcore.policies.reading import (
 )
 from wcore.policies.snapshot import PolicySnapshot
 from wcore.policies.trust import TrustBook, TrustError
-from wcore.policy.policies import Policies
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import OWN_FOLDER, Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
 
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 

@@ -10,9 +10,9 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.locked_files import open_unlocked
-from wcore.policy.policyfile import PolicyError
-from wcore.policy.policyparse import FILE_BYTES_MAX
 from wcore.policy.protected import OWN_FOLDER
+from wcore.policy.rules.parser import FILE_BYTES_MAX
+from wcore.policy.rules.policy_file import PolicyError
 from wcore.times import stamp
 
 POLICY_NAME: Final = "policy.toml"

@@ -12,7 +12,7 @@ from wcore.policies import PolicyFiles
 from wcore.policies.snapshot import Rules
 from wcore.policy.decide import Standing
 from wcore.policy.grants import MAIN_AGENT, GrantBook
-from wcore.policy.policyfile import PolicyError
+from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
 from wcore.vocabulary import Json, Mode
 

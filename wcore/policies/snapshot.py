@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.policies.agents import narrowed
-from wcore.policy.plans import STRICTNESS
-from wcore.policy.policies import NO_POLICIES, Policies
-from wcore.policy.policyfile import Limits
-from wcore.policy.rules import Level
-from wcore.policy.servers import ServerTable
+from wcore.policy.rules.mcp_tables import ServerTable
+from wcore.policy.rules.policy_file import Limits
+from wcore.policy.rules.policy_set import NO_POLICIES, Policies
+from wcore.policy.rules.rule import Level
+from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.vocabulary import Json, Verdict
 
 CHANGED: Final = "changed:"  # before the digest of a definition that is bounded by an older one

@@ -9,12 +9,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.policy import exact, shell
+from wcore.policy import exact_grants, shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
-from wcore.policy.plans import Case, Match
-from wcore.policy.policies import NO_POLICIES, Policies
-from wcore.policy.rules import Level, Rule
+from wcore.policy.rules.policy_set import NO_POLICIES, Policies
+from wcore.policy.rules.rule import Level, Rule
+from wcore.policy.rules.rule_index import Case, Match
 from wcore.policy.safety import find_danger
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
 from wcore.vocabulary import (
@@ -355,7 +355,7 @@ def granted_exactly(facts: Facts, grants: GrantBook) -> Grant | None:
     """Return the grant of this very text; what it runs and where it leads must be the same too."""
     if facts.command is None or not grants.has_exact:
         return None
-    return grants.exact(facts.tool, facts.command, exact.ties_of(facts))
+    return grants.exact(facts.tool, facts.command, exact_grants.ties_of(facts))
 
 
 def _first_used(analysis: shell.Analysis, prefixes: list[Grant]) -> Grant:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
-from wcore.policy.shell_paths.naming import paths_named
+from wcore.policy.shell_paths.named_paths import paths_named
 from wcore.vocabulary import Category, PathFact, Pin, Prepared, Touch
 
 __all__ = ["Facts", "PathFact", "gather", "of_touch"]

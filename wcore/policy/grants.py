@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wcore.policy import exact, shell
+from wcore.policy import exact_grants, shell
 from wcore.policy.facts import Facts
 from wcore.policy.protected import (
     Places,
@@ -44,7 +44,7 @@ class Grant(Struct, frozen=True):
     """One lasting yes. `scope` is never `Once` or a set; `created_at` is RFC 3339, UTC.
 
     `pin` and `ties` are those of the call it was given for; it covers calls with the same ones
-    only. `ties` is for exact commands, see `exact.ties_of`.
+    only. `ties` is for exact commands, see `exact_grants.ties_of`.
     """
 
     grant_id: str
@@ -224,7 +224,7 @@ def weigh(scope: Scope, facts: Facts, places: Places, book: GrantBook) -> Weighe
         case AlwaysPrefixes(prefixes):
             return _weigh_prefixes(prefixes, facts)
         case AlwaysExact(command):
-            problem = exact.why_not(command, facts)
+            problem = exact_grants.why_not(command, facts)
             return None if problem is None else ScopeRefused(problem)
         case AlwaysPath():
             return _weigh_path(scope, facts, places, book)

@@ -1,6 +1,6 @@
 """Commands that can never be right, and commands that a person must answer for. A table.
 
-They are looked for in what a text may start (see `started`): best effort, against accidents.
+They are looked for in what a text may start (see `invocations`): best effort, against accidents.
 """
 
 import re
@@ -10,8 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.mentioned import mentions
-from wcore.policy.started import Reading, Span, Started
+from wcore.policy.invocations import Reading, Span, Started
+from wcore.policy.program_mentions import mentions
 from wcore.vocabulary import PathFact, Verdict
 
 _BLOCK_DEVICE: Final = (

@@ -15,10 +15,10 @@ from wcore.keeping.tiers import KeptTiers
 from wcore.policies.ruling import BrokenRulesError, Ruling
 from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
-from wcore.policy.policies import Policies
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
 from wcore.replaying.journal import RecordedJournal
 from wcore.replaying.script import Script, facts_of, what_of

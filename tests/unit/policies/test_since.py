@@ -9,7 +9,7 @@ import pytest
 
 from wcore.policies import PolicyFiles
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level
+from wcore.policy.rules.rule import Level
 
 BASH = '[[rule]]\nmatch = "Bash"\ndo = "deny"\n'
 READ = '[[rule]]\nmatch = "Read"\ndo = "deny"\n'

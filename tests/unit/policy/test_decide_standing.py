@@ -16,12 +16,12 @@ from wcore.policy import shell
 from wcore.policy.decide import Standing, decide, decide_by_row
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.policies import Policies
-from wcore.policy.policyfile import PolicyError
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
-from wcore.policy.suggesting import suggest
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_file import PolicyError
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.suggestions import suggest
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Access, Always, AlwaysPrefix, Category, Mode, Verdict
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide, granting
-from wcore.policy.exact import EXACT_CHARS_MAX, UNTIED, ties_of, why_not
+from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of, why_not
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import PREFIXES_MAX, Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.meeting import decide_below
-from wcore.policy.policies import Policies
-from wcore.policy.policyparse import parse
+from wcore.policy.inheritance import decide_below
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
-from wcore.policy.suggesting import suggest
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.suggestions import suggest
 from wcore.vocabulary import (
     Always,
     AlwaysExact,

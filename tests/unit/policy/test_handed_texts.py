@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.shell.handed_texts import KEEPING_BUILTINS
+from wcore.policy.shell.embedded_commands import KEEPING_BUILTINS
 from wcore.vocabulary import Always, Mode
 
 from .test_rules import bash, outcome, policies, rules

@@ -6,12 +6,12 @@ from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import GrantBook
-from wcore.policy.linting import lint
-from wcore.policy.policies import Policies
-from wcore.policy.policyfile import PolicyError
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.lint import lint
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_file import PolicyError
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
 from wcore.vocabulary import Access, Category, Mode, Prepared, Touch, Verdict
 
 PLACES = Places("/ws", "/home/me", own=("/home/me/.config/wcore", "/home/me/.local/state/wcore"))

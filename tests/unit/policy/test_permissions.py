@@ -2,7 +2,7 @@
 
 import pytest
 
-from wcore.policy.permissions import Permission, PermissionEngine, PermissionRule
+from wcore.permissions import Permission, PermissionEngine, PermissionRule
 
 ALLOW, DENY, ASK = Permission.ALLOW, Permission.DENY, Permission.ASK
 

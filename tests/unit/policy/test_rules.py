@@ -9,11 +9,11 @@ from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.policies import Policies
-from wcore.policy.policyfile import PolicyError
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_file import PolicyError
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
 from wcore.vocabulary import Access, Always, Category, Decision, Mode, Row, Verdict
 
 PLACES: Final = Places("/ws", "/home/me")

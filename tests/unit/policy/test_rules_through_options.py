@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.option_specs import Takes, option_spec
-from wcore.policy.shell_paths.naming import paths_named
+from wcore.policy.shell_paths.named_paths import paths_named
 
 from .test_rules import PLACES, bash, outcome, policies, rules
 

@@ -7,10 +7,10 @@ import pytest
 
 from wcore.keeping.named import fact, named
 from wcore.policy import shell
+from wcore.policy.invocations import read
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
-from wcore.policy.shell_paths.naming import Candidate, Found, candidates, paths_named
-from wcore.policy.started import read
+from wcore.policy.shell_paths.named_paths import Candidate, Found, candidates, paths_named
 from wcore.vocabulary import Verdict
 
 PLACES = Places("/home/me/ws", "/home/me")

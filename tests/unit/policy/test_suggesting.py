@@ -4,14 +4,14 @@ import pytest
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
-from wcore.policy.exact import ties_of
+from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.policies import Policies
-from wcore.policy.policyparse import parse
 from wcore.policy.protected import Places
-from wcore.policy.rules import Level, Scene
-from wcore.policy.suggesting import suggest
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.suggestions import suggest
 from wcore.vocabulary import (
     Access,
     AlwaysExact,

@@ -5,7 +5,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.policy.toml_lines import locate
+from wcore.policy.rules.toml_lines import locate
 
 TEXT = """\
 # a comment with [[rule]] in it

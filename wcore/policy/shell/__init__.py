@@ -15,33 +15,30 @@ parentheses, no lone `&`, no `|&`, no `;;`. L5: no redirections but to descripto
 and from plain files. L6: lists and pipelines of simple commands only. L7: whatever is malformed,
 or seen differently by the second analysis, is not covered.
 
-Two analyses read each text: `lexer` and `reader`, our own, accept only what the rule names;
-`second` asks bashlex for the spans of all words, and both must agree.
+Two analyses read each text: `lexer` and `parser`, our own, accept only what the rule names;
+`bashlex_check` asks bashlex for the spans of all words, and both must agree.
 """
 
 from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex
+from wcore.policy.shell.bashlex_check import warm
 from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import Kind
-from wcore.policy.shell.evaluating import (
-    evaluates,
-    expands_again,
-    runs_appended,
-    split_strings,
-)
-from wcore.policy.shell.grants import (
-    ALTERNATIVES_MAX,
-    GRANT_CHARS_MAX,
-    Grant,
-    GrantRefused,
-    parse_grant,
-)
-from wcore.policy.shell.handed_texts import (
+from wcore.policy.shell.embedded_commands import (
     is_told_a_language,
     loose_words,
     reads_a_language,
     texts_in_options,
     texts_in_variables,
     words_within,
+)
+from wcore.policy.shell.evaluation import evaluates, expands_again, runs_appended, split_strings
+from wcore.policy.shell.grant_matcher import covers, matches
+from wcore.policy.shell.grants import (
+    ALTERNATIVES_MAX,
+    GRANT_CHARS_MAX,
+    Grant,
+    GrantRefused,
+    parse_grant,
 )
 from wcore.policy.shell.input_scripts import (
     is_piped,
@@ -50,15 +47,13 @@ from wcore.policy.shell.input_scripts import (
     runs_its_input,
     text_of,
 )
-from wcore.policy.shell.matching import covers, matches
 from wcore.policy.shell.mentions import Mentions, folders_gone_to, mentions_of, working_folders
 from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand, Word
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
-from wcore.policy.shell.rough import ROUGH_CHARS_MAX, rough_words
+from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX, rough_words
 from wcore.policy.shell.runners import SHELLS, is_device, is_shared_file, may_start_any
-from wcore.policy.shell.second import warm
-from wcore.policy.shell.suggesting import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
+from wcore.policy.shell.suggestions import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
 
 __all__ = [
     "ALTERNATIVES_MAX",

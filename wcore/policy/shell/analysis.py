@@ -5,10 +5,10 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from wcore.policy.shell import second
+from wcore.policy.shell import bashlex_check
 from wcore.policy.shell.characters import first_refused
 from wcore.policy.shell.model import Analysis, Redirect, SimpleCommand, Span, Word, utf8
-from wcore.policy.shell.reader import read
+from wcore.policy.shell.parser import read
 from wcore.policy.shell.reasons import Reason, Stop
 
 TEXT_BYTES_MAX: Final = 16 * 1024  # longer commands are not read by the person either
@@ -41,7 +41,7 @@ def _analysed(text: str, *, confirmed: bool) -> Analysis:
         commands = read(text, COMMANDS_MAX)
     except Stop as stop:
         return _stopped(text, stop.reason, (stop.start, stop.end))
-    doubt = second.find_doubt(text, commands) if confirmed else None
+    doubt = bashlex_check.find_doubt(text, commands) if confirmed else None
     if doubt is not None:
         return _stopped(text, doubt.reason, doubt.span)
     return Analysis(text, _in_bytes(text, commands))

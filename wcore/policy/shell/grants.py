@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy.shell.characters import PLAIN_WORD
-from wcore.policy.shell.reader import RESERVED
+from wcore.policy.shell.parser import RESERVED
 from wcore.policy.shell.runners import Refused, Words, check_runner, command_words, program
 
 GRANT_CHARS_MAX: Final = 1024  # a grant is to be read and understood before it is given

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from wcore.policy.shell.characters import ASSIGNMENT
+from wcore.policy.shell.leading_options import behind_options
 from wcore.policy.shell.model import SimpleCommand, utf8
 from wcore.policy.shell.runners import SHELLS, is_device, may_start_any, own_words, program
-from wcore.policy.shell.skipping import behind_options
 
 WORDS_MAX: Final = 256  # of a command that runs another: nobody writes as many before that one
 PRINTED_CHARS_MAX: Final = 64 * 1024  # `printf` repeats its format for each argument

@@ -7,7 +7,7 @@ In the notation of `option_specs`, nearly all open: what is not named here is co
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.policy.shell.reading_tools import NPM_VIEW
+from wcore.policy.shell.read_only_commands import NPM_VIEW
 
 _COMPILER: Final = (
     "* &^(?:@|-B|-T|-W[alp],|-X(?:clang|linker|assembler)|--?(?:wrapper|fplugin|fpass-plugin|specs"

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.model import Analysis, SimpleCommand
-from wcore.policy.shell.rough import rough_words
+from wcore.policy.shell.rough_words import rough_words
 from wcore.policy.shell.runners import is_runner, program
 
 MODULES_MAX: Final = 4  # words of a command that are completed: each costs 22 looks in each folder

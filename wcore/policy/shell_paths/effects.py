@@ -4,19 +4,19 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from wcore.policy.invocations import program
 from wcore.policy.shell import renames
 from wcore.policy.shell.input_scripts import text_of
 from wcore.policy.shell.runners import may_start_any
-from wcore.policy.shell_paths import builtins, expansion, handed
+from wcore.policy.shell_paths import builtins, expansion, shell_invocations
+from wcore.policy.shell_paths.folder_changes import moves
 from wcore.policy.shell_paths.folder_options import folders_of
-from wcore.policy.shell_paths.handing import read_as_input
-from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role
+from wcore.policy.shell_paths.shell_input import read_as_input
 from wcore.policy.shell_paths.state import State
 from wcore.policy.shell_paths.syntax import Atom, Command, Event, Function, Open, Scope, Text, Word
 from wcore.policy.shell_paths.values import ANYTHING, Value, split, text
-from wcore.policy.started import program
 
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
@@ -138,13 +138,13 @@ class Effects:
         """Read again what a shell is given as text."""
         literals = [value.literal for value in argv]
         folders = folders_of(argv)
-        others = handed.other_texts(literals)
+        others = shell_invocations.other_texts(literals)
         self.lost = self.lost or (bool(others) and depth >= DEPTH_MAX)
         for each in others if depth < DEPTH_MAX else ():
             with self.state.child((), keeps_folder=True):
                 self.state.visit(folders)
                 self._follow_text(each, depth)
-        at = handed.shell_at(literals)
+        at = shell_invocations.shell_at(literals)
         if at is None:
             return
         name = program(literals[at] or "")
@@ -152,7 +152,7 @@ class Effects:
         if at > 0 and program(plain[0]) != "builtin" and not may_start_any(plain):
             return
         given = literals[at + 1 :]
-        texts, place = handed.texts(given), text_of(given)
+        texts, place = shell_invocations.texts(given), text_of(given)
         if place is not None and given[place] is None:
             self.lost = True
         if name in ("eval", "trap"):
@@ -160,7 +160,9 @@ class Effects:
         elif texts and depth >= DEPTH_MAX:
             self.lost = True
         elif texts:
-            with self.state.child(argv[at + 1 :], keeps_folder=handed.keeps_folder(literals[:at])):
+            with self.state.child(
+                argv[at + 1 :], keeps_folder=shell_invocations.keeps_folder(literals[:at])
+            ):
                 self.state.visit(folders)
                 self._start(argv, at, prefix)
                 for each in texts:
@@ -196,12 +198,12 @@ class Effects:
             if match := ASSIGNMENT.match(value.beginning):
                 rest = value.beginning[match.end() :]
                 state.assign(match[1], [text(rest) + Value(value.pieces[1:])])
-        state.may_lack = state.may_lack or handed.may_unset(before)
+        state.may_lack = state.may_lack or shell_invocations.may_unset(before)
         if before:  # arguments may be added
             state.add_arguments([ANYTHING])
-        if handed.has_options(given):
+        if shell_invocations.has_options(given):
             state.change_options()
-        if handed.reads_file(given) or state.has_start_file():
+        if shell_invocations.reads_file(given) or state.has_start_file():
             self.lost = True  # code that nobody read is run before it
             state.forget_code()
 

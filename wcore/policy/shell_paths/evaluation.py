@@ -4,19 +4,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from wcore.policy.invocations import program
 from wcore.policy.shell.runners import may_start_any
-from wcore.policy.shell_paths import builtins, expansion, handed
+from wcore.policy.shell_paths import builtins, expansion, shell_invocations
 from wcore.policy.shell_paths.effects import ASSIGNMENT, Effects, repeats
+from wcore.policy.shell_paths.embedded_paths import Scripts
 from wcore.policy.shell_paths.find_command import found_by
+from wcore.policy.shell_paths.folder_changes import moves
 from wcore.policy.shell_paths.folder_options import folders_of
-from wcore.policy.shell_paths.handing import has_input, texts_given, words_before
 from wcore.policy.shell_paths.mention import Mention, Reading
-from wcore.policy.shell_paths.moving import moves
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role, roles
-from wcore.policy.shell_paths.spelled import Scripts
+from wcore.policy.shell_paths.shell_input import has_input, texts_given, words_before
 from wcore.policy.shell_paths.state import State
-from wcore.policy.shell_paths.sweeping import Sweep, sweep_of
+from wcore.policy.shell_paths.sweeps import Sweep, sweep_of
 from wcore.policy.shell_paths.syntax import (
     Assigned,
     Command,
@@ -31,7 +32,6 @@ from wcore.policy.shell_paths.syntax import (
 )
 from wcore.policy.shell_paths.tree_mentions import mentions_of_folders
 from wcore.policy.shell_paths.values import Hole, Value, split, text
-from wcore.policy.started import program
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 LOOPS_MAX: Final = 64  # of one text; each is searched for what changes the folder
@@ -267,7 +267,7 @@ class _Evaluation(Effects):
     @staticmethod
     def _hands_text(words: Sequence[str | None]) -> bool:
         """Whether a shell is given the words: it reads its texts itself."""
-        at = handed.shell_at(words)
+        at = shell_invocations.shell_at(words)
         return at is not None and (at == 0 or may_start_any(tuple(word or "" for word in words)))
 
     # paths

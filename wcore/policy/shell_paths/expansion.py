@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from wcore.policy.shell_paths import braces, globs
+from wcore.policy.shell_paths.parameter_expansion import trimmed
 from wcore.policy.shell_paths.syntax import Atom, Computed, Parameter, Text, Word
-from wcore.policy.shell_paths.trimming import trimmed
 from wcore.policy.shell_paths.values import (
     A_NAME,
     ANYTHING,

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from wcore.policy.shell_paths.programs import Role
-from wcore.policy.shell_paths.sweeping import Sweep
+from wcore.policy.shell_paths.sweeps import Sweep
 from wcore.policy.shell_paths.values import Value
 
 

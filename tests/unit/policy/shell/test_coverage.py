@@ -3,13 +3,13 @@ from itertools import product
 import pytest
 from unit.policy.shell.gate import why
 
+from wcore.policy.invocations import read
 from wcore.policy.shell import Grant, GrantRefused, Reason, analyse, note_of, parse_grant
 from wcore.policy.shell.coverage import COMMANDS, GROUPS, Kind
 from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_CHECKS
 from wcore.policy.shell.project_tasks import TASK_GROUPS
-from wcore.policy.shell.reading_tools import TOOL_GROUPS
-from wcore.policy.started import read
+from wcore.policy.shell.read_only_commands import TOOL_GROUPS
 
 SPECS = {
     key: option_spec(text)

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from wcore.policy.shell import Reason, SimpleCommand, Word, lex
-from wcore.policy.shell.second import find_doubt
+from wcore.policy.shell.bashlex_check import find_doubt
 
 
 def commands(text: str) -> tuple[SimpleCommand, ...]:

@@ -14,8 +14,8 @@ from wcore.policy.shell import (
 )
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.project_tasks import DOES_LESS, PROJECT_TASKS, TASK_NEEDED
-from wcore.policy.shell.reading_programs import READING_PROGRAMS
-from wcore.policy.shell.reading_tools import READING_TOOLS
+from wcore.policy.shell.read_only_commands import READING_TOOLS
+from wcore.policy.shell.read_only_programs import READING_PROGRAMS
 
 
 @pytest.mark.parametrize(

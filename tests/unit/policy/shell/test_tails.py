@@ -9,8 +9,8 @@ from wcore.policy.shell.known_options import KNOWN_OPTIONS
 from wcore.policy.shell.option_specs import Tasks, option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_CHECKS
 from wcore.policy.shell.project_tasks import PROJECT_TASKS, REWRITERS, TASK_NEEDED
-from wcore.policy.shell.reading_programs import READING_PROGRAMS
-from wcore.policy.shell.reading_tools import READING_TOOLS
+from wcore.policy.shell.read_only_commands import READING_TOOLS
+from wcore.policy.shell.read_only_programs import READING_PROGRAMS
 
 OFFERED = {**PROJECT_TASKS, **READING_TOOLS, **READING_PROGRAMS}
 ARGUMENT = Reason.UNCOVERED_ARGUMENT

@@ -1,12 +1,12 @@
-"""What a policy file says, as values. `policyparse` makes them from TOML text."""
+"""What a policy file says, as values. `parser` makes them from TOML text."""
 
 from typing import Any
 
 from msgspec import Struct, field
 
 from wcore.errors import ConfigError
-from wcore.policy.rules import Level, Rule
-from wcore.policy.servers import ServerTable
+from wcore.policy.rules.mcp_tables import ServerTable
+from wcore.policy.rules.rule import Level, Rule
 from wcore.visible import visible_line
 from wcore.vocabulary import Mode, Verdict
 

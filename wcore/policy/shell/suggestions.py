@@ -14,8 +14,8 @@ from wcore.policy.shell import runners
 from wcore.policy.shell.analysis import lex
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.coverage import Kind, locate
+from wcore.policy.shell.grant_matcher import matches
 from wcore.policy.shell.grants import Grant, parse_grant
-from wcore.policy.shell.matching import matches
 from wcore.policy.shell.model import Analysis, SimpleCommand, Word
 from wcore.policy.shell.option_specs import OptionSpec, Tasks, option_spec
 from wcore.policy.shell.project_tasks import (

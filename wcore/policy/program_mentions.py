@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from wcore.policy import patterns, shell
 from wcore.policy.documents import without_data
+from wcore.policy.invocations import PARTS_MAX, program
 from wcore.policy.shell_paths.ansi import decode
-from wcore.policy.started import PARTS_MAX, program
 
 GLOB_CHARS_MAX: Final = 256  # of a word that may be a program
 

@@ -7,12 +7,12 @@ said exactly is said more strictly; an allow that cannot be said is left out, so
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from wcore.policy.importing.claude_code import from_claude_code
-from wcore.policy.importing.codex import from_codex
-from wcore.policy.importing.draft import Draft, ForeignError, Kind, Note, as_toml
-from wcore.policy.importing.gemini import from_gemini
-from wcore.policy.importing.opencode import from_opencode
-from wcore.policy.rules import Scene
+from wcore.policy.importers.claude_code import from_claude_code
+from wcore.policy.importers.codex import from_codex
+from wcore.policy.importers.draft import Draft, ForeignError, Kind, Note, as_toml
+from wcore.policy.importers.gemini import from_gemini
+from wcore.policy.importers.opencode import from_opencode
+from wcore.policy.rules.rule import Scene
 
 #: Formats whose files are text that is read as it is.
 TEXTS: Final[Mapping[str, Callable[[str, Scene], Draft]]] = {

@@ -15,7 +15,7 @@ from msgspec import Struct
 from wcore.policy import patterns, shell
 from wcore.policy.patterns import PatternError
 from wcore.policy.protected import Places, is_within
-from wcore.policy.stopping import RuleError, StopSpec, stop_spec
+from wcore.policy.rules.command_globs import RuleError, StopSpec, stop_spec
 from wcore.vocabulary import Category, Verdict
 
 SHELL_TOOL: Final = "Bash"

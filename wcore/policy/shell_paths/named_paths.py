@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
-from wcore.policy.shell_paths import folder_facts, sweeping
+from wcore.policy.shell_paths import folder_facts, sweeps
 from wcore.policy.shell_paths.evaluation import evaluate
 from wcore.policy.shell_paths.lookups import Candidate, Component, Disk, Found, candidate_of
 from wcore.policy.shell_paths.mention import Mention, Reading
@@ -65,7 +65,7 @@ def paths_named(
     reading = _read(command, places, environ)
     found = _Kept()
     fresh = _Fresh(reading, disk)
-    unsure = {each.source for each in reading.mentions if sweeping.emptied(each.value) is not None}
+    unsure = {each.source for each in reading.mentions if sweeps.emptied(each.value) is not None}
     judged = held_by_folders = 0
     for mention in reading.mentions:
         if mention.tree or mention.put is not None:
@@ -216,17 +216,17 @@ def _swept(
     """
     if mention.sweep is None:
         return
-    if sweeping.is_home_of_somebody(mention.source):
+    if sweeps.is_home_of_somebody(mention.source):
         yield PathFact(mention.source, Access.WRITE, inside=True, danger="rm-home")
-    left = sweeping.emptied(mention.value)
+    left = sweeps.emptied(mention.value)
     if left is None:
         for path in dict.fromkeys(_trees(mention.value, disk)):
-            danger = sweeping.danger_of(mention.sweep, path, places.home)
+            danger = sweeps.danger_of(mention.sweep, path, places.home)
             if danger is not None and unsure:
                 yield _may_be_empty(mention)
             elif danger is not None:
                 yield PathFact(path, Access.WRITE, inside=True, danger=danger)
-    elif left.startswith("/") and sweeping.danger_of(mention.sweep, left, places.home):
+    elif left.startswith("/") and sweeps.danger_of(mention.sweep, left, places.home):
         yield _may_be_empty(mention)
 
 
@@ -247,7 +247,7 @@ def _trees(value: Value, disk: Disk) -> Iterable[str]:
             yield from found.real if found else ()
         return
     yield from found.real if found else ()
-    if sweeping.takes_all(value):
+    if sweeps.takes_all(value):
         folder = _folder(candidate)
         yield folder
         yield from (disk.get(Candidate(folder)) or Found((folder,))).real

@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing
-from wcore.policy.exact import ties_of
+from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.meeting import decide_below
-from wcore.policy.policies import Policies
+from wcore.policy.inheritance import decide_below
 from wcore.policy.protected import Places
-from wcore.policy.suggesting import scopes_for
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.suggestions import scopes_for
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Always, AlwaysExact, Decision, Mode, Prepared, Row, Verdict
 

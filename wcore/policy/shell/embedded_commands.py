@@ -11,10 +11,10 @@ from typing import Final
 
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
+from wcore.policy.shell.leading_options import deeper, program_key
 from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
 from wcore.policy.shell.programs_with_scripts import may_run
 from wcore.policy.shell.runners import SHELLS, is_interpreter, program
-from wcore.policy.shell.skipping import deeper, program_key
 
 #: Beside the tables of prefixes: options whose value is a command, or a text that may hold one.
 _MORE_OPTIONS: Final = {
@@ -64,7 +64,7 @@ _KEEP_WORDS: Final = frozenset(
     " codespell vale typos aspell ispell eza exa lsd zoxide tldr cheat gst-launch ffmpeg ffprobe"
     " convert magick identify ack-grep ugrep git-grep gitleaks".split()
 )
-#: Builtins of bash that start none of their words, nor evaluate them as `evaluating` knows.
+#: Builtins of bash that start none of their words, nor evaluate them as `evaluation` knows.
 KEEPING_BUILTINS: Final = frozenset(
     ": [ [[ alias bg break caller cd compgen complete compopt continue declare dirs disown echo"
     " enable exit export false fg getopts hash help history kill let local logout popd printf pushd"

@@ -11,11 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from wcore.policy.grants import MAIN_AGENT
-from wcore.policy.importing.commands import grant_text, stop_text, words_of
-from wcore.policy.importing.draft import Draft, ForeignError
-from wcore.policy.importing.globs import around_wildcard, inside_wildcard, is_whole_wildcard
-from wcore.policy.importing.values import as_object, literal_name
-from wcore.policy.rules import SHELL_TOOL, Scene
+from wcore.policy.importers.commands import grant_text, stop_text, words_of
+from wcore.policy.importers.draft import Draft, ForeignError
+from wcore.policy.importers.globs import around_wildcard, inside_wildcard, is_whole_wildcard
+from wcore.policy.importers.values import as_object, literal_name
+from wcore.policy.rules.rule import SHELL_TOOL, Scene
 from wcore.vocabulary import Verdict
 
 _EDITS: Final = ("Write", "Edit", "MultiEdit")

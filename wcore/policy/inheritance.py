@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from wcore.policy.decide import BINDING, Standing, decide, granted_exactly
 from wcore.policy.facts import Facts
-from wcore.policy.plans import STRICTNESS, Case
+from wcore.policy.rules.rule_index import STRICTNESS, Case
 from wcore.vocabulary import Decision, Row, Verdict
 
 

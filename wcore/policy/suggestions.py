@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import Standing
-from wcore.policy.exact import ties_of
+from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import Facts
 from wcore.policy.grants import (
     PREFIXES_MAX,
@@ -18,7 +18,7 @@ from wcore.policy.grants import (
     parts_of,
     weigh,
 )
-from wcore.policy.meeting import decide_below
+from wcore.policy.inheritance import decide_below
 from wcore.policy.protected import Places
 from wcore.vocabulary import (
     AlwaysExact,

@@ -4,7 +4,7 @@ from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import GrantBook, ScopeRefused, Weighed, weigh
 from wcore.policy.protected import Places
-from wcore.policy.rules import FILE_TOOLS, SHELL_TOOL
+from wcore.policy.rules.rule import FILE_TOOLS, SHELL_TOOL
 from wcore.vocabulary import Access, Always, AlwaysPath, AlwaysPrefix, Category, Scope
 
 

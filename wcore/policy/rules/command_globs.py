@@ -10,11 +10,11 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import patterns
+from wcore.policy.invocations import ASSIGNMENT, GRAMMAR, Started
+from wcore.policy.invocations import WORDS_MAX as READ_MAX
+from wcore.policy.invocations import program as name_of
 from wcore.policy.patterns import PatternError
-from wcore.policy.shell import skipping
-from wcore.policy.started import ASSIGNMENT, GRAMMAR, Started
-from wcore.policy.started import WORDS_MAX as READ_MAX
-from wcore.policy.started import program as name_of
+from wcore.policy.shell import leading_options
 
 WORDS_MAX: Final = 32  # of a command in a rule
 _NEVER_COMPARED: Final = frozenset("'\"\\{}")  # what is left of `{a,b}` stands in no word
@@ -106,17 +106,19 @@ def _begins(started: Started, wanted: tuple[str, ...], *, guesses: bool) -> bool
     if not (_is_like(head, program) or (guesses and _may_become(head, program))):
         return False
     words = started.words
-    places = {(1, skipping.program_key(started.program))}
+    places = {(1, leading_options.program_key(started.program))}
     for each in wanted[1:]:
         behind = {
-            (at, key) for start, key in places for at in skipping.behind_options(words, start, key)
+            (at, key)
+            for start, key in places
+            for at in leading_options.behind_options(words, start, key)
         }
         if guesses:
             behind |= {(at + 1, key) for at, key in behind if _may_become_option(words, at)}
             if any(_is_open(words, at, each) for at, _ in behind):
                 return True
         places = {
-            (at + 1, skipping.deeper(key, words[at]))
+            (at + 1, leading_options.deeper(key, words[at]))
             for at, key in behind
             if at < len(words) and _is_like(words[at], each)
         }
@@ -127,7 +129,7 @@ def _is_open(words: tuple[str, ...], at: int, wanted: str) -> bool:
     """Whether what stands at a place, if anything, may become the word that a rule wants."""
     if at >= len(words):
         return at >= READ_MAX
-    return skipping.is_computed(words[at]) or _may_become(words[at], wanted)
+    return leading_options.is_computed(words[at]) or _may_become(words[at], wanted)
 
 
 def _may_become_option(words: tuple[str, ...], at: int) -> bool:

@@ -9,9 +9,9 @@ import warnings
 from itertools import islice, product
 from typing import Any, Final
 
-from wcore.policy.importing.commands import grant_text, stop_text
-from wcore.policy.importing.draft import Draft, ForeignError, Kind
-from wcore.policy.rules import SHELL_TOOL, Scene
+from wcore.policy.importers.commands import grant_text, stop_text
+from wcore.policy.importers.draft import Draft, ForeignError, Kind
+from wcore.policy.rules.rule import SHELL_TOOL, Scene
 from wcore.vocabulary import Verdict
 
 SPELLINGS_MAX: Final = 256  # of one pattern with alternatives; past that it is cut short

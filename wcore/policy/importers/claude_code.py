@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from wcore.policy.importing.commands import grant_text, stop_text, words_of
-from wcore.policy.importing.draft import Draft, ForeignError, Kind
-from wcore.policy.importing.globs import around_gitignore, inside_gitignore
-from wcore.policy.importing.values import as_object, as_texts, literal_name
-from wcore.policy.rules import SHELL_TOOL, Scene
+from wcore.policy.importers.commands import grant_text, stop_text, words_of
+from wcore.policy.importers.draft import Draft, ForeignError, Kind
+from wcore.policy.importers.globs import around_gitignore, inside_gitignore
+from wcore.policy.importers.values import as_object, as_texts, literal_name
+from wcore.policy.rules.rule import SHELL_TOOL, Scene
 from wcore.vocabulary import Mode, Verdict
 
 _LISTS: Final = {"deny": Verdict.DENY, "ask": Verdict.ASK, "allow": Verdict.ALLOW}

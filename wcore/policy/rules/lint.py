@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import patterns, shell
-from wcore.policy.policyfile import PolicyFile
-from wcore.policy.rules import FILE_TOOLS, SHELL_TOOL, Rule, split
+from wcore.policy.rules.policy_file import PolicyFile
+from wcore.policy.rules.rule import FILE_TOOLS, SHELL_TOOL, Rule, split
 from wcore.vocabulary import Verdict
 
 NOTES: Final = frozenset(["partial", "project-code"])  # kinds that call for no change

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts
-from wcore.policy.mentioned import mentions
-from wcore.policy.rules import SHELL_TOOL, Rule, Target
-from wcore.policy.started import Reading, Span, read
+from wcore.policy.invocations import Reading, Span, read
+from wcore.policy.program_mentions import mentions
+from wcore.policy.rules.rule import SHELL_TOOL, Rule, Target
 from wcore.vocabulary import Access, Category, Verdict
 
 STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from wcore.policy.invocations import ASSIGNMENT, GRAMMAR
+from wcore.policy.rules.command_globs import WORDS_MAX
 from wcore.policy.shell.characters import PLAIN_WORD
-from wcore.policy.started import ASSIGNMENT, GRAMMAR
-from wcore.policy.stopping import WORDS_MAX
 
 _LITERAL: Final = re.compile(r"[^'\"\\$;&|<>(){}`\n\r#!]*")  # what the shell takes as it is
 _SHELL_GLOB: Final = frozenset("*?[")

@@ -9,10 +9,10 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from wcore.policy.importing.commands import grant_text, stop_text, words_of
-from wcore.policy.importing.draft import Draft, ForeignError
-from wcore.policy.importing.values import as_object, as_texts, literal_name
-from wcore.policy.rules import SHELL_TOOL, Scene
+from wcore.policy.importers.commands import grant_text, stop_text, words_of
+from wcore.policy.importers.draft import Draft, ForeignError
+from wcore.policy.importers.values import as_object, as_texts, literal_name
+from wcore.policy.rules.rule import SHELL_TOOL, Scene
 from wcore.vocabulary import Verdict
 
 _DECISIONS: Final = {"deny": Verdict.DENY, "ask_user": Verdict.ASK, "allow": Verdict.ALLOW}

@@ -13,11 +13,11 @@ from msgspec import Struct
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
-from wcore.policy.mentioned import mentions
-from wcore.policy.plans import STRICTNESS, Case, Match, Plan
-from wcore.policy.policyfile import Limits, PolicyFile
-from wcore.policy.rules import SHELL_TOOL, Level, Rule, StopSpec, Target
-from wcore.policy.started import Reading
+from wcore.policy.invocations import Reading
+from wcore.policy.program_mentions import mentions
+from wcore.policy.rules.policy_file import Limits, PolicyFile
+from wcore.policy.rules.rule import SHELL_TOOL, Level, Rule, StopSpec, Target
+from wcore.policy.rules.rule_index import STRICTNESS, Case, Match, Plan
 from wcore.vocabulary import Access, Category, Mode, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.errors import ConfigError
-from wcore.policy.rules import SHELL_TOOL, RuleError, Scene, parse_targets
+from wcore.policy.rules.rule import SHELL_TOOL, RuleError, Scene, parse_targets
 from wcore.visible import visible_line
 from wcore.vocabulary import Mode, Verdict
 

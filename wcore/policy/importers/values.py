@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from wcore.policy.importing.draft import ForeignError
+from wcore.policy.importers.draft import ForeignError
 
 
 def as_object(value: object, where: str) -> Mapping[str, Any]:

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
-from wcore.policy.policyfile import Limits, PolicyError, PolicyFile, RuleTest
-from wcore.policy.rules import (
+from wcore.policy.rules.mcp_tables import KEYS, SERVERS_MAX, ServerTable, parse_server
+from wcore.policy.rules.policy_file import Limits, PolicyError, PolicyFile, RuleTest
+from wcore.policy.rules.rule import (
     CATEGORIES,
     GROUPS,
     Level,
@@ -24,8 +25,7 @@ from wcore.policy.rules import (
     parse_targets,
     split,
 )
-from wcore.policy.servers import KEYS, SERVERS_MAX, ServerTable, parse_server
-from wcore.policy.toml_lines import Lines, locate
+from wcore.policy.rules.toml_lines import Lines, locate
 from wcore.vocabulary import MODE_ALIASES, Mode, Verdict
 
 FILE_BYTES_MAX: Final = 256 * 1024  # some thousand rules; reading more is a way to stall us
