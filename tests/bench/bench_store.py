@@ -33,9 +33,9 @@ from wcore.store import (
     locate,
 )
 from wcore.store.audit import Entry
+from wcore.store.audit_verify import verify
 from wcore.store.database import Database, opened
 from wcore.store.location import Location
-from wcore.store.verifying import verify
 from wcore.vocabulary import Always, Persist
 
 USER = UUID(int=1)

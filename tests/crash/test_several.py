@@ -18,8 +18,8 @@ from store.server import Server, ServerMissingError
 from talking import Conversation, call
 
 from wcore.store import Kind, Location, identity, journal, sessions
+from wcore.store.audit_verify import verify
 from wcore.store.database import opened
-from wcore.store.verifying import verify
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio

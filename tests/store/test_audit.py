@@ -8,6 +8,7 @@ from store.samples import AGENT, USER, decided
 from wcore.store import audit
 from wcore.store.audit import Entry
 from wcore.store.audit_log import BATCH_MAX, QUEUE_MAX, AuditLog
+from wcore.store.audit_verify import verify
 from wcore.store.database import Database, Lock
 from wcore.store.database import opened as opened_store
 from wcore.store.errors import StoreError
@@ -19,7 +20,6 @@ from wcore.store.values import (
     AuditSource,
     ToolApprovalDecisionEvent,
 )
-from wcore.store.verifying import verify
 
 TABLE = "agent_tool_approval_audit"
 COLUMNS = (  # as the documentation names them; one more would be a place for arguments

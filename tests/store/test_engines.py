@@ -13,11 +13,11 @@ from store import engines
 from store.samples import KEY, USER, granted, record
 
 from wcore.store import audit, grants, journal, sessions
+from wcore.store.audit_verify import verify
 from wcore.store.database import Database, open_database
 from wcore.store.database import opened as opened_store
 from wcore.store.location import Location
 from wcore.store.values import DURABLE_KINDS, Kind
-from wcore.store.verifying import verify
 
 WRITES = 150
 KILLS = 8

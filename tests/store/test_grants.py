@@ -6,8 +6,8 @@ from store.samples import KEY, OTHER_USER, USER, granted
 
 from wcore.store import grants, tiers
 from wcore.store.database import Database
+from wcore.store.encoding import seconds_from_now
 from wcore.store.errors import StoreError
-from wcore.store.texts import seconds_from_now
 from wcore.store.values import GRANTS_MAX, GrantKey, LastingGrant, Loaded
 from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Persist
 

@@ -24,9 +24,9 @@ from wcore.store import (
     ToolPermission,
 )
 from wcore.store.audit import newest_first
+from wcore.store.audit_verify import verify
 from wcore.store.database import BUSY_S_MAX, Database, Lock, opened
 from wcore.store.errors import StoreLockedError
-from wcore.store.verifying import verify
 
 PATIENCE_S: Final = 20
 

@@ -17,11 +17,11 @@ from store.samples import KEY, USER, decided, granted, record
 
 from wcore.store import audit, grants, journal, sessions, tiers
 from wcore.store.audit import Entry
+from wcore.store.audit_verify import verify
 from wcore.store.database import SCHEMA, migrations, open_database, opened
 from wcore.store.errors import StoreError
 from wcore.store.location import Location
 from wcore.store.values import AuditSource, Kind
-from wcore.store.verifying import verify
 
 NOBODY = 65534
 #: Of the only row in a store of the first version, computed when that was the present one.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wcore.store import StoreError, identity, locate, texts
+from wcore.store import StoreError, encoding, identity, locate
 
 HOME = {"HOME": "/home/me"}
 
@@ -86,8 +86,8 @@ def test_new_ids_are_uuids_of_version_7_and_sort_by_time() -> None:
 
 @pytest.mark.parametrize("text", ["", "/w", "!x", "!", "a\0b", "\ud800", "/w\udcff", "é🦊"])
 def test_a_key_comes_back_as_it_was(text: str) -> None:
-    stored = texts.storable_key(text)
-    assert texts.from_key(stored) == text
+    stored = encoding.storable_key(text)
+    assert encoding.from_key(stored) == text
     assert "\0" not in stored
     stored.encode()
 
@@ -100,4 +100,4 @@ def test_a_key_comes_back_as_it_was(text: str) -> None:
     ],
 )
 def test_times_are_stored_in_one_form(given: str, stored: str) -> None:
-    assert texts.normal_time(given) == stored
+    assert encoding.normal_time(given) == stored

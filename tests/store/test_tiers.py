@@ -5,8 +5,8 @@ from store.samples import AGENT, OTHER_AGENT, OTHER_USER, USER
 
 from wcore.store import tiers
 from wcore.store.database import Database
+from wcore.store.encoding import now
 from wcore.store.errors import StoreError
-from wcore.store.texts import now
 from wcore.store.values import (
     AgentPermissionSnapshot,
     PermissionStatus,

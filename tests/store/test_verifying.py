@@ -8,8 +8,8 @@ from store.samples import decided
 
 from wcore.store import audit
 from wcore.store.audit import COLUMNS, Entry
+from wcore.store.audit_verify import PROBLEMS_MAX, Head, verify
 from wcore.store.database import Database
-from wcore.store.verifying import PROBLEMS_MAX, Head, verify
 
 TABLE = "agent_tool_approval_audit"
 ROWS = 9

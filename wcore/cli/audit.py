@@ -14,9 +14,9 @@ from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError, UsageError
 from wcore.store import AuditDecision, audit
 from wcore.store.audit import FIRST_PREV_HASH
+from wcore.store.audit_verify import Head, Problem, Verified, verify
 from wcore.store.database import opened
 from wcore.store.values import AuditRow
-from wcore.store.verifying import Head, Problem, Verified, verify
 from wcore.visible import visible_line
 
 EXIT_TAMPERED: Final = 3

@@ -16,9 +16,9 @@ from wcore.store.errors import (
     StoreError,
     StoreLostError,
 )
-from wcore.store.held import SessionJournal
 from wcore.store.location import Location, locate
-from wcore.store.memory import Store
+from wcore.store.session_journal import SessionJournal
+from wcore.store.store import Store
 from wcore.store.values import (
     AgentPermissionSnapshot,
     AuditDecision,

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from wcore.store.database import Database, Lock, Row
+from wcore.store.encoding import now, storable
 from wcore.store.identity import new_id
-from wcore.store.texts import now, storable
 from wcore.store.values import (
     NAME_CHARS_MAX,
     REASON_CHARS_MAX,

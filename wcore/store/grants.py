@@ -7,8 +7,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from wcore.store.database import Database, Lock, Row
+from wcore.store.encoding import from_key, normal_time, now, storable, storable_key
 from wcore.store.errors import StoreError
-from wcore.store.texts import from_key, normal_time, now, storable, storable_key
 from wcore.store.tiers import count_change
 from wcore.store.values import (
     GRANTS_MAX,

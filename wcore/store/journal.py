@@ -14,10 +14,10 @@ import msgspec
 from wcore.store import audit
 from wcore.store.audit import Entry
 from wcore.store.database import Database, Lock, Row
+from wcore.store.encoding import now
 from wcore.store.errors import JournalDamagedError, LeaseLostError, StoreError
 from wcore.store.identity import session_key
 from wcore.store.sessions import Lease
-from wcore.store.texts import now
 from wcore.store.values import (
     JournalPage,
     JournalRecord,

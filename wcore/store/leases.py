@@ -14,8 +14,8 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.store.database import Row, Value
+from wcore.store.encoding import now, seconds_from_now
 from wcore.store.identity import machine_id
-from wcore.store.texts import now, seconds_from_now
 
 LEASE_S: Final = 60.0  # how long a crashed engine on another machine blocks its session
 RENEW_S: Final = LEASE_S / 4  # three renewals may be lost

@@ -45,7 +45,7 @@ _PARAMETER: Final = re.compile(r"(?<![:\w]):(\w+)")
 
 
 class _TimeLoader(Loader):
-    """Reads `2026-11-21 10:00:00.5+00` as the stored form of a time (see `texts`)."""
+    """Reads `2026-11-21 10:00:00.5+00` as the stored form of a time (see `encoding`)."""
 
     def load(self, data: Buffer) -> str:
         day, _, rest = bytes(data).decode("ascii").partition(" ")

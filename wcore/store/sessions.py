@@ -10,6 +10,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from wcore.store.database import Database, Lock, Row
+from wcore.store.encoding import from_key, now, seconds_from_now, storable, storable_key
 from wcore.store.errors import (
     LeaseLostError,
     SessionBusyError,
@@ -18,7 +19,6 @@ from wcore.store.errors import (
 )
 from wcore.store.identity import session_key
 from wcore.store.leases import LEASE_COLUMNS, Holder, living_holder
-from wcore.store.texts import from_key, now, seconds_from_now, storable, storable_key
 from wcore.store.values import SessionRow, SessionState
 from wcore.visible import visible_line
 from wcore.vocabulary import ID_CHARS_MAX

@@ -5,8 +5,8 @@ from typing import Final
 from uuid import UUID
 
 from wcore.store.database import Database, Lock, Row
+from wcore.store.encoding import from_key, normal_time, now, storable_key
 from wcore.store.errors import StoreError
-from wcore.store.texts import from_key, normal_time, now, storable_key
 from wcore.store.values import (
     AgentPermissionSnapshot,
     PermissionStatus,

@@ -17,8 +17,8 @@ from wcore.store import grants, journal, sessions, tiers
 from wcore.store.audit_log import AuditLog
 from wcore.store.database import Database, load_client, open_database, opened
 from wcore.store.errors import NoStoreError, StoreError, StoreLostError
-from wcore.store.held import SessionJournal
 from wcore.store.location import Location
+from wcore.store.session_journal import SessionJournal
 from wcore.store.sessions import Purged
 from wcore.store.values import (
     AgentPermissionSnapshot,

@@ -26,7 +26,7 @@ from wcore.store.values import (
 )
 
 if TYPE_CHECKING:
-    from wcore.store.memory import Store
+    from wcore.store.store import Store
 
 log: Final = logging.getLogger("wcore.audit")
 
