@@ -123,7 +123,7 @@ OPENS = {
     "wcore/hardening.py": "/proc",
     "wcore/supervisor/ancestry.py": "/proc",
     "wcore/supervisor/kernel.py": "a process of its own",
-    "wcore/supervisor/killing.py": "a process of its own",
+    "wcore/supervisor/process_tree.py": "a process of its own",
     "wcore/supervisor/process.py": "a process of its own",
     "wcore/policies/trust.py": "our own file of trusted folders, and its lock",
     "wcore/policies/reading.py": "the folder .wcore itself: a folder has no locks",

@@ -14,8 +14,8 @@ import anyio
 from msgspec import Struct
 
 from wcore.errors import ToolError
-from wcore.supervisor import frames, holder, kernel, killing, process
-from wcore.supervisor.waking import reap
+from wcore.supervisor import frames, holder, kernel, process, process_tree
+from wcore.supervisor.waker import reap
 
 START_S_MAX: Final = 10.0  # a fork and an exec, on a machine that is busy or short of memory
 NUDGE_S: Final = 1.0  # then the supervisor has been stopped, and is told to go on
@@ -137,8 +137,8 @@ class Supervisor:
         if not self._is_dead:
             return 0
         reap()
-        left = killing.children_of(os.getpid())
-        killing.kill_all(left, passes)
+        left = process_tree.children_of(os.getpid())
+        process_tree.kill_all(left, passes)
         return len(left)
 
     def nudge(self) -> None:
@@ -154,7 +154,7 @@ class Supervisor:
             os.kill(pid, signal.SIGCONT)
             self._is_dead = True
             if not _has_ended(pid, LEAVE_S_MAX):
-                killing.kill_all([pid], killing.QUICK_PASSES)
+                process_tree.kill_all([pid], process_tree.QUICK_PASSES)
         until = time.monotonic() + BURIAL_S_MAX
         passes = 0
         while self._kill_inherited(passes) and time.monotonic() < until:

@@ -12,8 +12,8 @@ import socket
 import time
 from contextlib import suppress
 
-from wcore.supervisor import frames, kernel, killing
-from wcore.supervisor.waking import CHANGED, Waker, reap
+from wcore.supervisor import frames, kernel, process_tree
+from wcore.supervisor.waker import CHANGED, Waker, reap
 
 TYPE_CHECKING = False  # `typing` itself costs 0.6 MB
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class _Holder:
         """Ask what is left to end; tell how many these are, if the program left them behind."""
         self._ask_at = None
         below = self._below()
-        killing.signal_all(below, signal.SIGTERM)
+        process_tree.signal_all(below, signal.SIGTERM)
         if self._has_exited and below:
             _tell(self._link, ("left", len(below)))
 
@@ -139,12 +139,12 @@ class _Holder:
         if not kernel.ADOPTS:  # what has lost its parent is seen no more, but may be in the group
             with suppress(OSError):
                 os.killpg(self._program, signal.SIGKILL)
-        killing.kill_all(killing.children_of(os.getpid()), self._passes)
+        process_tree.kill_all(process_tree.children_of(os.getpid()), self._passes)
         if self._is_overdue:  # now that nothing is left to stop it again
-            killing.signal_all([self._engine], signal.SIGCONT)
+            process_tree.signal_all([self._engine], signal.SIGCONT)
 
     def _below(self) -> "list[int]":
-        return killing.with_all_below(killing.children_of(os.getpid()))
+        return process_tree.with_all_below(process_tree.children_of(os.getpid()))
 
 
 def _request(link: socket.socket) -> "tuple[tuple[Any, ...], list[int]] | None":

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from wcore.supervisor import frames, kernel, killing
+from wcore.supervisor import frames, kernel, process_tree
 from wcore.supervisor.holder import PASS_S, PASS_S_MAX, hold
-from wcore.supervisor.waking import Waker, reap
+from wcore.supervisor.waker import Waker, reap
 
 REQUEST_BYTES = 9  # a letter and a number
 HOLDER = b"H"
@@ -81,7 +81,7 @@ class _Supervisor:
             if pid in ended:
                 del self._children[number]
         if self._until is not None and time.monotonic() >= self._until:
-            killing.kill_all(killing.children_of(os.getpid()), killing.QUICK_PASSES)
+            process_tree.kill_all(process_tree.children_of(os.getpid()), process_tree.QUICK_PASSES)
             return False
         self._bury()
         return is_left or self._until is None
@@ -89,9 +89,9 @@ class _Supervisor:
     def _bury(self) -> None:
         """Kill what a holder left behind that was killed itself."""
         known = {pid for _, pid in self._children.values()}
-        strays = [pid for pid in killing.children_of(os.getpid()) if pid not in known]
+        strays = [pid for pid in process_tree.children_of(os.getpid()) if pid not in known]
         if strays:
-            killing.kill_all(strays, self._passes)
+            process_tree.kill_all(strays, self._passes)
         self._passes = self._passes + 1 if strays else 0
         now = time.monotonic()
         for burial in list(self._burials):
@@ -121,7 +121,7 @@ class _Supervisor:
         theirs = socket.socket(fileno=descriptors[0])
         if letter == DROP:
             if number in self._children:
-                killing.signal_all([self._children[number][1]], signal.SIGKILL)
+                process_tree.signal_all([self._children[number][1]], signal.SIGKILL)
             self._burials.append((number, theirs, time.monotonic() + BURIAL_S_MAX))
         else:
             self._fork(letter, number, theirs)
@@ -156,7 +156,7 @@ class _Supervisor:
         self._waker.ignore(self._link)
         self._until = time.monotonic() + LAST_S_MAX
         for letter, pid in self._children.values():
-            killing.signal_all([pid], signal.SIGCONT if letter == HOLDER else signal.SIGKILL)
+            process_tree.signal_all([pid], signal.SIGCONT if letter == HOLDER else signal.SIGKILL)
 
 
 def _answer(waiting: socket.socket, left: int) -> None:
