@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from wcore.models.said import Said
+from wcore.models.message_log import Said
 from wcore.vocabulary import Message
 
 

@@ -19,8 +19,8 @@ from wcore.errors import Code, WcoreError
 from wcore.history import History
 from wcore.keeping import Keeper, records
 from wcore.keeping.restoring import OpenTurn, Restored
-from wcore.models import Model, Tuning
-from wcore.models.choose import Models
+from wcore.models.factory import Models
+from wcore.models.model import Model, Tuning
 from wcore.policies.ruling import Ruling
 from wcore.policy import shell
 from wcore.policy.decide import Standing

@@ -18,8 +18,8 @@ from typing import Final
 
 import anyio
 
-from wcore.models import Model, Request
-from wcore.models.choose import Surroundings, choose_model
+from wcore.models.factory import Surroundings, choose_model
+from wcore.models.model import Model, Request
 from wcore.vocabulary import (
     AssistantMessage,
     Category,

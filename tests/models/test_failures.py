@@ -5,8 +5,8 @@ from models.conftest import Engine
 from models.dialects import CHAT, Dialect, Reply, say
 from models.serving import Hangup, Provider, Streamed, Whole
 
-from wcore.models.conversing import SUMMING_UP
-from wcore.models.summing import INSTRUCTION
+from wcore.models.compaction import INSTRUCTION
+from wcore.models.conversation import SUMMING_UP
 from wcore.vocabulary import Usage
 
 pytestmark = pytest.mark.anyio

@@ -11,12 +11,12 @@ from talking import ROOT
 PROGRAM = """
 import os, sys
 from wcore.cli import options, starting
-from wcore.models.choose import choose_model
+from wcore.models.factory import choose_model
 model = choose_model(*{choice!r})
 before = set(sys.modules)
 model.warm()
 print(sorted(n for n in before if n.partition(".")[0] in ("httpx2", "httpcore2", "ssl")))
-print("wcore.models.native" in before, "httpx2" in sys.modules)
+print("wcore.models.http.backend" in before, "httpx2" in sys.modules)
 """
 
 

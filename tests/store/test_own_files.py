@@ -127,7 +127,7 @@ OPENS = {
     "wcore/supervisor/process.py": "a process of its own",
     "wcore/policies/trust.py": "our own file of trusted folders, and its lock",
     "wcore/policies/reading.py": "the folder .wcore itself: a folder has no locks",
-    "wcore/models/attached.py": "by the guard",
+    "wcore/models/attachments.py": "by the guard",
     "wcore/models/script_file.py": "named on the command line, read before the store is opened",
     "wcore/tools/paths.py": "folders",
     "wcore/tools/ls.py": "folders",

@@ -16,8 +16,8 @@ from wcore.cli.ceilings import start_mode, ttl_s
 from wcore.cli.options import Options
 from wcore.engine import Engine
 from wcore.errors import ConfigError, WcoreError
-from wcore.models import Model
-from wcore.models.choose import Surroundings, choose_model
+from wcore.models.factory import Surroundings, choose_model
+from wcore.models.model import Model
 from wcore.policies import PolicyFiles, named_paths
 from wcore.policies.ruling import Ruling
 from wcore.policies.snapshot import Rules

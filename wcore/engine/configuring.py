@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from wcore.engine.capable import capabilities
 from wcore.errors import Code, ConfigError
-from wcore.models import Model, Tuning
-from wcore.models.choose import MODEL
+from wcore.models.factory import MODEL
+from wcore.models.model import Model, Tuning
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
 from wcore.session import Session

@@ -6,7 +6,7 @@ from typing import Final
 
 from wcore.errors import ProviderError, ToolError
 from wcore.keeping import records
-from wcore.models import Finished, Request, Text
+from wcore.models.model import Finished, Request, Text
 from wcore.session import Session
 from wcore.store import Kind
 from wcore.vocabulary import AssistantMessage, Message, UserMessage

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from wcore.models import Delta, Tuning
-from wcore.models.attached import Image
+from wcore.models.attachments import Image
+from wcore.models.model import Delta, Tuning
 from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
 
 

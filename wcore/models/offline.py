@@ -11,8 +11,8 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
-from wcore.models import CallReady, Delta, Finish, Finished, Request, Text
-from wcore.models.grammar import FORMS, Plan, Step, Unclear, understand
+from wcore.models.model import CallReady, Delta, Finish, Finished, Request, Text
+from wcore.models.offline_grammar import FORMS, Plan, Step, Unclear, understand
 from wcore.vocabulary import (
     AssistantMessage,
     Message,

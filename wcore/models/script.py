@@ -12,8 +12,8 @@ from anyio.lowlevel import checkpoint
 from pydantic import JsonValue
 
 from wcore.errors import ProviderError
-from wcore.models import CallReady, Delta, Finish, Finished, Request, Text, Thinking
 from wcore.models.arguments import read_call
+from wcore.models.model import CallReady, Delta, Finish, Finished, Request, Text, Thinking
 from wcore.models.script_file import (
     CallBody,
     CallItem,

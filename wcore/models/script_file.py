@@ -21,8 +21,8 @@ from pydantic import (
 )
 
 from wcore.errors import Code, ConfigError
-from wcore.models import Finish
 from wcore.models.arguments import is_finite
+from wcore.models.model import Finish
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024  # it is kept in memory; large cases use `repeat`
 REPEAT_MAX: Final = 100_000  # five times the longest reply that any of our cases needs

@@ -4,7 +4,7 @@ import json
 from collections.abc import Container, Sequence
 from typing import Final
 
-from wcore.models import Request
+from wcore.models.model import Request
 from wcore.models.script_file import Expectation, Line
 from wcore.vocabulary import AssistantMessage, Message, ToolMessage, UserMessage
 

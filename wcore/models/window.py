@@ -1,7 +1,7 @@
 """What of a long conversation still goes to the model. Pure.
 
 The strategy: first the oldest tool outputs are replaced by a short marker, then the oldest whole
-turns are left out, and a summary stands in for them (`summing.py`). A call is never parted from
+turns are left out, and a summary stands in for them (`compaction.py`). A call is never parted from
 its result, the newest results and the newest turn always stay. A cut only grows, and takes more
 than it must, so that the text before it stays the same for many requests and the provider's
 prompt cache keeps its worth.

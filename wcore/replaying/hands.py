@@ -10,7 +10,7 @@ from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
 from wcore.keeping.named import named, programs
 from wcore.keeping.records import TIED, listed
-from wcore.models.choose import MODEL
+from wcore.models.factory import MODEL
 from wcore.policy import shell
 from wcore.replaying.inner import InnerCalls
 from wcore.replaying.model import RecordedError

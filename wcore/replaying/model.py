@@ -7,7 +7,8 @@ from msgspec import Struct
 from wcore.errors import Code, ConfigError, ProviderError
 from wcore.keeping import records
 from wcore.keeping.records import listed
-from wcore.models import (
+from wcore.models.factory import MODEL, Models
+from wcore.models.model import (
     CallReady,
     Delta,
     Finish,
@@ -18,7 +19,6 @@ from wcore.models import (
     Text,
     Thinking,
 )
-from wcore.models.choose import MODEL, Models
 from wcore.replaying.script import NOTHING, Entry, Mark, Script, facts_of, what_of
 from wcore.store import Kind
 from wcore.vocabulary import Json, Usage

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from wcore.agents import AgentDefinition, Assignment
 from wcore.errors import ConfigError
 from wcore.history import History
-from wcore.models import Model
-from wcore.models.choose import MODEL
+from wcore.models.factory import MODEL
+from wcore.models.model import Model
 from wcore.session import Session
 from wcore.store import Kind
 from wcore.tools.spawn import NAME

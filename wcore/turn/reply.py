@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from wcore.models import Finish
+from wcore.models.model import Finish
 from wcore.vocabulary import Json, ModelCall, Usage
 
 TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines

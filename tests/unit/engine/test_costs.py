@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from wcore.engine.costs import TURNS_TOLD_MAX, Costs
-from wcore.models.choose import Models
+from wcore.models.factory import Models
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.turn import Tally, Turn

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wcore.models import CallReady, Delta, Finished, Model, Request, Text
+from wcore.models.model import CallReady, Delta, Finished, Model, Request, Text
 from wcore.vocabulary import (
     AssistantMessage,
     Category,

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from wcore.models import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
-from wcore.models.anthropic import Anthropic
-from wcore.models.chat import Chat, ChatReader
-from wcore.models.failures import PassingError
+from wcore.models.errors import PassingError
+from wcore.models.http.anthropic import Anthropic
+from wcore.models.http.chat import Chat, ChatReader
+from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
 from wcore.models.providers import PROVIDERS
 from wcore.vocabulary import AssistantMessage, Usage
 

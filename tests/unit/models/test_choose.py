@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from wcore.errors import ConfigError
-from wcore.models.choose import Models, Surroundings, choose_model
-from wcore.models.conversing import ConversingModel
-from wcore.models.native import NativeWay
+from wcore.models.conversation import ConversingModel
+from wcore.models.factory import Models, Surroundings, choose_model
+from wcore.models.http.backend import NativeWay
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from wcore.models.coding import dump, fields, parse, tool_name
+from wcore.models.provider_json import dump, fields, parse, tool_name
 
 
 def test_half_an_emoji_of_a_server_becomes_a_question_mark() -> None:

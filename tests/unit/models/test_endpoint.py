@@ -1,7 +1,7 @@
 import pytest
 
 from wcore.errors import ConfigError
-from wcore.models.endpoint import Endpoint, endpoint
+from wcore.models.http.endpoint import Endpoint, endpoint
 
 
 def place(url: str) -> Endpoint:

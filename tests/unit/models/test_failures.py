@@ -3,8 +3,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from wcore.models import failures, retrying
-from wcore.models.failures import PassingError, of_event, of_response, of_whole, retry_after_s
+from wcore.models import backoff, errors
+from wcore.models.errors import PassingError, of_event, of_response, of_whole, retry_after_s
 
 OVERFLOWS = (
     b'{"error": {"code": "context_length_exceeded", "message": "x"}}',
@@ -20,25 +20,25 @@ OVERFLOWS = (
 
 @pytest.mark.parametrize("body", OVERFLOWS)
 def test_providers_word_an_overflow_in_many_ways(body: bytes) -> None:
-    assert isinstance(of_response("p", 400, {}, body), failures.ContextOverflowError)
+    assert isinstance(of_response("p", 400, {}, body), errors.ContextOverflowError)
 
 
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        (401, b"", failures.AuthInvalidError),
-        (403, b"", failures.AuthInvalidError),
-        (402, b'{"error": "insufficient balance"}', failures.RefusedError),
-        (429, b'{"error": {"code": "insufficient_quota"}}', failures.RefusedError),
-        (429, b"", failures.PassingError),
-        (408, b"", failures.PassingError),
-        (500, b"maximum context", failures.PassingError),
-        (529, b"", failures.PassingError),
-        (400, b'{"error": "this model has no vision"}', failures.ImagesRefusedError),
-        (400, b"\xff\xfe", failures.RefusedError),
-        (400, b"[]", failures.RefusedError),
-        (400, b"null", failures.RefusedError),
-        (302, b"", failures.RefusedError),
+        (401, b"", errors.AuthInvalidError),
+        (403, b"", errors.AuthInvalidError),
+        (402, b'{"error": "insufficient balance"}', errors.RefusedError),
+        (429, b'{"error": {"code": "insufficient_quota"}}', errors.RefusedError),
+        (429, b"", errors.PassingError),
+        (408, b"", errors.PassingError),
+        (500, b"maximum context", errors.PassingError),
+        (529, b"", errors.PassingError),
+        (400, b'{"error": "this model has no vision"}', errors.ImagesRefusedError),
+        (400, b"\xff\xfe", errors.RefusedError),
+        (400, b"[]", errors.RefusedError),
+        (400, b"null", errors.RefusedError),
+        (302, b"", errors.RefusedError),
     ],
 )
 def test_a_status_says_whether_trying_again_helps(status: int, body: bytes, kind: type) -> None:
@@ -48,15 +48,15 @@ def test_a_status_says_whether_trying_again_helps(status: int, body: bytes, kind
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        ({"type": "overloaded_error", "message": "x"}, failures.PassingError),
-        ({"type": "api_error"}, failures.PassingError),
-        ({"code": 502, "message": "upstream"}, failures.PassingError),
-        ({"type": "rate_limit_error"}, failures.PassingError),
-        ({"type": "authentication_error", "message": "x"}, failures.AuthInvalidError),
-        ({"code": "context_length_exceeded"}, failures.ContextOverflowError),
-        ({"type": "invalid_request_error", "message": "x"}, failures.RefusedError),
-        ("no words", failures.RefusedError),
-        ([1], failures.RefusedError),
+        ({"type": "overloaded_error", "message": "x"}, errors.PassingError),
+        ({"type": "api_error"}, errors.PassingError),
+        ({"code": 502, "message": "upstream"}, errors.PassingError),
+        ({"type": "rate_limit_error"}, errors.PassingError),
+        ({"type": "authentication_error", "message": "x"}, errors.AuthInvalidError),
+        ({"code": "context_length_exceeded"}, errors.ContextOverflowError),
+        ({"type": "invalid_request_error", "message": "x"}, errors.RefusedError),
+        ("no words", errors.RefusedError),
+        ([1], errors.RefusedError),
     ],
 )
 def test_an_error_in_the_stream_says_so_too(error: object, kind: type) -> None:
@@ -66,7 +66,7 @@ def test_an_error_in_the_stream_says_so_too(error: object, kind: type) -> None:
 def test_what_a_provider_wrote_is_quoted_in_part_and_on_one_line() -> None:
     text = str(of_response("p", 400, {}, b'{"error": {"message": "a\\n\\tb ' + b"x" * 999 + b'"}}'))
     assert text.startswith("p answered HTTP 400: a b xxx")
-    assert len(text) < failures.QUOTE_CHARS_MAX + 50
+    assert len(text) < errors.QUOTE_CHARS_MAX + 50
 
 
 def test_a_refused_key_is_never_quoted() -> None:
@@ -95,11 +95,11 @@ def test_the_wait_is_given_in_seconds_milliseconds_or_as_a_date() -> None:
 def test_waits_grow_are_spread_and_end() -> None:
     error = PassingError("x")
     for attempt, longest in ((1, 0.5), (2, 1.0), (3, 2.0)):
-        assert retrying.delay_s(error, attempt, 0.0) == longest / 2
-        assert retrying.delay_s(error, attempt, 0.999) == pytest.approx(longest, rel=0.01)  # pyright: ignore[reportUnknownMemberType]
-    assert retrying.delay_s(error, retrying.ATTEMPTS_MAX, 0.0) is None
+        assert backoff.delay_s(error, attempt, 0.0) == longest / 2
+        assert backoff.delay_s(error, attempt, 0.999) == pytest.approx(longest, rel=0.01)  # pyright: ignore[reportUnknownMemberType]
+    assert backoff.delay_s(error, backoff.ATTEMPTS_MAX, 0.0) is None
 
 
 def test_the_provider_decides_the_wait_unless_it_is_too_long() -> None:
-    assert retrying.delay_s(PassingError("x", 3.0), 1, 0.9) == 3.0
-    assert retrying.delay_s(PassingError("x", retrying.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None
+    assert backoff.delay_s(PassingError("x", 3.0), 1, 0.9) == 3.0
+    assert backoff.delay_s(PassingError("x", backoff.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None

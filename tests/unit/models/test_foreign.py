@@ -17,11 +17,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from wcore.errors import ConfigError, ProviderError
-from wcore.models import CallReady, Delta, Finished, Request, Text
-from wcore.models.choose import choose_model
-from wcore.models.conversing import ConversingModel
-from wcore.models.failures import AuthRequiredError, PassingError, RefusedError, StalledError
-from wcore.models.foreign import FOREIGN, Access, Foreign, ForeignWay
+from wcore.models.conversation import ConversingModel
+from wcore.models.errors import AuthRequiredError, PassingError, RefusedError, StalledError
+from wcore.models.factory import choose_model
+from wcore.models.model import CallReady, Delta, Finished, Request, Text
+from wcore.models.pydantic_ai_backend import FOREIGN, Access, Foreign, ForeignWay
 from wcore.vocabulary import (
     AssistantMessage,
     Category,
@@ -129,7 +129,7 @@ async def test_a_picture_follows_the_result_that_it_is() -> None:
 async def test_an_error_of_the_library_becomes_one_of_ours(
     raised: Exception, error: type[ProviderError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wcore.models.retrying.BACKOFF_S", 0.0)
+    monkeypatch.setattr("wcore.models.backoff.BACKOFF_S", 0.0)
 
     async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
         raise raised

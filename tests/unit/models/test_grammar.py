@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.models.grammar import FORMS, STEPS_MAX, Unclear, understand
+from wcore.models.offline_grammar import FORMS, STEPS_MAX, Unclear, understand
 from wcore.vocabulary import Json
 
 

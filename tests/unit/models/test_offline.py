@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.models.replies import answered, calls, last, reply, request, text
 
-from wcore.models import Finish, Finished, Text
-from wcore.models.grammar import FORMS
+from wcore.models.model import Finish, Finished, Text
 from wcore.models.offline import OfflineModel
+from wcore.models.offline_grammar import FORMS
 from wcore.vocabulary import AssistantMessage, Message, ModelCall, Status, UserMessage
 
 OK, ERROR = Status.SUCCESS, Status.ERROR

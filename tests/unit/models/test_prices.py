@@ -2,7 +2,7 @@
 
 import pytest
 
-from wcore.models.choose import Surroundings, choose_model
+from wcore.models.factory import Surroundings, choose_model
 from wcore.models.prices import cost_usd
 from wcore.vocabulary import Usage
 

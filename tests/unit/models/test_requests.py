@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from wcore.models import Tuning
-from wcore.models.anthropic import MAX_TOKENS, Anthropic
-from wcore.models.anthropic_reply import AnthropicReader
-from wcore.models.chat import Chat
 from wcore.models.dialect import Frame
+from wcore.models.http.anthropic import MAX_TOKENS, Anthropic
+from wcore.models.http.anthropic_reply import AnthropicReader
+from wcore.models.http.chat import Chat
+from wcore.models.model import Tuning
 from wcore.models.providers import PROVIDERS, WINDOW_TOKENS, window_tokens
 from wcore.vocabulary import (
     AssistantMessage,

@@ -7,7 +7,7 @@ import pytest
 from unit.models.replies import answered, calls, last, reply, request, text
 
 from wcore.errors import Code, ProviderError
-from wcore.models import CallReady, Delta, Finish, Finished, Text, Thinking
+from wcore.models.model import CallReady, Delta, Finish, Finished, Text, Thinking
 from wcore.models.script import ScriptModel
 from wcore.models.script_file import load
 from wcore.vocabulary import ModelCall, Status, Usage, UserMessage

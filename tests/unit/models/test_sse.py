@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.models.sse import EVENT_BYTES_MAX, EventReader, TooLongError
+from wcore.models.http.sse import EVENT_BYTES_MAX, EventReader, TooLongError
 
 LINE_ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
 DATA = st.binary(max_size=20).filter(lambda data: not {10, 13} & set(data))

@@ -4,14 +4,14 @@ from typing import Any, overload
 
 import pytest
 
-from wcore.models import Tuning
-from wcore.models.anthropic import Anthropic
-from wcore.models.attached import Attached, Image
-from wcore.models.chat import Chat
+from wcore.models.attachments import Attached, Image
 from wcore.models.dialect import Dialect, Frame, Piece
+from wcore.models.encoded_history import IMAGE_TOKENS, LOST, Transcript
+from wcore.models.http.anthropic import Anthropic
+from wcore.models.http.chat import Chat
+from wcore.models.message_log import Said
+from wcore.models.model import Tuning
 from wcore.models.providers import PROVIDERS
-from wcore.models.said import Said
-from wcore.models.transcript import IMAGE_TOKENS, LOST, Transcript
 from wcore.models.window import MARKER
 from wcore.vocabulary import (
     AssistantMessage,

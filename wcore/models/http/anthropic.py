@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from wcore.models import dialect as shared
-from wcore.models.anthropic_reply import SEAL, AnthropicReader
-from wcore.models.attached import Image
-from wcore.models.coding import dump, tool_name
+from wcore.models.attachments import Image
 from wcore.models.dialect import Frame, Piece
+from wcore.models.http.anthropic_reply import SEAL, AnthropicReader
+from wcore.models.provider_json import dump, tool_name
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, Status, ToolOutput, ToolSpec
 
 VERSION: Final = "2023-06-01"

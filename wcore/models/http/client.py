@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from wcore import __version__
 from wcore.errors import ProviderError
-from wcore.models import failures
-from wcore.models.endpoint import Endpoint
+from wcore.models import errors
+from wcore.models.http.endpoint import Endpoint
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,20 +62,20 @@ class Http:
             )
             async with request as response:
                 if response.status_code != 200:
-                    raise failures.of_response(
+                    raise errors.of_response(
                         name, response.status_code, response.headers, await _head_of(response)
                     )
                 if _NO_STREAM.match(response.headers.get("content-type", "")):
-                    raise failures.of_whole(name, await _head_of(response))
+                    raise errors.of_whole(name, await _head_of(response))
                 yield response.aiter_bytes()
         except (httpx2.ReadTimeout, httpx2.WriteTimeout):
             text = f"{name} sent nothing for {self._stall_s:g} s; the request was given up"
-            raise failures.StalledError(text) from None
+            raise errors.StalledError(text) from None
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             text = f"no connection to {name} at {self.endpoint.host}: {_reason(error)}"
-            raise failures.PassingError(text) from None
+            raise errors.PassingError(text) from None
         except httpx2.TransportError as error:
-            raise failures.PassingError(f"{name} broke off: {_reason(error)}") from None
+            raise errors.PassingError(f"{name} broke off: {_reason(error)}") from None
         except httpx2.HTTPError as error:
             raise ProviderError(f"{name}: {_reason(error)}") from None
 

@@ -16,21 +16,12 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from wcore.errors import ProviderError
-from wcore.models import (
-    Delta,
-    Finished,
-    Notice,
-    Request,
-    Tuning,
-    failures,
-    prices,
-    retrying,
-    summing,
-)
-from wcore.models.attached import attach
+from wcore.models import backoff, compaction, errors, prices
+from wcore.models.attachments import attach
 from wcore.models.dialect import Encoding, Frame, Piece
+from wcore.models.encoded_history import Fitted, Transcript
+from wcore.models.model import Delta, Finished, Notice, Request, Tuning
 from wcore.models.providers import window_tokens
-from wcore.models.transcript import Fitted, Transcript
 from wcore.models.window import BYTES_PER_TOKEN
 from wcore.vocabulary import Message, Usage, UserMessage
 
@@ -152,7 +143,7 @@ class ConversingModel:
         """Send the request once; yield what each piece of the answer says."""
         frame, fitted = self._fitted(request)
         pieces = fitted.pieces
-        needed = self._frame_tokens + fitted.gone_tokens + summing.SUMMARY_TOKENS
+        needed = self._frame_tokens + fitted.gone_tokens + compaction.SUMMARY_TOKENS
         sums_up = bool(fitted.gone) and needed <= self._limit_tokens
         if fitted.is_cut:
             yield (Notice(CUT + (SUMMING_UP if sums_up else LEFT_OUT)),)
@@ -165,10 +156,10 @@ class ConversingModel:
 
     async def _summary(self, frame: Frame, gone: Sequence[Piece]) -> str:
         """Return the model's own summary of `gone`; empty if it gives none in time."""
-        request = replace(frame, max_tokens=summing.SUMMARY_TOKENS, tuning=Tuning())
-        asked = [*gone, self._encoding.user(summing.INSTRUCTION, ())]
+        request = replace(frame, max_tokens=compaction.SUMMARY_TOKENS, tuning=Tuning())
+        asked = [*gone, self._encoding.user(compaction.INSTRUCTION, ())]
         said: list[Delta] = []
-        with anyio.move_on_after(summing.SUMMARY_S_MAX) as late:
+        with anyio.move_on_after(compaction.SUMMARY_S_MAX) as late:
             try:
                 async with aclosing(self.way.answer(request, asked)) as batches:
                     async for deltas in batches:
@@ -177,7 +168,7 @@ class ConversingModel:
                 log.info("summary.failed")
                 return ""
         self._spent = sum((d.usage for d in said if isinstance(d, Finished)), self._spent)
-        return "" if late.cancelled_caught else summing.text_of(said)
+        return "" if late.cancelled_caught else compaction.text_of(said)
 
     def _fitted(self, request: Request) -> tuple[Frame, Fitted]:
         system = self._transcript.system(request.system)
@@ -199,21 +190,21 @@ class ConversingModel:
 
     def _remedy(self, error: ProviderError, attempt: int) -> tuple[str, float] | None:
         """Return what to tell the host and the seconds to wait before another attempt, if any."""
-        if attempt >= retrying.ATTEMPTS_MAX:
+        if attempt >= backoff.ATTEMPTS_MAX:
             return None
         match error:
-            case failures.PassingError():
-                wait_s = retrying.delay_s(error, attempt, random.random())
-                text = f"{error}; trying again (attempt {attempt + 1} of {retrying.ATTEMPTS_MAX})"
+            case errors.PassingError():
+                wait_s = backoff.delay_s(error, attempt, random.random())
+                text = f"{error}; trying again (attempt {attempt + 1} of {backoff.ATTEMPTS_MAX})"
                 return None if wait_s is None else (text, wait_s)
-            case failures.ContextOverflowError():
+            case errors.ContextOverflowError():
                 sent_tokens = self._transcript.tokens(self._frame_tokens)
                 self._limit_tokens = min(self._limit_tokens, sent_tokens) * OVERFLOW_SHARE
                 can_cut = self._transcript.can_cut(self._limit_tokens, self._frame_tokens)
                 return (
                     ("the conversation is too long; trying a shorter one", 0) if can_cut else None
                 )
-            case failures.ImagesRefusedError() if self._transcript.hide_images():
+            case errors.ImagesRefusedError() if self._transcript.hide_images():
                 return "this model cannot see images; going on without them", 0
             case _:
                 return None

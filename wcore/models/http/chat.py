@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from wcore.models import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
 from wcore.models import dialect as shared
 from wcore.models.arguments import read_call
-from wcore.models.attached import Image
-from wcore.models.coding import dump, fields, parse, tool_name
+from wcore.models.attachments import Image
 from wcore.models.dialect import Frame, Piece
-from wcore.models.failures import PassingError, of_event
+from wcore.models.errors import PassingError, of_event
+from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models.provider_json import dump, fields, parse, tool_name
 from wcore.models.providers import Provider
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
 

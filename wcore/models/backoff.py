@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from wcore.models.failures import PassingError
+from wcore.models.errors import PassingError
 
 ATTEMPTS_MAX: Final = 4  # with the waits below about five seconds of patience
 BACKOFF_S: Final = 0.5  # the first wait; doubled each time

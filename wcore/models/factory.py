@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import Final
 
 from wcore.errors import ConfigError
-from wcore.models import Model, prices
+from wcore.models import prices
+from wcore.models.model import Model
 from wcore.models.offline import OfflineModel
 from wcore.vocabulary import Json, Usage
 
@@ -64,7 +65,7 @@ class Models:
         """
         if name in ("", "offline") or name.startswith("script:"):
             return choose_model(None, name)
-        from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+        from wcore.models.conversation import ConversingModel  # noqa: PLC0415
 
         if isinstance(model, ConversingModel):
             return model.renamed(name)
@@ -82,7 +83,7 @@ class Models:
         del call_id
         if name is not None:
             return self.renamed(model, name)
-        from wcore.models.conversing import ConversingModel  # noqa: PLC0415
+        from wcore.models.conversation import ConversingModel  # noqa: PLC0415
 
         return model.renamed(model.name) if isinstance(model, ConversingModel) else model
 
@@ -108,12 +109,12 @@ class Models:
 
 def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model:
     # Loaded on first need, as all that only real models use.
-    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
-    from wcore.models.endpoint import endpoint  # noqa: PLC0415
-    from wcore.models.foreign import FOREIGN  # noqa: PLC0415
-    from wcore.models.http import STALL_S, Http  # noqa: PLC0415
-    from wcore.models.native import NativeWay  # noqa: PLC0415
+    from wcore.models.conversation import ConversingModel  # noqa: PLC0415
+    from wcore.models.http.backend import NativeWay  # noqa: PLC0415
+    from wcore.models.http.client import STALL_S, Http  # noqa: PLC0415
+    from wcore.models.http.endpoint import endpoint  # noqa: PLC0415
     from wcore.models.providers import PROVIDERS  # noqa: PLC0415
+    from wcore.models.pydantic_ai_backend import FOREIGN  # noqa: PLC0415
 
     if vendor is None:
         assert name, "`offline` is chosen where nothing is named"
@@ -143,9 +144,9 @@ def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model
 
 
 def _foreign(vendor: str, name: str | None, around: Surroundings) -> Model:
-    from wcore.models.conversing import ConversingModel  # noqa: PLC0415
-    from wcore.models.foreign import FOREIGN, Access, ForeignWay  # noqa: PLC0415
-    from wcore.models.http import STALL_S  # noqa: PLC0415
+    from wcore.models.conversation import ConversingModel  # noqa: PLC0415
+    from wcore.models.http.client import STALL_S  # noqa: PLC0415
+    from wcore.models.pydantic_ai_backend import FOREIGN, Access, ForeignWay  # noqa: PLC0415
 
     name = _named(vendor, name)
     if find_spec("pydantic_ai") is None:

@@ -5,20 +5,21 @@ from typing import Final
 
 import anyio
 
-from wcore.models import Delta, failures
-from wcore.models.anthropic import Anthropic
-from wcore.models.chat import Chat
+from wcore.models import errors
 from wcore.models.dialect import Frame, Piece, Reader
-from wcore.models.http import Http
+from wcore.models.http.anthropic import Anthropic
+from wcore.models.http.chat import Chat
+from wcore.models.http.client import Http
+from wcore.models.http.sse import EventReader
+from wcore.models.model import Delta
 from wcore.models.providers import Dialect, Provider
-from wcore.models.sse import EventReader
 
 REPLY_BYTES_MAX: Final = 256 * 1024 * 1024  # of one answer as it comes; a server gone wild
 DRAIN_S: Final = 0.25  # for the last, empty chunk; then the connection can be used again
 
 
 class NativeWay:
-    """Asks one provider; see `conversing.Way`."""
+    """Asks one provider; see `conversation.Way`."""
 
     def __init__(self, provider: Provider, http: Http) -> None:
         self.provider = provider
@@ -42,7 +43,7 @@ class NativeWay:
         """Check that there is a key, except for a server on this machine."""
         endpoint = self._http.endpoint
         if endpoint.key is None and not endpoint.is_loopback:
-            raise failures.no_key(self.provider.name, endpoint.key_names)
+            raise errors.no_key(self.provider.name, endpoint.key_names)
 
     async def answer(
         self, frame: Frame, pieces: Sequence[Piece]
@@ -62,7 +63,7 @@ class NativeWay:
                     if reader.done:
                         await _drain(chunks)
                         break
-        except (failures.PassingError, failures.StalledError):
+        except (errors.PassingError, errors.StalledError):
             if not reader.done:
                 raise
         yield [*self._read(reader, events, None), *reader.end()]
@@ -77,13 +78,13 @@ class NativeWay:
                 found += reader.read(data)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             text = f"{self.provider.name} sent what nobody can read"
-            raise failures.PassingError(text) from error
+            raise errors.PassingError(text) from error
         return found
 
     def _limit(self, received: int) -> None:
         if received > REPLY_BYTES_MAX:
             text = f"{self.provider.name}: a reply has {REPLY_BYTES_MAX} bytes at most"
-            raise failures.RefusedError(text)
+            raise errors.RefusedError(text)
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

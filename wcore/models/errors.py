@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, cast
 
 from wcore.errors import Code, ProviderError
-from wcore.models.coding import fields, parse
+from wcore.models.provider_json import fields, parse
 
 QUOTE_CHARS_MAX: Final = 300  # an error is one line of a toast
 

@@ -7,9 +7,9 @@ just before a request.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from wcore.models.attached import Image
-from wcore.models.coding import dump, tool_name
+from wcore.models.attachments import Image
 from wcore.models.dialect import Frame, Piece
+from wcore.models.provider_json import dump, tool_name
 from wcore.vocabulary import AssistantMessage, Json, Status, ToolOutput
 
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more

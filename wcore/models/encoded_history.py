@@ -10,10 +10,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wcore.models import summing
-from wcore.models.attached import Attached, Image
+from wcore.models import compaction
+from wcore.models.attachments import Attached, Image
 from wcore.models.dialect import Encoding, Piece
-from wcore.models.said import Said
+from wcore.models.message_log import Said
 from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, Kind, fit
 from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, ToolOutput, UserMessage
 
@@ -122,7 +122,7 @@ class Transcript:
             text = f"{text}\n\n{attached.note}".strip()
             images = attached.images if self._shows_images else ()
         if message is self._first and self._summary:
-            text = summing.framed(self._summary, text)
+            text = compaction.framed(self._summary, text)
         return self._dialect.user(text, images)
 
     def _result(self, call_id: str, output: ToolOutput) -> Piece:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from wcore.models import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
 from wcore.models.arguments import read_call
-from wcore.models.coding import dump, parse
-from wcore.models.failures import PassingError, of_event
+from wcore.models.errors import PassingError, of_event
+from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models.provider_json import dump, parse
 from wcore.vocabulary import Json, ModelCall, Usage
 
 SEAL: Final = "anthropic"  # marks what of a reply only this dialect can send back

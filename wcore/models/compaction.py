@@ -6,7 +6,7 @@ writes is as little trusted as they are: it comes as words of the conversation, 
 
 from typing import Final
 
-from wcore.models import Delta, Text
+from wcore.models.model import Delta, Text
 
 SUMMARY_TOKENS: Final = 2_000  # a page or two: what was asked, decided, done and left open
 SUMMARY_CHARS_MAX: Final = 16_000  # the same, for a model that ignores the limit

@@ -13,11 +13,12 @@ import anyio
 from msgspec import Struct
 
 from wcore.errors import ProviderError
-from wcore.models import CallReady, Delta, Finish, Finished, Text, Thinking, failures
+from wcore.models import errors
 from wcore.models.arguments import is_finite, read_call
-from wcore.models.coding import dump, parse
 from wcore.models.dialect import Frame, Piece
-from wcore.models.foreign_encoding import SEAL, ForeignEncoding, messages
+from wcore.models.model import CallReady, Delta, Finish, Finished, Text, Thinking
+from wcore.models.provider_json import dump, parse
+from wcore.models.pydantic_ai_encoding import SEAL, ForeignEncoding, messages
 from wcore.vocabulary import Json, ModelCall, Usage
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ FOREIGN: Final[Mapping[str, Foreign]] = {
 
 
 class ForeignWay:
-    """Asks through the library; see `conversing.Way`."""
+    """Asks through the library; see `conversation.Way`."""
 
     def __init__(self, provider: Foreign, model: str, access: Access, stall_s: float) -> None:
         self.provider = provider
@@ -122,7 +123,7 @@ class ForeignWay:
     def require_key(self) -> None:
         """Check that one of the keys is there."""
         if not any(name in self._access.keys for name in self.provider.key_names):
-            raise failures.no_key(self.provider.name, self.provider.key_names)
+            raise errors.no_key(self.provider.name, self.provider.key_names)
 
     async def answer(
         self, frame: Frame, pieces: Sequence[Piece]
@@ -156,7 +157,7 @@ class ForeignWay:
         text = (
             f"{self.provider.name} sent nothing for {self._stall_s:g} s; the request was given up"
         )
-        raise failures.StalledError(text)
+        raise errors.StalledError(text)
 
     def _opened(self, name: str) -> "Model":
         if self._model is None or self._model.model_name != name:
@@ -210,7 +211,7 @@ def _ended(response: "ModelResponse") -> list[Delta]:
     from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart  # noqa: PLC0415
 
     if response.state != "complete":
-        raise failures.PassingError("the reply broke off")
+        raise errors.PassingError("the reply broke off")
     calls: list[Delta] = [
         CallReady(_call(part)) for part in response.parts if isinstance(part, ToolCallPart)
     ]
@@ -246,14 +247,14 @@ def _translated(provider: str, error: Exception) -> ProviderError:
     match error:
         case theirs.ModelHTTPError(status_code=status, body=body):
             headers = dict(getattr(error, "headers", None) or {})
-            return failures.of_response(provider, status, headers, dump({"error": body}))
+            return errors.of_response(provider, status, headers, dump({"error": body}))
         case theirs.ModelAPIError():
-            return failures.PassingError(f"no connection to {provider}: {_first_line(error)}")
+            return errors.PassingError(f"no connection to {provider}: {_first_line(error)}")
         case ImportError():
-            return failures.RefusedError(f"{provider}: {_first_line(error)}")
+            return errors.RefusedError(f"{provider}: {_first_line(error)}")
         case _:
-            return failures.RefusedError(f"{provider} failed: {_first_line(error)}")
+            return errors.RefusedError(f"{provider} failed: {_first_line(error)}")
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][: failures.QUOTE_CHARS_MAX]
+    return (str(error).strip() or type(error).__name__).splitlines()[0][: errors.QUOTE_CHARS_MAX]
