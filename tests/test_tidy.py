@@ -26,7 +26,12 @@ CODES: Final = set(  # the design's list, all of it
 NOT_AT_START: Final = (  # what costs time or memory, or opens a door, before anybody asked for it
     *("pydantic_ai", "openai", "anthropic", "httpx", "mcp", "sqlalchemy", "psycopg", "sqlite3"),
     *("textual", "starlette", "uvicorn", "opentelemetry", "bashlex", "psutil", "difflib", "ssl"),
-    *("wcore.turn", "wcore.tools.catalog", "wcore.tools.mcp.server", "wcore.engine.servers"),
+    *(
+        "wcore.turn",
+        "wcore.tools.builtin.catalog",
+        "wcore.tools.mcp.server",
+        "wcore.engine.servers",
+    ),
     *("ctypes", "http.client", "urllib.request", "multiprocessing", "trio", "wcore_host"),
 )
 LIMIT: Final = re.compile(r"[A-Z][A-Z0-9_]*_(MAX|MIN|LIMIT|S|MS|BYTES|CHARS|LINES)")

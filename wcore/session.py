@@ -31,8 +31,10 @@ from wcore.policy.inheritance import Situation, decide_strictest, situations
 from wcore.policy.suggestions import suggest
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
+from wcore.runtime import Hands
 from wcore.settings import Settings
-from wcore.tools import Hands, Tool, ties
+from wcore.tools import ties
+from wcore.tools.tool import Tool
 from wcore.vocabulary import (
     ID_CHARS_MAX,
     AlwaysExact,

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from wcore.tools.environment import cleaned
+from wcore.tools.process.child_environment import cleaned
 
 from .gate import decide
 from .grammar import Made, Maker

@@ -12,7 +12,9 @@ from wcore.policy import grants
 from wcore.policy.shell import analysis, suggestions
 from wcore.policy.shell import grants as prefixes
 from wcore.protocol import codec, lines, scopes
-from wcore.tools import ask, files, shell_output
+from wcore.tools.builtin import ask_user_question
+from wcore.tools.fs import files
+from wcore.tools.process import shell_output
 from wcore.turn import batch, denials, effect
 
 ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
@@ -26,7 +28,7 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("the free part of `description`", vocabulary, "DESCRIPTION_CHARS_MAX"),
     ("a reason of the host; the rest is cut", answers, "REASON_CHARS_MAX"),
     ("text of a scope", scopes, "SCOPE_TEXT_CHARS_MAX"),
-    ("options of a question", ask, "OPTIONS_MAX"),
+    ("options of a question", ask_user_question, "OPTIONS_MAX"),
     ("suggestions on a card", suggestions, "SUGGESTIONS_MAX"),
     ("calls of one reply; the rest is not run", batch, "CALLS_MAX"),
     ("denials of the same call in a turn; then it ends", denials, "DENIALS_MAX"),

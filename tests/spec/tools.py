@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from wcore.conformance.parts import OTHER_TOOLS
-from wcore.tools import Place
-from wcore.tools.catalog import builtin_tools
+from wcore.tools.builtin.catalog import builtin_tools
+from wcore.tools.tool import Place
 
 NOWHERE: Final = Place("/", "/", {}, lambda _: False)
 

@@ -13,10 +13,10 @@ from wcore.policies.named_paths import finder
 from wcore.policy import shell
 from wcore.policy.facts import Facts, gather
 from wcore.policy.protected import Places
-from wcore.tools import Place
-from wcore.tools.catalog import builtin_tools
-from wcore.tools.environment import cleaned
-from wcore.tools.paths import resolve
+from wcore.tools.builtin.catalog import builtin_tools
+from wcore.tools.fs.paths import resolve
+from wcore.tools.process.child_environment import cleaned
+from wcore.tools.tool import Place
 from wcore.vocabulary import Access, Args, Category, Prepared, Touch
 
 SHELL_TOOL: Final = "Bash"

@@ -28,8 +28,8 @@ from wcore.shell_worker import ShellWorker
 from wcore.stdio import LineReader, Wire
 from wcore.store import Location, Store, StoreError, locate
 from wcore.supervisor.client import Supervisor
-from wcore.tools import Place
 from wcore.tools.mcp import is_installed
+from wcore.tools.tool import Place
 from wcore.vocabulary import Access, Verdict
 
 

@@ -29,7 +29,7 @@ from wcore.protocol import codec, events
 from wcore.protocol import commands as said
 from wcore.session import Session
 from wcore.store import LeaseLostError
-from wcore.tools import Place
+from wcore.tools.tool import Place
 from wcore.vocabulary import By, Json, UserMessage
 
 if TYPE_CHECKING:

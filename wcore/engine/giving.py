@@ -11,7 +11,7 @@ from wcore.policy.host_grants import weigh_unasked
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session import Session
-from wcore.tools import Tool
+from wcore.tools.tool import Tool
 from wcore.vocabulary import AlwaysPath, Once, Persist, Pin
 
 

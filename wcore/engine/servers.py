@@ -21,13 +21,13 @@ from wcore.protocol import commands as said
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.store import Kind
-from wcore.tools import Place, Tool
-from wcore.tools.mcp import recorded
-from wcore.tools.mcp.around import Around, path_outside
-from wcore.tools.mcp.definition import Definition, DefinitionError, define
+from wcore.tools.mcp import journal_facts
+from wcore.tools.mcp.environment import Around, path_outside
 from wcore.tools.mcp.names import sampling_name
 from wcore.tools.mcp.server import Server, ServerError
+from wcore.tools.mcp.server_config import Definition, DefinitionError, define
 from wcore.tools.mcp.tool import McpTool
+from wcore.tools.tool import Place, Tool
 from wcore.vocabulary import Json, Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
@@ -94,9 +94,9 @@ class Servers:
         try:
             definition = self._session.hands.define(name, make)
         except DefinitionError as error:
-            self._note(recorded.DEFINED, name, **failure(error))
+            self._note(journal_facts.DEFINED, name, **failure(error))
             raise
-        self._note(recorded.DEFINED, name)
+        self._note(journal_facts.DEFINED, name)
         return definition
 
     async def remove(
@@ -201,10 +201,10 @@ class Servers:
         names = ", ".join(self._connecting)
         session = self._session
         if not await session.hands.within(QUIET_S, self._settled):
-            await session.journal.reached(recorded.UNSETTLED)
+            await session.journal.reached(journal_facts.UNSETTLED)
             await session.info(f"waiting for MCP servers: {names}")
             await session.hands.within(SETTLE_S_MAX, self._settled)
-        await session.journal.reached(recorded.SETTLED)
+        await session.journal.reached(journal_facts.SETTLED)
 
     async def _settled(self) -> None:
         while self._connecting:
@@ -253,9 +253,9 @@ class Servers:
         try:
             await server.connect()
         except ServerError as error:
-            self._note(recorded.FAILED, name, **failure(error))
+            self._note(journal_facts.FAILED, name, **failure(error))
             return error
-        self._note(recorded.READY, name)
+        self._note(journal_facts.READY, name)
         return None
 
     async def _drop(self, server: Server) -> None:
@@ -267,7 +267,7 @@ class Servers:
         """Take what a server offers now, unless it was removed."""
         name = server.definition.name
         if self._servers.get(name) is server:
-            self._note(recorded.OFFERED, name, tools=recorded.facts_of(server.offers))
+            self._note(journal_facts.OFFERED, name, tools=journal_facts.facts_of(server.offers))
             self._offer()
 
     def _note(self, what: str, name: str, **facts: Json) -> None:

@@ -23,7 +23,7 @@ _SECTIONS: Final = frozenset(
     "advice author branch color column committer gerrit gitflow gui oh-my-zsh user vscode".split()
 )
 #: Keys that run nothing; `*` stands for the name between a section and its key. `core.pager` and
-#: `core.fsmonitor` are set aside for every child, see `wcore.tools.environment`.
+#: `core.fsmonitor` are set aside for every child, see `wcore.tools.process.child_environment`.
 _KEYS: Final = frozenset(
     """
     apply.whitespace blame.coloring blame.date blame.ignorerevsfile blame.markignoredlines

@@ -21,7 +21,7 @@ from wcore.replaying.script import Divergence, Entry, Script, items_of
 from wcore.replaying.stage import Stage, set_up
 from wcore.replaying.unsupported import refuse
 from wcore.store import JournalRecord, Kind, SessionRow
-from wcore.tools import Place
+from wcore.tools.tool import Place
 
 
 class Replayed(Struct, frozen=True):

@@ -17,12 +17,13 @@ from wcore.replaying.model import RecordedError
 from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
 from wcore.replaying.sealed import NoTool, SealedError
 from wcore.replaying.servers import RecordedServer, recorded_definition
+from wcore.runtime import Hands
 from wcore.store import Kind
-from wcore.tools import Hands, Live, Tool
-from wcore.tools.mcp import recorded
-from wcore.tools.mcp.definition import Definition
+from wcore.tools.builtin.spawn import NAME as SPAWN
+from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.server import Server
-from wcore.tools.spawn import NAME as SPAWN
+from wcore.tools.mcp.server_config import Definition
+from wcore.tools.tool import Live, Tool
 from wcore.vocabulary import (
     Access,
     Args,
@@ -96,9 +97,9 @@ class RecordedHands(Hands):
         return RecordedServer(self._script, make())
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
-        either = (recorded.SETTLED, recorded.UNSETTLED)
+        either = (journal_facts.SETTLED, journal_facts.UNSETTLED)
         head = await self._script.turn(lambda item: what_of(item) in either)
-        return what_of(head) == recorded.SETTLED
+        return what_of(head) == journal_facts.SETTLED
 
     def targets(self, call_id: str, tool: Tool, args: Args) -> frozenset[str]:
         return self._targets.get(call_id, frozenset())

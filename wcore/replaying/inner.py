@@ -10,7 +10,7 @@ from wcore.keeping.records import INNER, LENT, WITHDRAWN, usage
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
 from wcore.replaying.sealed import NoTool
-from wcore.tools import Live
+from wcore.tools.tool import Live
 from wcore.vocabulary import Args, Category, Usage
 
 

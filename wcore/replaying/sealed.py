@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from wcore.store import Location, Store, ToolApprovalDecisionEvent
 from wcore.store.database import Database
-from wcore.tools import Live
+from wcore.tools.tool import Live
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ import anyio
 from wcore.errors import Code
 from wcore.keeping.records import listed
 from wcore.replaying.script import NOTHING, Item, Script, facts_of, what_of
-from wcore.tools.mcp import recorded
-from wcore.tools.mcp.definition import STDIO, Definition, DefinitionError
+from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.names import server_part
 from wcore.tools.mcp.server import Server, ServerError
+from wcore.tools.mcp.server_config import STDIO, Definition, DefinitionError
 from wcore.vocabulary import Json
 
-CONNECTING: Final = (recorded.OFFERED, recorded.READY, recorded.FAILED)
+CONNECTING: Final = (journal_facts.OFFERED, journal_facts.READY, journal_facts.FAILED)
 
 
 class RecordedDefinitionError(DefinitionError):
@@ -40,7 +40,7 @@ def recorded_definition(script: Script, name: str) -> Definition:
         RecordedDefinitionError: there was none.
     """
     head = script.head
-    is_mine = head is not None and what_of(head) == f"{recorded.DEFINED} {name}"
+    is_mine = head is not None and what_of(head) == f"{journal_facts.DEFINED} {name}"
     facts = facts_of(head) if is_mine else NOTHING
     if "problem" in facts:
         raise RecordedDefinitionError(facts)
@@ -61,9 +61,9 @@ class RecordedServer(Server):
         while True:
             head = await self._script.turn(lambda item: what_of(item) in waited)
             match waited[str(what_of(head))]:
-                case recorded.OFFERED:
+                case journal_facts.OFFERED:
                     self._learn(head)
-                case recorded.FAILED:
+                case journal_facts.FAILED:
                     raise RecordedServerError(facts_of(head))
                 case _:
                     self.around.tasks.start_soon(self._follow)
@@ -73,7 +73,7 @@ class RecordedServer(Server):
         self._open.cancel()
 
     async def _follow(self) -> None:
-        mine = f"{recorded.OFFERED} {self.definition.name}"
+        mine = f"{journal_facts.OFFERED} {self.definition.name}"
         with self._open:
             while True:
                 self._learn(await self._script.turn(lambda item: what_of(item) == mine))
@@ -81,5 +81,5 @@ class RecordedServer(Server):
     def _learn(self, head: Item) -> None:
         tools = [listed(each) for each in listed(facts_of(head).get("tools"))]
         known = [(str(raw_name), str(digest)) for raw_name, digest in tools]
-        self.offers = recorded.offers_of(self.definition.safe_name, known)
+        self.offers = journal_facts.offers_of(self.definition.safe_name, known)
         self.changed(self)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wcore.tools.arguments import canonical
-from wcore.tools.paths import relative
+from wcore.tools.fs.paths import relative
 from wcore.vocabulary import Args, Touch
 
 ABSENT: Final = "absent"  # the content digest of a file that does not exist

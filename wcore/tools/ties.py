@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from wcore.locked_files import open_unlocked
-from wcore.tools.paths import inside
+from wcore.tools.fs.paths import inside
 
 DIGESTED_BYTES_MAX: Final = 8 * 1024 * 1024  # of all scripts together; none is as long
 # Programs of the machine: only its administrator changes them, and updates should not ask again.

@@ -18,7 +18,7 @@ from wcore.models.factory import MODEL
 from wcore.models.model import Model
 from wcore.session import Session
 from wcore.store import Kind
-from wcore.tools.spawn import NAME
+from wcore.tools.builtin.spawn import NAME
 from wcore.vocabulary import (
     AssistantMessage,
     Status,

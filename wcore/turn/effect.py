@@ -12,7 +12,7 @@ from wcore.errors import ToolError
 from wcore.keeping import records
 from wcore.protocol import events
 from wcore.store import Kind
-from wcore.tools import Live, Tool
+from wcore.tools.tool import Live, Tool
 from wcore.turn import inner
 from wcore.turn.children import spawn
 from wcore.turn.flight import Flight, unrecorded

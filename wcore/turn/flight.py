@@ -21,7 +21,7 @@ from wcore.policy import shell
 from wcore.policy.facts import Studied
 from wcore.protocol import events, scopes
 from wcore.store import Kind, StoreLostError, ToolApprovalDecisionEvent
-from wcore.tools import Tool
+from wcore.tools.tool import Tool
 from wcore.turn import denials
 from wcore.visible import visible_line
 from wcore.vocabulary import (

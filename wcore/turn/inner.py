@@ -8,7 +8,7 @@ from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.keeping import records
 from wcore.store import Kind
-from wcore.tools import Tool
+from wcore.tools.tool import Tool
 from wcore.turn import gate
 from wcore.turn.flight import Flight, Refusal
 from wcore.vocabulary import Args, By, ModelCall

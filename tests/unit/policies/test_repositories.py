@@ -14,7 +14,7 @@ from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
-from wcore.tools.environment import cleaned
+from wcore.tools.process.child_environment import cleaned
 from wcore.vocabulary import AlwaysPrefix, Category, Mode, Prepared, Verdict
 
 PLAIN = '[core]\n\tbare = false\n[remote "origin"]\n\turl = https://x.invalid/command=y\n'

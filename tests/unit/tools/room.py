@@ -5,8 +5,8 @@ from pathlib import Path
 
 from supervising import Supervised
 
-from wcore.tools import Live, Place, Tool
-from wcore.tools.catalog import builtin_tools
+from wcore.tools.builtin.catalog import builtin_tools
+from wcore.tools.tool import Live, Place, Tool
 from wcore.vocabulary import Json, Prepared, ToolOutput
 
 

@@ -8,9 +8,9 @@ import pytest
 from unit.tools.room import Room
 
 from wcore.errors import HostGoneError, ToolError
-from wcore.tools import Live, Place
-from wcore.tools.bash import Bash
-from wcore.tools.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
+from wcore.tools.builtin.bash import Bash
+from wcore.tools.process.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
+from wcore.tools.tool import Live, Place
 from wcore.visible import visible
 from wcore.vocabulary import (
     OUTPUT_BYTES_MAX,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.tools.bounded import HeadTail, clipped, head_of, tail_of
+from wcore.tools.truncate import HeadTail, clipped, head_of, tail_of
 
 PIECES = st.lists(st.text(max_size=50), max_size=40)
 

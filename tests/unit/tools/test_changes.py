@@ -7,7 +7,7 @@ import pytest
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
-from wcore.tools import files
+from wcore.tools.fs import files
 from wcore.vocabulary import PREVIEW_BYTES_MAX, Access, Prepared, Status, ToolOutput
 
 

@@ -3,8 +3,8 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.tools import diffs
-from wcore.tools.diffs import HEAD_LINES, LINES_MAX
+from wcore.tools.fs import diffs
+from wcore.tools.fs.diffs import HEAD_LINES, LINES_MAX
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\x0c\u2028\n"]), max_size=30).map(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wcore.tools.environment import cleaned, find_bash, find_ripgrep
+from wcore.tools.process.child_environment import cleaned, find_bash, find_ripgrep
 
 
 @pytest.mark.parametrize("path", ["", ".", ":relative:", None])

@@ -1,7 +1,7 @@
 import pytest
 
 from wcore.errors import ToolError
-from wcore.tools.globs import ALTERNATIVES_MAX, matcher, split_root
+from wcore.tools.fs.glob_matcher import ALTERNATIVES_MAX, matcher, split_root
 
 
 @pytest.mark.parametrize(

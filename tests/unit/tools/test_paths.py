@@ -6,7 +6,7 @@ import pytest
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
-from wcore.tools import paths
+from wcore.tools.fs import paths
 
 
 def _resolve(room: Room, given: str) -> str:

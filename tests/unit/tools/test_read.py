@@ -7,8 +7,8 @@ import pytest
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
-from wcore.tools.lines import LINE_BYTES_MAX
-from wcore.tools.read import IMAGE_BYTES_MAX
+from wcore.tools.builtin.read import IMAGE_BYTES_MAX
+from wcore.tools.fs.line_window import LINE_BYTES_MAX
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

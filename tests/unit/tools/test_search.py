@@ -11,10 +11,11 @@ from talking import PATIENCE_S
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
-from wcore.tools import grep, grep_worker
-from wcore.tools.grep import Grep
-from wcore.tools.ripgrep import HANDLES_MAX
-from wcore.tools.walking import Root
+from wcore.tools.builtin import grep
+from wcore.tools.builtin.grep import Grep
+from wcore.tools.fs.walk import Root
+from wcore.tools.search import grep_worker
+from wcore.tools.search.ripgrep import HANDLES_MAX
 from wcore.vocabulary import Access
 
 RIPGREP = shutil.which("rg")
@@ -221,7 +222,7 @@ async def test_a_glob_that_leads_elsewhere_names_its_root_to_the_gate(room: Room
 async def test_glob_results_are_bounded_sorted_and_counted(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wcore.tools.glob.RESULTS_MAX", 3)
+    monkeypatch.setattr("wcore.tools.builtin.glob.RESULTS_MAX", 3)
     for name in "edcba":
         room.put(name)
     done = await room.call("Glob", pattern="*")

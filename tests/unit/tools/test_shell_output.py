@@ -4,8 +4,8 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from wcore.tools import Live
-from wcore.tools.shell_output import LAST_BYTES_MAX, PIPE_BYTES, ShellOutput
+from wcore.tools.process.shell_output import LAST_BYTES_MAX, PIPE_BYTES, ShellOutput
+from wcore.tools.tool import Live
 
 
 async def _nobody(_: str) -> None:

@@ -28,14 +28,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from wcore import __version__
 from wcore.errors import ToolError
-from wcore.tools.mcp.around import Around
-from wcore.tools.mcp.calls import SILENCE_S_MAX, Call, Done
-from wcore.tools.mcp.definition import STDIO, Definition
+from wcore.tools.mcp.environment import Around
 from wcore.tools.mcp.http import reached
-from wcore.tools.mcp.inquiries import Inquiries
-from wcore.tools.mcp.offers import NO_OFFERS, Listing, Offers
+from wcore.tools.mcp.request_handlers import Inquiries
 from wcore.tools.mcp.results import output_of
+from wcore.tools.mcp.server_call import SILENCE_S_MAX, Call, Done
+from wcore.tools.mcp.server_config import STDIO, Definition
 from wcore.tools.mcp.stdio import Program
+from wcore.tools.mcp.tool_listing import NO_OFFERS, Listing, Offers
 from wcore.visible import visible_line
 
 if TYPE_CHECKING:

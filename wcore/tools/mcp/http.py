@@ -1,4 +1,4 @@
-"""A server that is reached over HTTP, with what it sends bounded; `brakes` bounds how often."""
+"""A server that is reached over HTTP, with what it sends bounded; `throttle` bounds how often."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -9,8 +9,8 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from wcore.tools.mcp.brakes import Reading, Streams, Writing
-from wcore.tools.mcp.definition import OBJECT, OBJECTS_MAX, SSE, Definition
+from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, SSE, Definition
+from wcore.tools.mcp.throttle import Reading, Streams, Writing
 
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
 CONNECT_S_MAX: Final = 10.0  # to a server that is there

@@ -14,7 +14,7 @@ from mcp_types import (
 )
 from pydantic_core import PydanticSerializationError, to_json
 
-from wcore.tools.bounded import HeadTail
+from wcore.tools.truncate import HeadTail
 from wcore.visible import visible_line
 from wcore.vocabulary import OUTPUT_BYTES_MAX, Json, Status, ToolOutput
 

@@ -9,13 +9,13 @@ import anyio
 from anyio import to_thread
 
 from wcore.errors import Code, ToolError, WcoreError
-from wcore.tools import Live
 from wcore.tools.mcp import MISSING, is_installed
-from wcore.tools.mcp.around import Around
-from wcore.tools.mcp.asking import Elicitation, Sampling
-from wcore.tools.mcp.calls import Call, Done, Progress, Prompt, Question
-from wcore.tools.mcp.definition import Definition
-from wcore.tools.mcp.offers import NO_OFFERS, Offer, Offers
+from wcore.tools.mcp.environment import Around
+from wcore.tools.mcp.server_call import Call, Done, Progress, Prompt, Question
+from wcore.tools.mcp.server_config import Definition
+from wcore.tools.mcp.server_requests import Elicitation, Sampling
+from wcore.tools.mcp.tool_listing import NO_OFFERS, Offer, Offers
+from wcore.tools.tool import Live
 from wcore.vocabulary import Args, ToolOutput
 
 if TYPE_CHECKING:

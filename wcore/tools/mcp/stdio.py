@@ -18,9 +18,9 @@ from mcp_types import PARSE_ERROR, JSONRPCMessage, jsonrpc_message_adapter
 
 from wcore.supervisor.client import Held
 from wcore.supervisor.client import Program as Started
-from wcore.tools.environment import cleaned
-from wcore.tools.mcp.around import Around, Stderr, find_program
-from wcore.tools.mcp.definition import OBJECT, OBJECTS_MAX, Definition
+from wcore.tools.mcp.environment import Around, Stderr, find_program
+from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, Definition
+from wcore.tools.process.child_environment import cleaned
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
 READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux

@@ -5,13 +5,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.tools import Live
 from wcore.tools.arguments import canonical
-from wcore.tools.bounded import clipped
 from wcore.tools.digests import call_digest
-from wcore.tools.mcp.offers import Offer
+from wcore.tools.fs.paths import described
 from wcore.tools.mcp.server import Server
-from wcore.tools.paths import described
+from wcore.tools.mcp.tool_listing import Offer
+from wcore.tools.tool import Live
+from wcore.tools.truncate import clipped
 from wcore.visible import visible, visible_line
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,

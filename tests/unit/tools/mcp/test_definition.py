@@ -2,7 +2,7 @@
 
 import pytest
 
-from wcore.tools.mcp.definition import Definition, DefinitionError, define
+from wcore.tools.mcp.server_config import Definition, DefinitionError, define
 
 
 def program(*args: str, **env: str) -> Definition:

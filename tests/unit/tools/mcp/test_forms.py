@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wcore.errors import ToolError
-from wcore.tools.mcp import forms
+from wcore.tools.mcp import elicitation_form
 
 Field = dict[str, Any]
 
@@ -39,17 +39,17 @@ VALUES: list[tuple[Field, list[Any], list[Any]]] = [
 @pytest.mark.parametrize(("field", "good", "bad"), VALUES)
 def test_a_value_has_to_fit_its_field(field: Field, good: list[Any], bad: list[Any]) -> None:
     for value in good:
-        assert forms.read(form("f", f=field), json.dumps({"f": value})) == {"f": value}
+        assert elicitation_form.read(form("f", f=field), json.dumps({"f": value})) == {"f": value}
     for value in bad:
         with pytest.raises(ToolError):
-            forms.read(form("f", f=field), json.dumps({"f": value}))
+            elicitation_form.read(form("f", f=field), json.dumps({"f": value}))
 
 
 def test_defaults_fill_what_was_left_out_if_they_fit_themselves() -> None:
     good, bad = {"type": "string", "default": "x"}, {"type": "string", "default": 3}
-    assert forms.read(form("a", a=good, b=bad), "{}") == {"a": "x"}
+    assert elicitation_form.read(form("a", a=good, b=bad), "{}") == {"a": "x"}
     with pytest.raises(ToolError, match="missing"):
-        forms.read(form("b", b=bad), "{}")
+        elicitation_form.read(form("b", b=bad), "{}")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_defaults_fill_what_was_left_out_if_they_fit_themselves() -> None:
     ],
 )
 def test_what_can_be_picked_is_a_whole_answer(schema: Field, labels: list[str]) -> None:
-    assert [option["label"] for option in forms.options(schema)] == labels
+    assert [option["label"] for option in elicitation_form.options(schema)] == labels
     for label in labels:
-        forms.read(schema, label)
+        elicitation_form.read(schema, label)
 
 
 JSON = st.recursive(
@@ -79,8 +79,8 @@ KEYS = ["type", "properties", "required", "enum", "oneOf", "items", "default", "
 @given(st.dictionaries(st.sampled_from(KEYS), JSON), st.text(max_size=20) | JSON.map(json.dumps))
 def test_no_form_and_no_answer_breaks_anything(schema: Field, answer: str) -> None:
     try:
-        forms.shown(schema)
-        forms.options(schema)
-        forms.read(schema, answer)
+        elicitation_form.shown(schema)
+        elicitation_form.options(schema)
+        elicitation_form.read(schema, answer)
     except ToolError:
         pass

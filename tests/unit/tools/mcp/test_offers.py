@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_types import Tool
 
-from wcore.tools.mcp.offers import OFFERED_CHARS_MAX, SCHEMA_CHARS_MAX, TOOLS_MAX, Listing
+from wcore.tools.mcp.tool_listing import OFFERED_CHARS_MAX, SCHEMA_CHARS_MAX, TOOLS_MAX, Listing
 
 
 def tools(count: int, chars: int = 0, first: int = 0) -> list[Tool]:

@@ -1,0 +1,1 @@
+"""The built-in tools, one file a tool; `catalog.py` makes them all."""

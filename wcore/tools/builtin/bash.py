@@ -1,0 +1,264 @@
+"""Bash: one command text in a fresh shell, exactly as it was shown."""
+
+import os
+import re
+import signal
+from functools import cache
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import Field
+
+from wcore.errors import ToolError
+from wcore.supervisor.client import Held, Program
+from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.digests import call_digest
+from wcore.tools.fs.paths import described, named
+from wcore.tools.process.child_environment import cleaned, find_bash
+from wcore.tools.process.shell_output import ShellOutput
+from wcore.tools.tool import Live, Place
+from wcore.visible import visible
+from wcore.vocabulary import (
+    PREVIEW_BYTES_MAX,
+    Access,
+    Args,
+    Category,
+    Json,
+    Named,
+    PathFact,
+    Prepared,
+    Preview,
+    Status,
+    ToolOutput,
+    ToolSpec,
+)
+
+NAME = "Bash"
+NAMES_MAX: Final = 1024  # of files that a text may be about; a longer one is data
+_BETWEEN_WORDS: Final = re.compile(r"[\s\"'`\\$(){}<>|&;=:,!@]+")
+TIMEOUT_S_DEFAULT: Final = 120
+TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
+GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
+DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
+SIGNAL_EXIT: Final = 128  # how shells report a death by signal
+_CHANGED: Final = "was not what the command led to when it was shown: something has changed since"
+HELD_NO_MORE: Final = (
+    "[broken off: the wcore process that held this call was killed from outside; "
+    "what the call had started has been killed]"
+)
+
+
+class BashArguments(Arguments):
+    command: str = Field(min_length=1, description="The text that bash runs.")
+    timeout_s: int = Field(
+        default=TIMEOUT_S_DEFAULT, ge=1, le=TIMEOUT_S_MAX, description="Seconds it may take."
+    )
+    description: str = Field(default="", description="What it is for; for people only.")
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.EXEC,
+        "Run a command with bash in the workspace. Each call is a fresh shell: no `cd`, variable "
+        "or background process is carried over. There is no input. Long output loses its middle.",
+        schema_of(BashArguments),
+    )
+
+
+class _Plan(Struct, frozen=True):
+    argv: tuple[str, ...]
+    timeout_s: int
+
+
+class Bash(Struct, frozen=True):
+    """Runs one command. The gate judges its text; this only runs it."""
+
+    place: Place
+    program: str | None
+
+    @classmethod
+    def at(cls, place: Place) -> "Bash":
+        """Make the tool with the bash of this machine, if there is one."""
+        return cls(place, find_bash(place.environ, place.workspace))
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Return what may be names of files, without their folders: `cd` makes those uncertain."""
+        text = args.get("command")
+        words = _BETWEEN_WORDS.split(text, NAMES_MAX) if isinstance(text, str) else ()
+        return frozenset(word.rpartition("/")[2] for word in words) - {"", ".", ".."}
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Check the text and lay it out."""
+        given = parse(NAME, BashArguments, args)
+        command = given.command
+        if not command.strip() or "\0" in command:
+            raise ToolError("`command` is blank or contains a NUL character")
+        text = visible(command)
+        if len(text.encode()) > PREVIEW_BYTES_MAX:  # nobody approves what was not shown
+            limit = f"{PREVIEW_BYTES_MAX} bytes as a card shows it"
+            raise ToolError(f"`command` is longer than {limit}; write a script and run that")
+        if self.program is None:
+            raise ToolError("bash was not found on this machine; the Bash tool needs it")
+        found = await self._look(command)
+        return Prepared(
+            tool=NAME,
+            category=Category.EXEC,
+            args=args,
+            description=described(f"Execute: {command}"),
+            digest=call_digest(NAME, args, self.place.workspace),
+            command=command,
+            preview=Preview("command", text),
+            plan=_Plan(
+                (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
+            ),
+            named=found.paths if found else None,
+            programs=found.programs if found else (),
+        )
+
+    async def _look(self, command: str) -> Named | None:
+        """Return what a command names now, if anybody can tell."""
+        look, environ = self.place.named, cleaned(self.place.environ)
+        return await to_thread.run_sync(look, command, environ) if look else None
+
+    async def _hold_to(self, prepared: Prepared, live: Live) -> None:
+        """Make sure that a command still leads to nothing that would have been judged otherwise.
+
+        Raises:
+            ToolError: one is protected, outside the workspace, or denied by now.
+        """
+        shown = prepared.named or ()
+        known = {(os.path.dirname(fact.path), fact.access) for fact in shown if _matters(fact)}
+        found = await self._look(prepared.command or "")
+        for fact in found.paths if found else ():
+            # Beside what was shown more may fit a pattern, and processes come and go in /proc.
+            beside = (os.path.dirname(fact.path), fact.access) in known
+            passes = fact.access is Access.READ and fact.path.startswith("/proc/")
+            if _matters(fact) and fact not in shown and not (beside or passes):
+                path = named(fact.path) if fact.path else "a path"
+                raise ToolError(f"{path} {_CHANGED}; nothing was done")
+        if found and found != Named(shown, prepared.programs):
+            denial = live.denial(replace(prepared, named=found.paths, programs=found.programs))
+            if denial:
+                raise ToolError(f"a file {_CHANGED}, and is denied now: {denial}")
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Run it. Every process of the call is dead when this returns or is cancelled.
+
+        Raises:
+            ToolError: it cannot be started, or would no longer do what was shown.
+        """
+        plan = prepared.plan
+        assert isinstance(plan, _Plan)
+        await self._hold_to(prepared, live)
+        environ = cleaned(self.place.environ)
+        pipe, theirs = os.pipe()
+        os.set_blocking(pipe, False)
+        try:
+            try:
+                stdio = (None, theirs, theirs)
+                program = Program(
+                    plan.argv, self.place.workspace, environ, stdio, limit_s=plan.timeout_s
+                )
+                held = await self.place.start(program)
+            except OSError as error:
+                problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
+                raise ToolError(f"bash could not be started: {problem}") from error
+            finally:
+                os.close(theirs)
+            return await _attended(held, ShellOutput(pipe, live), plan.timeout_s)
+        finally:
+            os.close(pipe)
+
+
+def _matters(fact: PathFact) -> bool:
+    """Whether a person is asked about a path whatever was granted."""
+    return bool(fact.protected or fact.own) or not fact.inside
+
+
+async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutput:
+    late = anyio.CancelScope()
+    left = 0
+
+    async def watch() -> None:
+        nonlocal late, left
+        with anyio.move_on_after(timeout_s) as late:
+            await held.exited()
+        if not late.cancelled_caught:
+            with anyio.move_on_after(DRAIN_S):
+                await output.ended.wait()
+        left = await held.end(GRACE_S)
+        output.close()
+
+    over = False
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch)
+            await output.pump()
+        over = True
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        if not over:
+            with anyio.CancelScope(shield=True):
+                await held.end(0)
+        held.close()
+    # The holder ends what is over its time where we could not, as we were stopped ourselves.
+    is_killed = held.status is not None and held.status < 0
+    timed_out = late.cancelled_caught or (is_killed and anyio.current_time() >= late.deadline)
+    done = _result(output, held.status, timeout_s if timed_out else None, left)
+    ended = held.left_behind - left
+    return done if timed_out or ended <= 0 else _with_the_ended(done, ended)
+
+
+def _result(
+    output: ShellOutput, status: int | None, timed_out_s: int | None, left: int
+) -> ToolOutput:
+    """Lay out what is known; `left` counts the processes that could not be ended."""
+    text, truncated = output.text()
+    failed = status != 0 or timed_out_s is not None
+    metadata: dict[str, Json] = {}
+    last = HELD_NO_MORE
+    if status is not None:
+        code = status if status >= 0 else SIGNAL_EXIT - status
+        metadata["exit_code"] = code
+        last = f"[exit code {code}]" if code else ""
+    if status is not None and status < 0:
+        metadata["signal"] = _signal_name(-status)
+        last = f"[ended by {metadata['signal']}]"
+    if timed_out_s is not None:
+        metadata["timed_out"] = True
+        last = f"[timed out after {timed_out_s} s: ended with everything it had started]"
+    if truncated:
+        metadata["truncated"] = True
+    if left:
+        last += f"[{left} processes go on: they run as another user, whom wcore may not end]"
+    if not text and not last:
+        last = "[no output]"
+    glue = "\n" if last and text and not text.endswith("\n") else ""
+    status_word = Status.ERROR if failed else Status.SUCCESS
+    return ToolOutput(status_word, f"{text}{glue}{last}", metadata=metadata)
+
+
+def _with_the_ended(done: ToolOutput, count: int) -> ToolOutput:
+    """Tell of processes that would have gone on: who started a server must know that it is gone."""
+    what = "1 process that was" if count == 1 else f"{count} processes that were"
+    glue = "" if done.output.endswith("\n") else "\n"
+    told = f"{glue}[{what} still running when the command ended: ended too]"
+    return replace(done, output=done.output + told)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,64 @@
+"""Delete: one file, or one link itself; never a folder."""
+
+from functools import cache
+
+from msgspec import Struct
+from pydantic import Field
+
+from wcore.errors import ToolError
+from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.builtin import file_changes
+from wcore.tools.fs.files import Snapshot
+from wcore.tools.fs.paths import resolve_entry, targets
+from wcore.tools.tool import Live, Place
+from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+
+NAME = "Delete"
+
+
+class DeleteArguments(Arguments):
+    file_path: str = Field(
+        min_length=1, description="The file: absolute, or relative to the workspace."
+    )
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.EDIT,
+        "Delete a file. A symbolic link is deleted itself, not what it points to. "
+        "Folders are not deleted.",
+        schema_of(DeleteArguments),
+    )
+
+
+class Delete(Struct, frozen=True):
+    """Removes one file or link."""
+
+    place: Place
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Return what will be removed."""
+        return targets(self.place, args, entry=True)
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Show what will be lost."""
+        given = parse(NAME, DeleteArguments, args)
+        path = resolve_entry(self.place, given.file_path)
+        intent = file_changes.Intent(NAME, "Delete", args, path, _gone, links=True)
+        return await file_changes.prepared(self.place, intent)
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Remove what was shown."""
+        return await file_changes.carried_out(prepared)
+
+
+def _gone(before: Snapshot) -> None:
+    if before.absent:
+        raise ToolError("there is no such file")

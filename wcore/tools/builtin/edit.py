@@ -1,0 +1,60 @@
+"""Edit: one exact-string replacement in one file."""
+
+from functools import cache
+
+from msgspec import Struct
+from pydantic import Field
+
+from wcore.tools.arguments import parse, schema_of
+from wcore.tools.builtin import file_changes
+from wcore.tools.builtin.replacement import Replacement, replaced
+from wcore.tools.fs.paths import resolved, targets
+from wcore.tools.tool import Live, Place
+from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+
+NAME = "Edit"
+
+
+class EditArguments(Replacement):
+    file_path: str = Field(
+        min_length=1, description="The file: absolute, or relative to the workspace."
+    )
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.EDIT,
+        "Replace an exact text in a file. The text must be there exactly once, or set replace_all. "
+        "Do not include the line numbers that Read shows. Line ends and encoding are kept.",
+        schema_of(EditArguments),
+    )
+
+
+class Edit(Struct, frozen=True):
+    """Replaces a text in one file."""
+
+    place: Place
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Return the file that will be edited."""
+        return targets(self.place, args)
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Find the text and show the difference."""
+        given = parse(NAME, EditArguments, args)
+        path = await resolved(self.place, given.file_path)
+        intent = file_changes.Intent(
+            NAME, "Edit", args, path, lambda before: replaced(before, (given,))
+        )
+        return await file_changes.prepared(self.place, intent)
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Write what was shown."""
+        return await file_changes.carried_out(prepared)

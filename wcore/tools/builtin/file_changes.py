@@ -1,0 +1,139 @@
+"""What Write, Edit, MultiEdit and Delete share: a change is shown whole, then done whole."""
+
+from collections.abc import Callable
+
+from anyio import to_thread
+from msgspec import Struct
+
+from wcore.errors import ToolError
+from wcore.tools.digests import call_digest
+from wcore.tools.fs import diffs, files
+from wcore.tools.fs.files import Snapshot
+from wcore.tools.fs.paths import described, guarded, shown
+from wcore.tools.fs.text_encoding import decode
+from wcore.tools.tool import Place
+from wcore.visible import visible
+from wcore.vocabulary import (
+    Access,
+    Args,
+    Category,
+    Prepared,
+    Preview,
+    Status,
+    ToolOutput,
+    Touch,
+)
+
+
+class Change(Struct, frozen=True):
+    """The plan of an edit: `after` is the new content, `None` when the file goes."""
+
+    path: str
+    expected: str
+    after: bytes | None
+    diff: str
+
+
+class Impossible(Struct, frozen=True):
+    """A change that cannot be made; told only after the gate, because the reason tells too."""
+
+    reason: str
+
+
+class Intent(Struct, frozen=True):
+    """One call of an editing tool: which file, and what its new content is."""
+
+    tool: str
+    verb: str
+    args: Args
+    path: str
+    make: Callable[[Snapshot], bytes | None]
+    links: bool = False
+
+
+async def prepared(place: Place, intent: Intent) -> Prepared:
+    """See the file, make the new content, and show the difference.
+
+    Nothing is changed yet, so a thread that hangs in a slow disk is left behind when cancelled.
+
+    Raises:
+        ToolError: it cannot be done. For a file that is outside or protected this is told by
+            `run` instead: what it holds must not leak before a person has said yes.
+    """
+    return await to_thread.run_sync(_prepared, place, intent, abandon_on_cancel=True)
+
+
+def _prepared(place: Place, intent: Intent) -> Prepared:
+    expected = ""
+    try:
+        before = files.snapshot(intent.path, links=intent.links)
+        expected = before.digest
+        after = intent.make(before)
+        files.hear_stop()
+        card, diff = _difference(shown(place, intent.path), before, after)
+        plan: Change | Impossible = Change(intent.path, expected, after, diff)
+    except ToolError as error:
+        if not guarded(place, intent.path):
+            raise
+        card, plan = Preview("text", visible(f"This will fail: {error}")), Impossible(str(error))
+    touches = (Touch(intent.path, Access.WRITE),)
+    return Prepared(
+        tool=intent.tool,
+        category=Category.EDIT,
+        args=intent.args,
+        description=described(f"{intent.verb} {shown(place, intent.path)}"),
+        digest=call_digest(
+            intent.tool, intent.args, place.workspace, touches, {intent.path: expected}
+        ),
+        touches=touches,
+        preview=card,
+        plan=plan,
+    )
+
+
+def _difference(name: str, before: Snapshot, after: bytes | None) -> tuple[Preview, str]:
+    """Return card and result. What is not text is described, not shown."""
+    try:
+        old = None if before.absent else decode(_kept(before))[0]
+        new = None if after is None else decode(after)[0]
+    except ToolError as error:
+        text = visible(f"{name}: {_sizes(before, after)} ({error})")
+        return Preview("text", text), text
+    return diffs.preview(name, old, new), diffs.result(name, old, new)
+
+
+def _kept(before: Snapshot) -> bytes:
+    if before.link is not None:
+        raise ToolError(f"a link to {before.link}")
+    if before.data is None:
+        raise ToolError("too big to show")
+    return before.data
+
+
+def _sizes(before: Snapshot, after: bytes | None) -> str:
+    if after is None:
+        return "removed" if before.link is not None else f"{before.size_bytes} bytes removed"
+    return f"{before.size_bytes} bytes replaced by {len(after)} bytes"
+
+
+async def carried_out(prepared: Prepared) -> ToolOutput:
+    """Make the prepared change, if the file is still what was shown.
+
+    The thread is waited for even when cancelled: past the rename the change is reported.
+
+    Raises:
+        ToolError: changed since it was shown, or refused; nothing was done.
+    """
+    plan = prepared.plan
+    if isinstance(plan, Impossible):
+        raise ToolError(plan.reason)
+    assert isinstance(plan, Change)
+    return await to_thread.run_sync(_carried_out, plan)
+
+
+def _carried_out(plan: Change) -> ToolOutput:
+    if plan.after is None:
+        files.remove(plan.path, plan.expected)
+    else:
+        files.replace(plan.path, plan.after, plan.expected)
+    return ToolOutput(Status.SUCCESS, plan.diff, "diff", {"file_path": plan.path})

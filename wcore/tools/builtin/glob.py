@@ -1,0 +1,122 @@
+"""Glob: file names by pattern."""
+
+import heapq
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from anyio import to_thread
+from msgspec import Struct
+from pydantic import Field
+
+from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.fs.files import os_errors
+from wcore.tools.fs.glob_matcher import matcher, split_root
+from wcore.tools.fs.paths import described, resolved, shown
+from wcore.tools.fs.walk import Root, is_file, left_out, plain_name, require_folder, walk
+from wcore.tools.search.search_plan import Search, searching
+from wcore.tools.tool import Live, Place
+from wcore.tools.truncate import clipped
+from wcore.vocabulary import (
+    OUTPUT_BYTES_MAX,
+    Args,
+    Category,
+    Prepared,
+    Status,
+    ToolOutput,
+    ToolSpec,
+)
+
+NAME = "Glob"
+RESULTS_MAX: Final = 1000  # a longer list is not read; a narrower pattern is
+
+
+class GlobArguments(Arguments):
+    pattern: str = Field(min_length=1, description="Such as `**/*.py` or `src/**/test_*.{js,ts}`.")
+    path: str = Field(default=".", min_length=1, description="The folder to search.")
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.INFO,
+        "Find files by name. `*`, `?`, `[…]`, `{a,b}`, and `**` for any folders; a pattern without "
+        "`/` matches names in every folder. Sorted, relative to the searched folder; files that "
+        f"git ignores are left out; at most {RESULTS_MAX}.",
+        schema_of(GlobArguments),
+    )
+
+
+class Glob(Struct, frozen=True):
+    """Finds files by name."""
+
+    place: Place
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """A search is about no single file."""
+        return frozenset()
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Find out which folder is searched: a pattern that leads elsewhere names it."""
+        given = parse(NAME, GlobArguments, args)
+        start, pattern = split_root(given.pattern)
+        matcher(pattern)
+        anchor = await resolved(self.place, given.path)
+        root = anchor
+        if start:
+            below = start if start.startswith(("/", "~")) else f"{anchor}/{start}"
+            root = await resolved(self.place, below)
+        where = "" if root == self.place.workspace else f" in {shown(self.place, root)}"
+        description = described(f"Search for {pattern}{where}")
+        return searching(self.place, NAME, args, description, Search(root, given, pattern))
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Search."""
+        assert isinstance(prepared.plan, Search)
+        return await to_thread.run_sync(_search, self.place, prepared.plan)
+
+
+def _search(place: Place, plan: Search) -> ToolOutput:
+    require_folder(plan.root)
+    with os_errors(plan.root):
+        root = Root(place, plan.root)
+        found = _Found(root, plan.pattern)
+        names = heapq.nsmallest(RESULTS_MAX, found)
+        root.require_same()
+    names = [name for name in names if root.holds(name)]
+    notes = left_out(found.protected)
+    if found.count > len(names):
+        notes.append(f"{len(names)} of {found.count} files shown; narrow the pattern")
+    if not names:
+        notes.insert(0, "no file matches")
+    if plan.root != place.workspace:
+        notes.append(f"relative to {plain_name(plan.root)}")
+    text = "".join(f"{plain_name(name)}\n" for name in names)
+    output, _ = clipped(text, OUTPUT_BYTES_MAX - 8192, "[list cut here; narrow the pattern]")
+    return ToolOutput(Status.SUCCESS, output + "".join(f"[{note}]\n" for note in notes))
+
+
+class _Found:
+    """The matching files, counted while they pass; protected ones are only counted."""
+
+    def __init__(self, root: Root, pattern: str) -> None:
+        self._root = root
+        self._matches = matcher(pattern)
+        self.count = 0
+        self.protected = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for name in walk(self._root.path):
+            if not self._matches(name) or not is_file(self._root.full(name)):
+                continue
+            if self._root.hidden(name):
+                self.protected += 1
+                continue
+            self.count += 1
+            yield name

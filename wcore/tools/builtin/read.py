@@ -1,0 +1,156 @@
+"""Read: lines of a text file with their numbers, or an image."""
+
+import base64
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from anyio import from_thread, to_thread
+from msgspec import Struct
+from pydantic import Field
+
+from wcore.errors import ToolError
+from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.digests import call_digest
+from wcore.tools.fs.files import os_errors
+from wcore.tools.fs.line_window import Window, window
+from wcore.tools.fs.paths import described, named, open_file, resolved, shown, targets
+from wcore.tools.fs.text_encoding import encoding_of, looks_binary
+from wcore.tools.tool import Live, Place
+from wcore.vocabulary import (
+    Access,
+    Args,
+    Category,
+    Prepared,
+    Status,
+    ToolOutput,
+    ToolSpec,
+    Touch,
+)
+
+NAME = "Read"
+LINES_DEFAULT: Final = 2000
+IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024  # 6.7 MB as base64: still one line of the wire
+SNIFF_BYTES: Final = 8192  # where a NUL shows a binary file, as in git
+CHUNK_BYTES: Final = 1024 * 1024  # reading in pieces keeps memory flat
+_IMAGES: Final = (
+    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
+    (b"\xff\xd8\xff", 0, "image/jpeg"),
+    (b"GIF87a", 0, "image/gif"),
+    (b"GIF89a", 0, "image/gif"),
+    (b"WEBPVP8", 8, "image/webp"),
+)
+
+
+class ReadArguments(Arguments):
+    file_path: str = Field(
+        min_length=1, description="The file: absolute, or relative to the workspace."
+    )
+    offset: int = Field(default=1, ge=1, description="First line to read; the first line is 1.")
+    limit: int = Field(default=LINES_DEFAULT, ge=1, description="How many lines to read.")
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.INFO,
+        "Read a text file; each line is shown as its number, a tab, and its text. Long files come "
+        "in parts: the last line says how to read on. PNG, JPEG, GIF and WebP come as images.",
+        schema_of(ReadArguments),
+    )
+
+
+class _Plan(Struct, frozen=True):
+    path: str
+    offset: int
+    limit: int
+
+
+class Read(Struct, frozen=True):
+    """Reads one file."""
+
+    place: Place
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Return the file that will be read."""
+        return targets(self.place, args)
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Find out where the path leads. Whether anything is there is told after the gate."""
+        given = parse(NAME, ReadArguments, args)
+        path = await resolved(self.place, given.file_path)
+        touches = (Touch(path, Access.READ),)
+        return Prepared(
+            tool=NAME,
+            category=Category.INFO,
+            args=args,
+            description=described(f"Read {shown(self.place, path)}"),
+            digest=call_digest(NAME, args, self.place.workspace, touches),
+            touches=touches,
+            plan=_Plan(path, given.offset, given.limit),
+        )
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Read it in bounded memory, however large it is."""
+        assert isinstance(prepared.plan, _Plan)
+        return await to_thread.run_sync(_read, prepared.plan)
+
+
+def _read(plan: _Plan) -> ToolOutput:
+    with os_errors(plan.path), open_file(plan.path) as file:
+        head = os.pread(file, SNIFF_BYTES, 0)
+        size_bytes = os.fstat(file).st_size
+        for magic, start, media_type in _IMAGES:
+            if head[start:].startswith(magic):
+                return _image(file, plan.path, media_type)
+        if looks_binary(head):
+            raise ToolError(f"{named(plan.path)} is a binary file of {size_bytes} bytes")
+        encoding = encoding_of(head)
+        os.lseek(file, len(encoding.bom), os.SEEK_SET)
+        seen = window(_chunks(file), encoding.name, plan.offset, plan.limit)
+    return _text(plan, seen, encoding.name)
+
+
+def _chunks(file: int) -> Iterator[bytes]:
+    while chunk := os.read(file, CHUNK_BYTES):
+        from_thread.check_cancelled()
+        yield chunk
+
+
+def _image(file: int, path: str, media_type: str) -> ToolOutput:
+    data = b""
+    while len(data) <= IMAGE_BYTES_MAX and (chunk := os.read(file, CHUNK_BYTES)):
+        data += chunk
+    if len(data) > IMAGE_BYTES_MAX:
+        raise ToolError(f"{named(path)} is an image larger than {IMAGE_BYTES_MAX} bytes")
+    return ToolOutput(
+        Status.SUCCESS,
+        base64.b64encode(data).decode("ascii"),
+        "image",
+        {"file_path": path, "media_type": media_type},
+    )
+
+
+def _text(plan: _Plan, seen: Window, encoding: str) -> ToolOutput:
+    if not seen.lines and plan.offset > 1:
+        raise ToolError(
+            f"offset {plan.offset} is past the end: {named(plan.path)} has {seen.passed} lines"
+        )
+    numbered = [f"{number:6}\t{line}\n" for number, line in enumerate(seen.lines, plan.offset)]
+    last = plan.offset + len(seen.lines) - 1
+    notes = [] if seen.lines else ["the file is empty"]
+    if seen.latin1:
+        notes.append("not valid UTF-8: shown as Latin-1")
+    elif encoding != "utf-8":
+        notes.append(f"stored as {encoding.upper()}")
+    if seen.more:
+        notes.append(f"lines {plan.offset} to {last} shown; read on with offset={last + 1}")
+    output = "".join(numbered) + "".join(f"[{note}]\n" for note in notes)
+    return ToolOutput(Status.SUCCESS, output, metadata={"file_path": plan.path})

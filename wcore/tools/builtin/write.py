@@ -1,0 +1,62 @@
+"""Write: a whole file, new or replaced."""
+
+from functools import cache
+
+from msgspec import Struct
+from pydantic import Field
+
+from wcore.errors import ToolError
+from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.builtin import file_changes
+from wcore.tools.fs.paths import resolved, targets
+from wcore.tools.tool import Live, Place
+from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+
+NAME = "Write"
+
+
+class WriteArguments(Arguments):
+    file_path: str = Field(
+        min_length=1, description="The file: absolute, or relative to the workspace."
+    )
+    content: str = Field(description="The whole new content.")
+
+
+@cache
+def _spec() -> ToolSpec:
+    return ToolSpec(
+        NAME,
+        Category.EDIT,
+        "Write a file as UTF-8, replacing what is there; missing folders are made. "
+        "To change a part of a file use Edit.",
+        schema_of(WriteArguments),
+    )
+
+
+class Write(Struct, frozen=True):
+    """Replaces or makes one file."""
+
+    place: Place
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is shown."""
+        return _spec()
+
+    def targets(self, args: Args) -> frozenset[str]:
+        """Return the file that will be written."""
+        return targets(self.place, args)
+
+    async def prepare(self, args: Args) -> Prepared:
+        """Show the difference to what is there now."""
+        given = parse(NAME, WriteArguments, args)
+        path = await resolved(self.place, given.file_path)
+        if given.file_path.endswith("/"):
+            raise ToolError("`file_path` ends in `/`: it names a folder, not a file")
+        content = given.content.encode()
+        intent = file_changes.Intent(NAME, "Write to", args, path, lambda _: content)
+        return await file_changes.prepared(self.place, intent)
+
+    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+        """Write what was shown."""
+        return await file_changes.carried_out(prepared)

@@ -1,0 +1,1 @@
+"""Files and folders for tools: paths, texts, lines, diffs, patterns, walks."""

@@ -1,0 +1,140 @@
+"""Walking a folder by the project's ignore rules; links are never followed."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from anyio import from_thread
+
+from wcore.errors import ToolError
+from wcore.locked_files import is_held
+from wcore.tools.fs.paths import folder_of, kind_at, kind_of, named, open_folder
+from wcore.tools.tool import Place
+from wcore.visible import visible_line
+
+NAME_CHARS_MAX: Final = 4096  # PATH_MAX on Linux
+CHECK_EVERY: Final = 512  # entries between two looks at cancellation
+
+
+class Root:
+    """A folder to search. Its identity is checked before and after: a swap voids the result."""
+
+    def __init__(self, place: Place, path: str) -> None:
+        self.place = place
+        self.path = path
+        self._identity = self._look()
+        # Naming a protected folder is asked about; then its files are not left out again.
+        self._hidden = place.denied if place.hidden(path) else place.hidden
+        self._prefix = path.rstrip("/") + "/"
+        self._honest: dict[str, bool] = {}
+
+    def _look(self) -> tuple[int, int]:
+        with open_folder(self.path) as handle:
+            kind = os.fstat(handle)
+            return kind.st_dev, kind.st_ino
+
+    def require_same(self) -> None:
+        """Refuse results of a search during which the folder was exchanged.
+
+        Raises:
+            ToolError: it was.
+        """
+        if self._look() != self._identity:
+            raise ToolError(f"{named(self.path)} was exchanged during the search")
+
+    def full(self, relative: str) -> str:
+        """Return the absolute path of a result."""
+        return self._prefix + relative
+
+    def hidden(self, relative: str) -> bool:
+        """Tell whether a result is a protected file."""
+        return self._hidden(self.full(relative))
+
+    def holds(self, relative: str) -> bool:
+        """Tell whether a result is a plain file and lies where it seems to lie, now."""
+        path = self.full(relative)
+        if path not in self._honest:
+            self._honest[path] = _is_file_without_links(path)
+        return self._honest[path]
+
+
+def walk(root: str, *, depth_max: int | None = None) -> Iterator[str]:
+    """Yield paths relative to `root`, folders and files, in no particular order.
+
+    `.gitignore`, `.ignore` and git's own excludes hold, also outside a repository; `.git` is
+    never entered. Runs in a worker thread and ends early when the call is cancelled.
+    """
+    from ignore import Error, WalkBuilder  # noqa: PLC0415 - a native library, on first use
+    from ignore import IOError as WalkIOError  # noqa: PLC0415
+    from ignore.overrides import OverrideBuilder  # noqa: PLC0415
+
+    folder = Path(root)
+    no = False  # the library takes its switches by position
+    builder = WalkBuilder(folder).hidden(no).require_git(no).follow_links(no)
+    walker = builder.max_depth(depth_max).overrides(OverrideBuilder(folder).add("!.git").build())
+    entries = iter(walker.build())
+    skip = len(root.rstrip("/")) + 1
+    count = 0
+    while True:
+        count += 1
+        if count % CHECK_EVERY == 0:
+            from_thread.check_cancelled()
+        try:
+            path = str(next(entries).path())
+        except StopIteration:
+            return
+        except (Error, WalkIOError, OSError):
+            continue  # unreadable folders are passed over, as git does
+        if len(path) > skip:
+            yield path[skip:]
+
+
+def is_file(path: str) -> bool:
+    """Tell whether `path` is a plain file; a link is not, nor is a file of the store."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and not is_held(found)
+
+
+def _is_file_without_links(path: str) -> bool:
+    """Look at one time: of two looks the one might see a folder and the other what was swapped."""
+    try:
+        with folder_of(path) as (folder, name):
+            found = kind_at(folder, name)
+    except (ToolError, OSError):
+        return False
+    return found is not None and stat.S_ISREG(found.st_mode) and not is_held(found)
+
+
+def require_folder(path: str) -> None:
+    """Refuse what is no folder.
+
+    Raises:
+        ToolError: says what it is.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError as error:
+        raise ToolError(f"{named(path)}: {error.strerror}") from None
+    if not stat.S_ISDIR(mode):
+        kind = "a file" if stat.S_ISREG(mode) else kind_of(mode)
+        raise ToolError(f"{named(path)} is {kind}, not a folder")
+
+
+def plain_name(name: str) -> str:
+    """Return a file name that cannot break out of its line: controls and odd bytes marked."""
+    if name.isprintable():
+        return name
+    return "".join(
+        char if char > "\x9f" and not 0xD800 <= ord(char) <= 0xDFFF else visible_line(char, 12)
+        for char in name[:NAME_CHARS_MAX]
+    )
+
+
+def left_out(count: int) -> list[str]:
+    """Say how many protected files are missing from a result."""
+    return [f"{count} protected file{'s' * (count != 1)} left out"] if count else []

@@ -1,0 +1,31 @@
+"""What a journal holds of servers: which there were, and what each offered when."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from wcore.tools.mcp.names import tool_name
+from wcore.tools.mcp.tool_listing import Offer, Offers
+from wcore.vocabulary import Category, Json, ToolSpec
+
+DEFINED: Final = "defines"  # each of these is followed by the name of a server
+READY: Final = "connected"
+FAILED: Final = "unconnected"
+OFFERED: Final = "offers"
+UNSETTLED: Final = "waits for servers"
+SETTLED: Final = "servers settled"
+DIGEST_CHARS: Final = 16  # tells two tools apart, and is not compared with anything else
+
+
+def facts_of(offers: Offers) -> list[Json]:
+    """Return the tools of a server for the journal: each by its own name and a digest."""
+    return [[each.raw_name, each.digest[-DIGEST_CHARS:]] for each in offers.tools.values()]
+
+
+def offers_of(server: str, facts: Iterable[tuple[str, str]]) -> Offers:
+    """Return what was offered, without descriptions; `server` is the server's part of names."""
+    tools: dict[str, Offer] = {}
+    for raw_name, digest in facts:
+        name = tool_name(server, raw_name)
+        if name is not None:
+            tools[name] = Offer(raw_name, ToolSpec(name, Category.MCP, "", {}), digest)
+    return Offers(tools)

@@ -1,0 +1,128 @@
+"""What a server asks of us while its tools run, as the SDK brings it: questions, prompts, roots."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from mcp.client import ClientRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_REQUEST,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    InputRequest,
+    InputResponse,
+    ListRootsResult,
+    Root,
+    TextContent,
+)
+
+from wcore.tools.mcp.server_call import Call, Prompt, Question
+from wcore.tools.mcp.server_config import is_address
+from wcore.visible import visible, visible_line
+
+QUESTION_CHARS_MAX: Final = 4096  # of a question; a card longer than that is not read
+PROMPT_CHARS_MAX: Final = 256 * 1024  # of all texts of a prompt
+KIND_CHARS_MAX: Final = 80  # of the name of what is no text
+
+
+class Inquiries:
+    """Answers what a server asks. Only a running call of `calls` can ask a person or the model."""
+
+    def __init__(self, workspace: str, calls: Sequence[Call]) -> None:
+        self._workspace = workspace
+        self._calls = calls
+
+    async def answer(self, call: Call, request: InputRequest) -> InputResponse:
+        match request:
+            case ElicitRequest(params=params):
+                return await self._elicit(call, params)
+            case CreateMessageRequest(params=params):
+                return await self._sample(call, params)
+            case _:
+                return self._root()
+
+    def _asking(self) -> Call | None:
+        """Return the call that a question belongs to; none may be asked outside of one."""
+        return next((call for call in self._calls if not call.scope.cancel_called), None)
+
+    async def elicited(
+        self, context: ClientRequestContext, params: ElicitRequestParams
+    ) -> ElicitResult | ErrorData:
+        del context
+        call = self._asking()
+        if call is None:
+            return ErrorData(code=INVALID_REQUEST, message="no call is running that could ask")
+        return await self._elicit(call, params)
+
+    async def _elicit(self, call: Call, params: ElicitRequestParams) -> ElicitResult:
+        text = visible(params.message[:QUESTION_CHARS_MAX])
+        if isinstance(params, ElicitRequestFormParams):
+            schema: Mapping[str, Any] | None = params.requested_schema
+        elif not is_address(params.url) or "@" in params.url:  # before it a name seems the host's
+            return ElicitResult(action="decline")
+        else:
+            text = f"{text}\n{visible_line(params.url, QUESTION_CHARS_MAX)}"
+            schema = None
+        question = Question(text, schema)
+        await self._ask(call, question)
+        if question.answer is None:
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content=dict(question.answer) if schema else None)
+
+    async def sampled(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        del context
+        call = self._asking()
+        if call is None:
+            return ErrorData(code=INVALID_REQUEST, message="no call is running that could ask")
+        try:
+            return await self._sample(call, params)
+        except MCPError as error:
+            return error.error
+
+    async def _sample(self, call: Call, params: CreateMessageRequestParams) -> CreateMessageResult:
+        messages = tuple(
+            (str(message.role), "\n".join(map(_prompt_text, message.content_as_list)))
+            for message in params.messages
+        )
+        prompt = Prompt(params.system_prompt or "", messages, params.max_tokens)
+        if len(prompt.system) + sum(len(text) for _, text in messages) > PROMPT_CHARS_MAX:
+            raise MCPError(INVALID_REQUEST, f"a prompt has at most {PROMPT_CHARS_MAX} characters")
+        await self._ask(call, prompt)
+        if prompt.reply is None:
+            raise MCPError(INVALID_REQUEST, "the user does not let this server use the model")
+        content = TextContent(type="text", text=prompt.reply)
+        return CreateMessageResult(role="assistant", content=content, model="wcore")
+
+    async def _ask(self, call: Call, question: Question | Prompt) -> None:
+        call.expect_nothing()  # a person takes their time
+        try:
+            await call.ask(question)
+        finally:
+            call.expect()
+
+    async def roots(self, context: ClientRequestContext) -> ListRootsResult:
+        del context
+        return self._root()
+
+    def _root(self) -> ListRootsResult:
+        folder = self._workspace
+        uri: Any = Path(folder).as_uri()
+        return ListRootsResult(roots=[Root(uri=uri, name=os.path.basename(folder))])
+
+
+def _prompt_text(block: object) -> str:
+    if isinstance(block, TextContent):
+        return block.text
+    return (
+        f"[{visible_line(str(getattr(block, 'type', 'something')), KIND_CHARS_MAX)}, not passed on]"
+    )

@@ -1,0 +1,1 @@
+"""Programs that tools start: their environment and their output."""
