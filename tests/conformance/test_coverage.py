@@ -9,10 +9,9 @@ from typing import Any
 from spec.schema import REF, bundle, title
 
 from wcore.conformance.cases import Tier, folder, load
-from wcore.conformance.host_judging import host_cases
-from wcore.conformance.judging import Invariants
-from wcore.conformance.parts import OTHER_TOOLS
-from wcore.conformance.watching import OWNED
+from wcore.conformance.engine.invariants import OWNED, Invariants
+from wcore.conformance.engine.optional_features import OTHER_TOOLS
+from wcore.conformance.host.runner import host_cases
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "protocol-spec" / "README.md"

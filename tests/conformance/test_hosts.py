@@ -10,7 +10,7 @@ import pytest
 from conformance.hosts import BROKEN
 
 from wcore.conformance.cases import Case
-from wcore.conformance.host_judging import HostJudge, host_cases
+from wcore.conformance.host.runner import HostJudge, host_cases
 from wcore.conformance.outcomes import Outcome, Status
 
 HERE = Path(__file__).parent

@@ -8,8 +8,9 @@ import pytest
 from conformance.mutants import MUTANTS
 
 from wcore.conformance.cases import Case, folder, load
-from wcore.conformance.command import Command
-from wcore.conformance.judging import Invariants, Judge
+from wcore.conformance.engine.command import Command
+from wcore.conformance.engine.invariants import Invariants
+from wcore.conformance.engine.runner import Judge
 from wcore.conformance.outcomes import Outcome, Status
 
 OR = " or "  # between two things of which a busy machine shows either first

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wcore.conformance.cases import folder
-from wcore.conformance.patterns import difference, filled
+from wcore.conformance.engine.patterns import difference, filled
 
 MUTANTS = str(Path(__file__).parent / "mutants.py")
 PATIENCE_S = 120

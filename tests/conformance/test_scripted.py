@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from wcore.conformance.cases import folder, load
-from wcore.conformance.command import Command
-from wcore.conformance.patterns import filled
-from wcore.conformance.scripted import TWICE, UNSEEN, script_of
+from wcore.conformance.engine.command import Command
+from wcore.conformance.engine.patterns import filled
+from wcore.conformance.engine.script_export import TWICE, UNSEEN, script_of
 from wcore.models import script_file
 
 OURS = (sys.executable, "-P", "-m", "wcore", "--model", "script:{script}", "{flags}")

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from wcore.conformance.parts import OTHER_TOOLS
+from wcore.conformance.engine.optional_features import OTHER_TOOLS
 from wcore.tools.builtin.catalog import builtin_tools
 from wcore.tools.tool import Place
 

@@ -9,8 +9,9 @@ import anyio
 from wcore.cli.conformance_report import Progress, parsed, write_reports
 from wcore.cli.subcommand import Parser, split_command, write
 from wcore.conformance import cases
-from wcore.conformance.command import Command
-from wcore.conformance.judging import Invariants, Judge
+from wcore.conformance.engine.command import Command
+from wcore.conformance.engine.invariants import Invariants
+from wcore.conformance.engine.runner import Judge
 from wcore.errors import UsageError
 
 DESCRIPTION: Final = """\

@@ -10,7 +10,7 @@ import anyio
 from wcore.cli.conformance_report import Progress, parsed, write_reports
 from wcore.cli.subcommand import Parser, split_command, write
 from wcore.conformance import cases
-from wcore.conformance.host_judging import PLACE, HostJudge, host_cases
+from wcore.conformance.host.runner import PLACE, HostJudge, host_cases
 from wcore.errors import UsageError
 
 DESCRIPTION: Final = """\

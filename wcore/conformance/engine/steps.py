@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias, cast
 import anyio
 
 from wcore.conformance.cases import kind_of
-from wcore.conformance.command import HookMissingError
-from wcore.conformance.looking import LOOKERS
-from wcore.conformance.patterns import MISSING, filled, found
-from wcore.conformance.stage import Stage
-from wcore.conformance.talking import PATIENCE_S, MismatchError, ending
+from wcore.conformance.engine.assertions import LOOKERS
+from wcore.conformance.engine.case_context import Stage
+from wcore.conformance.engine.command import HookMissingError
+from wcore.conformance.engine.conversation import PATIENCE_S, MismatchError, ending
+from wcore.conformance.engine.patterns import MISSING, filled, found
 
 Table: TypeAlias = dict[str, Any]
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.conformance import host_cards as cards
-from wcore.conformance import host_strain as strain
-from wcore.conformance.fake_engine import Scenario, When
+from wcore.conformance.host import approval_scenarios as cards
+from wcore.conformance.host import fault_scenarios as strain
+from wcore.conformance.host.fake_engine import Scenario, When
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     "plain": Scenario(

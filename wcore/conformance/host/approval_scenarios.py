@@ -5,7 +5,7 @@ The last card of a scenario says whether the host survived it.
 
 from typing import Final
 
-from wcore.conformance.fake_engine import Engine, Table
+from wcore.conformance.host.fake_engine import Engine, Table
 
 LONG_CHARS: Final = 3000  # more than any screen shows at once
 THE_END: Final = "rm -r the-end-of-it"

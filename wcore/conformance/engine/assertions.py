@@ -6,10 +6,10 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from wcore.conformance import dialects
-from wcore.conformance.patterns import difference, found
-from wcore.conformance.stage import Stage
-from wcore.conformance.talking import PATIENCE_S, MismatchError
+from wcore.conformance.engine import dialects
+from wcore.conformance.engine.case_context import Stage
+from wcore.conformance.engine.conversation import PATIENCE_S, MismatchError
+from wcore.conformance.engine.patterns import difference, found
 
 Table: TypeAlias = dict[str, Any]
 

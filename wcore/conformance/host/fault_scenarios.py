@@ -7,8 +7,8 @@ import sys
 import time
 from typing import Final
 
-from wcore.conformance.fake_engine import Engine
-from wcore.conformance.host_cards import plain
+from wcore.conformance.host.approval_scenarios import plain
+from wcore.conformance.host.fake_engine import Engine
 
 LINGERING_S: Final = 20.0  # hosts wait some seconds before they send a signal
 SLOW_S: Final = 6.0  # a start that is slow and still within what hosts wait

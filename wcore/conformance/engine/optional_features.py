@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from wcore.conformance import dialects
 from wcore.conformance.cases import Case
+from wcore.conformance.engine import dialects
 
 Table: TypeAlias = dict[str, Any]
 

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from wcore.conformance.child import Child, LineError, parsed
-from wcore.conformance.patterns import difference
-from wcore.conformance.watching import ViolationError, Watch
+from wcore.conformance.engine.invariants import ViolationError, Watch
+from wcore.conformance.engine.patterns import difference
+from wcore.conformance.process import Child, LineError, parsed
 
 Table: TypeAlias = dict[str, Any]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wcore.conformance.provider import Provider
-from wcore.conformance.scripted import Scripted
-from wcore.conformance.talking import MismatchError, Talk
+from wcore.conformance.engine.conversation import MismatchError, Talk
+from wcore.conformance.engine.provider import Provider
+from wcore.conformance.engine.script_export import Scripted
 
 Table: TypeAlias = dict[str, Any]
 

@@ -5,7 +5,6 @@ import secrets
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -14,18 +13,18 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from wcore.conformance.cases import Case, CaseError
-from wcore.conformance.child import Child, rooms
-from wcore.conformance.command import Command, HookMissingError, Setting
+from wcore.conformance.cases import Case
+from wcore.conformance.engine.case_context import Stage
+from wcore.conformance.engine.command import Command, HookMissingError, Setting
+from wcore.conformance.engine.conversation import MismatchError, Talk
+from wcore.conformance.engine.invariants import Invariants, ViolationError, Watch
+from wcore.conformance.engine.optional_features import missing_tools
+from wcore.conformance.engine.patterns import filled, found
+from wcore.conformance.engine.provider import Provider, serving
+from wcore.conformance.engine.script_export import TWICE, UNSEEN, Scripted, looks, script_of
+from wcore.conformance.engine.steps import play
 from wcore.conformance.outcomes import Outcome, Status
-from wcore.conformance.parts import missing_tools
-from wcore.conformance.patterns import filled, found
-from wcore.conformance.playing import play
-from wcore.conformance.provider import Provider, serving
-from wcore.conformance.scripted import TWICE, UNSEEN, Scripted, looks, script_of
-from wcore.conformance.stage import Stage
-from wcore.conformance.talking import MismatchError, Talk
-from wcore.conformance.watching import ViolationError, Watch
+from wcore.conformance.process import Child, rooms
 
 Table: TypeAlias = dict[str, Any]
 Model: TypeAlias = Provider | Scripted
@@ -35,28 +34,6 @@ SHOWN_BEFORE: Final = 12  # lines of the transcript before the difference
 SCRIPT: Final = "script.jsonl"  # beside the workspace, where no case looks
 SHOWN_AFTER: Final = 3  # lines that had come already
 _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-
-
-@dataclass(frozen=True, slots=True)
-class Invariants:
-    """The rules of every conversation: which requirements each belongs to, and event shapes."""
-
-    requires: Mapping[str, tuple[str, ...]]
-    shapes: Mapping[str, Mapping[str, str]]
-
-    @classmethod
-    def load(cls, place: Path) -> "Invariants":
-        """Read `invariants.toml`.
-
-        Raises:
-            CaseError: it cannot be read.
-        """
-        try:
-            table = tomllib.loads((place / "invariants.toml").read_text())
-            rules = {rule["id"]: tuple(rule["requires"]) for rule in table["invariant"]}
-            return cls(rules, table["shapes"])
-        except (OSError, ValueError, KeyError) as error:
-            raise CaseError(f"invariants.toml: {error}") from None
 
 
 @dataclass(frozen=True)

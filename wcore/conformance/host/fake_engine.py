@@ -251,7 +251,7 @@ class Scenario:
 
 def main() -> None:
     """Play the scenario that the command line names; what the host adds is ignored."""
-    from wcore.conformance.scenarios import SCENARIOS  # noqa: PLC0415 - they import this module
+    from wcore.conformance.host.scenarios import SCENARIOS  # noqa: PLC0415 - they import this module
 
     scenarios: Mapping[str, Scenario] = SCENARIOS
     engine = Engine(Path(sys.argv[2]), float(sys.argv[3]))

@@ -4,9 +4,13 @@ Each rule has a name; `protocol-spec/cases/invariants.toml` says in words what i
 requirements it belongs to.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
+
+from wcore.conformance.cases import CaseError
 
 Table: TypeAlias = dict[str, Any]
 
@@ -285,3 +289,25 @@ _KINDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "by": lambda value: value in ("user", "timeout", "host_gone", "stop", "signal", "policy"),
     "problem": _is_problem,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Invariants:
+    """The rules of every conversation: which requirements each belongs to, and event shapes."""
+
+    requires: Mapping[str, tuple[str, ...]]
+    shapes: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def load(cls, place: Path) -> "Invariants":
+        """Read `invariants.toml`.
+
+        Raises:
+            CaseError: it cannot be read.
+        """
+        try:
+            table = tomllib.loads((place / "invariants.toml").read_text())
+            rules = {rule["id"]: tuple(rule["requires"]) for rule in table["invariant"]}
+            return cls(rules, table["shapes"])
+        except (OSError, ValueError, KeyError) as error:
+            raise CaseError(f"invariants.toml: {error}") from None

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from wcore.conformance import dialects
+from wcore.conformance.engine import dialects
 from wcore.conformance.script import Call, Pause, Reply, Text, reply_of
 
 Table: TypeAlias = dict[str, Any]

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 import anyio
 
 from wcore.conformance.cases import Case, Tier
-from wcore.conformance.child import rooms
-from wcore.conformance.fake_engine import Scenario, When
+from wcore.conformance.host.fake_engine import Scenario, When
+from wcore.conformance.host.scenarios import SCENARIOS
 from wcore.conformance.outcomes import Outcome, Status
-from wcore.conformance.scenarios import SCENARIOS
+from wcore.conformance.process import rooms
 
 Table: TypeAlias = dict[str, Any]
 
@@ -84,7 +84,7 @@ class HostJudge:
 
     async def _run(self, scenario: str, room: Path) -> "Seen":
         engine, report, output = room / "engine", room / "report", room / "output"
-        program = [sys.executable, "-P", "-m", "wcore.conformance.fake_engine"]
+        program = [sys.executable, "-P", "-m", "wcore.conformance.host.fake_engine"]
         command = shlex.join([*program, scenario, str(report), str(ANSWER_S * self.slack)])
         engine.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         engine.chmod(0o755)

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from wcore.conformance.command import HookMissingError
-from wcore.conformance.provider import LAST_WORDS
+from wcore.conformance.engine.command import HookMissingError
+from wcore.conformance.engine.provider import LAST_WORDS
 from wcore.conformance.script import PAD
 
 Table: TypeAlias = dict[str, Any]

@@ -1,0 +1,1 @@
+"""Tests an engine: plays the cases to it."""

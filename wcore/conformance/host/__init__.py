@@ -1,0 +1,1 @@
+"""Tests a host: plays an engine to it, in order and out of order."""
