@@ -21,7 +21,6 @@ from wcore.keeping import Keeper, records
 from wcore.keeping.restoring import OpenTurn, Restored
 from wcore.models.factory import Models
 from wcore.models.model import Model, Tuning
-from wcore.policies.ruling import Ruling
 from wcore.policy import shell
 from wcore.policy.decide import Standing
 from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of
@@ -29,6 +28,7 @@ from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
 from wcore.policy.inheritance import Situation, decide_strictest, situations
 from wcore.policy.suggestions import suggest
+from wcore.policy_files.session_policy import Ruling
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.runtime import Hands

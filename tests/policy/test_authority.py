@@ -172,7 +172,7 @@ async def test_a_ceiling_on_grants_that_is_raised_waits(talk: Talk, tmp_path: Pa
 def trust(workspace: Path) -> None:
     """Trust a folder as a person does in another terminal."""
     from wcore.cli import environment
-    from wcore.policies import PolicyFiles
+    from wcore.policy_files.policy_files import PolicyFiles
 
     home = str(workspace.parent / "home")
     files = PolicyFiles.of(environment.places(str(workspace), {"HOME": home}))

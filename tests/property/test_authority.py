@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wcore.keeping.held_grants import HeldGrants
-from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
@@ -19,6 +18,7 @@ from wcore.policy.rules.policy_file import PolicyFile
 from wcore.policy.rules.policy_set import STRICTNESS, Policies
 from wcore.policy.rules.rule import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.store import LastingGrant, Loaded
 from wcore.vocabulary import Access, Always, Category, Mode, Persist, Verdict
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Final
 
-from wcore.policies.named_paths import finder
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
+from wcore.policy_files.named_paths import finder
 from wcore.vocabulary import Always, Category, Mode, Prepared, Row, Verdict
 
 from .corpus import FOLDER, read_cases

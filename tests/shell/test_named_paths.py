@@ -10,10 +10,10 @@ from typing import Final
 
 import pytest
 
-from wcore.policies.named_paths import finder
 from wcore.policy.protected import Places, is_within, protection
 from wcore.policy.shell_paths.evaluation import evaluate
 from wcore.policy.shell_paths.values import Hole
+from wcore.policy_files.named_paths import finder
 from wcore.vocabulary import Access, PathFact
 
 from .naming_texts import Maker, furnish

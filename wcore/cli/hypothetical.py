@@ -9,10 +9,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from wcore.errors import ToolError, UsageError
-from wcore.policies.named_paths import finder
 from wcore.policy import shell
 from wcore.policy.facts import Facts, gather
 from wcore.policy.protected import Places
+from wcore.policy_files.named_paths import finder
 from wcore.tools.builtin.catalog import builtin_tools
 from wcore.tools.fs.paths import resolve
 from wcore.tools.process.child_environment import cleaned

@@ -6,9 +6,9 @@ from typing import Final
 
 from wcore.cli import environment
 from wcore.cli.subcommand import Parser, write, write_json
-from wcore.policies import PolicyFiles
 from wcore.policy.rules.lint import lint
 from wcore.policy.rules.policy_set import Policies
+from wcore.policy_files.policy_files import PolicyFiles
 from wcore.visible import visible_line
 
 DESCRIPTION: Final = "Read the policy files as the engine would, and say which ones are in force."

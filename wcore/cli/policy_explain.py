@@ -12,10 +12,10 @@ from wcore.cli import environment, hypothetical
 from wcore.cli.marking import marked
 from wcore.cli.subcommand import Parser, has_colours, write, write_json
 from wcore.errors import UsageError
-from wcore.policies import PolicyFiles
 from wcore.policy import decide, shell
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.suggestions import suggest
+from wcore.policy_files.policy_files import PolicyFiles
 from wcore.visible import visible_line
 from wcore.vocabulary import (
     MODE_ALIASES,

@@ -12,11 +12,11 @@ from wcore.cli import stored
 from wcore.cli.recorded import calls_of
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
-from wcore.policies import PolicyFiles
-from wcore.policies.reading import read_owned
 from wcore.policy.protected import Places
 from wcore.policy.rules.policy_set import Policies
 from wcore.policy.simulate import Recorded, decide_again
+from wcore.policy_files.policy_files import PolicyFiles
+from wcore.policy_files.reading import read_owned
 from wcore.store import SessionMissingError, SessionRow, journal, sessions
 from wcore.store.database import Database, opened
 from wcore.store.sessions import LATEST

@@ -18,10 +18,11 @@ from wcore.engine import Engine
 from wcore.errors import ConfigError, WcoreError
 from wcore.models.factory import Surroundings, choose_model
 from wcore.models.model import Model
-from wcore.policies import PolicyFiles, named_paths
-from wcore.policies.ruling import Ruling
-from wcore.policies.snapshot import Rules
 from wcore.policy.protected import Places, protection
+from wcore.policy_files import named_paths
+from wcore.policy_files.policy_files import PolicyFiles
+from wcore.policy_files.session_policy import Ruling
+from wcore.policy_files.snapshot import Rules
 from wcore.session import Session
 from wcore.settings import ROUNDS_MAX, Settings
 from wcore.shell_worker import ShellWorker

@@ -9,9 +9,9 @@ from wcore.cli import environment
 from wcore.cli.consent import NotAgreedError, add_yes, refuse_inside_call, require
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError
-from wcore.policies import PolicyFiles
-from wcore.policies.reading import ProjectFiles
 from wcore.policy.protected import OWN_FOLDER
+from wcore.policy_files.policy_files import PolicyFiles
+from wcore.policy_files.reading import ProjectFiles
 from wcore.visible import visible
 
 DESCRIPTION: Final = """\

@@ -18,8 +18,8 @@ from wcore.keeping.held_grants import HeldGrants
 from wcore.keeping.journaling import Journal
 from wcore.keeping.tiers import KeptTiers
 from wcore.keeping.waiting import ToldWaiting, Waiting, what_waits
-from wcore.policies.snapshot import Rules
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
+from wcore.policy_files.snapshot import Rules
 from wcore.store import (
     AuditDecision,
     AuditSource,

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from wcore.agents import AgentDefinition
 from wcore.keeping.held_grants import meanings
 from wcore.keeping.tier_facts import SETS
-from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.rules.policy_file import PolicyFile
 from wcore.policy.rules.rule import Level, Rule
 from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import AgentPermissionSnapshot, Tier
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.store import LastingGrant
 from wcore.visible import visible_line
 from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Verdict

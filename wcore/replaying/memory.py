@@ -12,14 +12,14 @@ from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, Told, lasting
 from wcore.keeping.records import listed
 from wcore.keeping.tier_facts import from_facts, held_in
 from wcore.keeping.tiers import KeptTiers
-from wcore.policies.ruling import BrokenRulesError, Ruling
-from wcore.policies.snapshot import PolicySnapshot, Rules
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import Policies
 from wcore.policy.rules.rule import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
+from wcore.policy_files.session_policy import BrokenRulesError, Ruling
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.replaying.journal import RecordedJournal
 from wcore.replaying.script import Script, facts_of, what_of
 from wcore.replaying.sealed import NoStore

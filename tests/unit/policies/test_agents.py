@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wcore.agents import AgentDefinition
-from wcore.policies.agents import (
+from wcore.policy_files.agent_files import (
     AGENTS_MAX,
     FILE_BYTES_MAX,
     FRONTS_CHARS_MAX,
@@ -13,7 +13,7 @@ from wcore.policies.agents import (
     agent_files,
     parse_agents,
 )
-from wcore.policies.front_matter import FRONT_CHARS_MAX
+from wcore.policy_files.front_matter import FRONT_CHARS_MAX
 
 GOOD = """\
 ---

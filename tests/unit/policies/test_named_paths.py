@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from wcore.policies.named_paths import COMPARED_MAX, FITTING_MAX, finder
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts
@@ -14,6 +13,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import Policies
 from wcore.policy.rules.rule import Level, Scene
+from wcore.policy_files.named_paths import COMPARED_MAX, FITTING_MAX, finder
 from wcore.vocabulary import Always, Category, Mode
 
 GRANTED = GrantBook([Grant("g", "Bash", Always(), "", "")])

@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from wcore.policies.named_paths import finder
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import gather
@@ -15,6 +14,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import Policies
 from wcore.policy.rules.rule import Level, Scene
+from wcore.policy_files.named_paths import finder
 from wcore.vocabulary import AlwaysPrefix, Category, Decision, Mode, Prepared, Verdict
 
 DENY: Final = (

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from wcore.policies.named_paths import finder
-from wcore.policies.programs import WORDS_MAX
-from wcore.policies.repositories import CONFIG_BYTES_MAX
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
+from wcore.policy_files.named_paths import finder
+from wcore.policy_files.programs import WORDS_MAX
+from wcore.policy_files.repositories import CONFIG_BYTES_MAX
 from wcore.tools.process.child_environment import cleaned
 from wcore.vocabulary import AlwaysPrefix, Category, Mode, Prepared, Verdict
 

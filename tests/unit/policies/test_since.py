@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from wcore.policies import PolicyFiles
 from wcore.policy.protected import Places
 from wcore.policy.rules.rule import Level
+from wcore.policy_files.policy_files import PolicyFiles
 
 BASH = '[[rule]]\nmatch = "Bash"\ndo = "deny"\n'
 READ = '[[rule]]\nmatch = "Read"\ndo = "deny"\n'

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from wcore.policies.named_paths import TREE_ENTRIES_MAX, finder
 from wcore.policy import shell
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import gather
@@ -13,6 +12,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import Policies
 from wcore.policy.rules.rule import Level, Scene
+from wcore.policy_files.named_paths import TREE_ENTRIES_MAX, finder
 from wcore.vocabulary import Always, Category, Decision, Mode, Prepared, Row, Verdict
 
 FILES = (

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, ConfigError, WcoreError
-from wcore.policies import PolicyFiles
-from wcore.policies.snapshot import Rules
 from wcore.policy.decide import Standing
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
+from wcore.policy_files.policy_files import PolicyFiles
+from wcore.policy_files.snapshot import Rules
 from wcore.vocabulary import Json, Mode
 
 

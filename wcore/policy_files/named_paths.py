@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from wcore.policies.programs import programs_of
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.shell_paths.lookups import Candidate, Component, Found
 from wcore.policy.shell_paths.named_paths import candidates, paths_named
+from wcore.policy_files.programs import programs_of
 from wcore.vocabulary import Named
 
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms

@@ -10,8 +10,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wcore.policies.agents import AgentFiles, Agents, agent_files, parse_agents
-from wcore.policies.reading import (
+from wcore.policy.protected import OWN_FOLDER, Places
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.rule import Level, Scene
+from wcore.policy_files.agent_files import AgentFiles, Agents, agent_files, parse_agents
+from wcore.policy_files.reading import (
     POLICY_NAME,
     PolicyText,
     ProjectFiles,
@@ -19,12 +23,8 @@ from wcore.policies.reading import (
     read_owned,
     read_project,
 )
-from wcore.policies.snapshot import PolicySnapshot
-from wcore.policies.trust import TrustBook, TrustError
-from wcore.policy.protected import OWN_FOLDER, Places
-from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy_files.snapshot import PolicySnapshot
+from wcore.policy_files.trust import TrustBook, TrustError
 
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 

@@ -5,10 +5,10 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from wcore.policies.modules import shadowed_modules
-from wcore.policies.repositories import names_programs
 from wcore.policy.protected import is_within
 from wcore.policy.shell import folders_gone_to, rough_words, working_folders
+from wcore.policy_files.modules import shadowed_modules
+from wcore.policy_files.repositories import names_programs
 from wcore.vocabulary import ProgramFact
 
 WORDS_MAX: Final = 512  # of a text: some 50 ms at worst; what it starts is said at its beginning

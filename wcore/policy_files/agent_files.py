@@ -17,10 +17,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
-from wcore.policies.front_matter import FRONT_CHARS_MAX, FrontMatterError, read_front
-from wcore.policies.reading import read_owned
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import Tier
+from wcore.policy_files.front_matter import FRONT_CHARS_MAX, FrontMatterError, read_front
+from wcore.policy_files.reading import read_owned
 from wcore.visible import visible, visible_line
 
 FOLDER: Final = "agents"

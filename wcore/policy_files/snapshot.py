@@ -11,12 +11,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
-from wcore.policies.agents import narrowed
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.policy_file import Limits
 from wcore.policy.rules.policy_set import NO_POLICIES, Policies
 from wcore.policy.rules.rule import Level
 from wcore.policy.rules.rule_index import STRICTNESS
+from wcore.policy_files.agent_files import narrowed
 from wcore.vocabulary import Json, Verdict
 
 CHANGED: Final = "changed:"  # before the digest of a definition that is bounded by an older one
