@@ -17,10 +17,11 @@ from wcore.approval.manager import ApprovalManager
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
 from wcore.history import History
-from wcore.keeping import Keeper, records
-from wcore.keeping.restoring import OpenTurn, Restored
 from wcore.models.factory import Models
 from wcore.models.model import Model, Tuning
+from wcore.persistence import records
+from wcore.persistence.persistence import Keeper
+from wcore.persistence.restore import OpenTurn, Restored
 from wcore.policy import shell
 from wcore.policy.decide import Standing
 from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from wcore.keeping import records
+from wcore.persistence import records
 from wcore.store import Kind, Record, identity, journal, sessions
 from wcore.store.database import opened
 from wcore.store.location import Location

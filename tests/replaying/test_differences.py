@@ -189,7 +189,7 @@ async def test_an_engine_that_behaves_differently_is_found_out(
     row, records = recording
     monkeypatch.setattr("wcore.turn.gate.REASON_SUSPEND", "unused here")
     assert (await played(row, records)).divergence is None
-    monkeypatch.setattr("wcore.keeping.records.CHANGED", reasons.STOP)
+    monkeypatch.setattr("wcore.persistence.records.CHANGED", reasons.STOP)
     assert (await played(row, records)).divergence is None
     monkeypatch.setattr("wcore.turn.gate._OUTCOMES", dict.fromkeys(list(_outcomes()), "denied"))
     found = (await played(row, records)).divergence

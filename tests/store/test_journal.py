@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store.samples import USER, record
 
-from wcore.keeping import records
-from wcore.keeping.restoring import (
+from wcore.persistence import records
+from wcore.persistence.restore import (
     OF_CONVERSATION,
     OF_OPEN_TURN,
     Restored,

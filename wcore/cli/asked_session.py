@@ -8,9 +8,9 @@ from uuid import uuid4
 from wcore import __version__
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, UsageError, WcoreError
-from wcore.keeping import Keeper
-from wcore.keeping.records import REPLAY_FORM
-from wcore.keeping.restoring import DOUBTED, Left
+from wcore.persistence.persistence import Keeper
+from wcore.persistence.records import REPLAY_FORM
+from wcore.persistence.restore import DOUBTED, Left
 from wcore.policy.rules.policy_file import Limits
 from wcore.session import Session
 from wcore.store import Kind, Store, StoreLostError, identity

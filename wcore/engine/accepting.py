@@ -6,7 +6,7 @@ from functools import partial
 from anyio import to_thread
 
 from wcore.errors import Code, DuringTurnError, RefusedError, WcoreError
-from wcore.keeping import records
+from wcore.persistence import records
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.session import Session
 from wcore.vocabulary import Json

@@ -14,7 +14,7 @@ from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
 from wcore.approval.table import UnknownCallError
 from wcore.errors import Code, ConfigError, HostError, ToolError
-from wcore.keeping import records
+from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project

@@ -8,7 +8,7 @@ from typing import Final
 
 from wcore.errors import Code, WcoreError
 from wcore.history import Remembered
-from wcore.keeping.cleaning import cleaned
+from wcore.persistence.redact import cleaned
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said

@@ -5,8 +5,8 @@ from contextlib import aclosing
 from typing import Final
 
 from wcore.errors import ProviderError, ToolError
-from wcore.keeping import records
 from wcore.models.model import Finished, Request, Text
+from wcore.persistence import records
 from wcore.session import Session
 from wcore.store import Kind
 from wcore.vocabulary import AssistantMessage, Message, UserMessage

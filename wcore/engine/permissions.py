@@ -11,7 +11,7 @@ from wcore.approval.manager import Denied
 from wcore.engine import accepting, giving
 from wcore.engine.accepting import changing
 from wcore.errors import Code, RefusedError, WcoreError
-from wcore.keeping.tiers import BUILT_IN, MCP
+from wcore.persistence.tiers import BUILT_IN, MCP
 from wcore.policy.decide import Standing, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, GrantBook

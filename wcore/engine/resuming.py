@@ -1,8 +1,8 @@
 """What becomes of a turn that an earlier engine did not end: it goes on, or it is given up."""
 
 from wcore.errors import Code, WcoreError
-from wcore.keeping import records
-from wcore.keeping.restoring import OpenCall, OpenTurn
+from wcore.persistence import records
+from wcore.persistence.restore import OpenCall, OpenTurn
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.store import Kind, Record

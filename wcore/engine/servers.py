@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from wcore.engine.lending import reply_to
 from wcore.errors import Code, HostGoneError
-from wcore.keeping.records import failure
+from wcore.persistence.records import failure
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
 from wcore.protocol import commands as said

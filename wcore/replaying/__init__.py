@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from wcore.engine import Engine
 from wcore.engine.loading import load
-from wcore.keeping.restoring import restore
+from wcore.persistence.restore import restore
 from wcore.replaying.host import NoMouth, RecordedHost
 from wcore.replaying.script import Divergence, Entry, Script, items_of
 from wcore.replaying.stage import Stage, set_up

@@ -8,9 +8,9 @@ from anyio import to_thread
 
 from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
-from wcore.keeping.named import named, programs
-from wcore.keeping.records import TIED, listed
 from wcore.models.factory import MODEL
+from wcore.persistence.records import TIED, listed
+from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy import shell
 from wcore.replaying.inner import InnerCalls
 from wcore.replaying.model import RecordedError

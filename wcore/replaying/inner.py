@@ -6,7 +6,7 @@ from itertools import islice
 import anyio
 from anyio.abc import TaskGroup
 
-from wcore.keeping.records import INNER, LENT, WITHDRAWN, usage
+from wcore.persistence.records import INNER, LENT, WITHDRAWN, usage
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
 from wcore.replaying.sealed import NoTool

@@ -9,9 +9,9 @@ from uuid import UUID
 import anyio
 from anyio.lowlevel import checkpoint
 
-from wcore.keeping.cleaning import cleaned
-from wcore.keeping.journaling import DIGEST_CHARS, Journal
-from wcore.keeping.records import listed
+from wcore.persistence.journal import DIGEST_CHARS, Journal
+from wcore.persistence.records import listed
+from wcore.persistence.redact import cleaned
 from wcore.replaying.script import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
 from wcore.replaying.sealed import NoStore
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent

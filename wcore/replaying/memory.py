@@ -8,10 +8,11 @@ from msgspec import field
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
-from wcore.keeping import KEPT, REFRESHED, REVOKED, Keeper, Told, lasting
-from wcore.keeping.records import listed
-from wcore.keeping.tier_facts import from_facts, held_in
-from wcore.keeping.tiers import KeptTiers
+from wcore.persistence import grant_codec
+from wcore.persistence.persistence import KEPT, REFRESHED, REVOKED, Keeper, Told
+from wcore.persistence.records import listed
+from wcore.persistence.tier_facts import from_facts, held_in
+from wcore.persistence.tiers import KeptTiers
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
@@ -105,7 +106,7 @@ class RecordedKeeper(Keeper):
                 continue
             if "grants" in facts:
                 grants = [each for each in listed(facts.get("grants")) if isinstance(each, Mapping)]
-                kept = (lasting.parsed(lasting.from_facts(each)) for each in grants)
+                kept = (grant_codec.parsed(grant_codec.from_facts(each)) for each in grants)
                 book.replace_lasting([grant for grant in kept if grant])
             told = (listed(each) for each in listed(facts.get("told")))
             return [(str(text), None if of is None else str(of)) for text, of in told]

@@ -5,8 +5,6 @@ from collections.abc import AsyncGenerator, Mapping
 from msgspec import Struct
 
 from wcore.errors import Code, ConfigError, ProviderError
-from wcore.keeping import records
-from wcore.keeping.records import listed
 from wcore.models.factory import MODEL, Models
 from wcore.models.model import (
     CallReady,
@@ -19,6 +17,8 @@ from wcore.models.model import (
     Text,
     Thinking,
 )
+from wcore.persistence import records
+from wcore.persistence.records import listed
 from wcore.replaying.script import NOTHING, Entry, Mark, Script, facts_of, what_of
 from wcore.store import Kind
 from wcore.vocabulary import Json, Usage

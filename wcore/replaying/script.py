@@ -12,7 +12,7 @@ from typing import Final, NoReturn, TypeAlias
 
 import anyio
 
-from wcore.keeping.records import listed
+from wcore.persistence.records import listed
 from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Json
 

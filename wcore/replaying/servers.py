@@ -6,7 +6,7 @@ from typing import Final
 import anyio
 
 from wcore.errors import Code
-from wcore.keeping.records import listed
+from wcore.persistence.records import listed
 from wcore.replaying.script import NOTHING, Item, Script, facts_of, what_of
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.names import server_part

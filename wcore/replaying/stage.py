@@ -7,8 +7,8 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from wcore.approval.manager import ApprovalManager, Pending
-from wcore.keeping.records import listed
-from wcore.keeping.restoring import DOUBTED, Restored
+from wcore.persistence.records import listed
+from wcore.persistence.restore import DOUBTED, Restored
 from wcore.policy.protected import Places
 from wcore.protocol import events
 from wcore.replaying.hands import RecordedHands, RecordedReader

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from wcore.errors import UsageError
-from wcore.keeping.journaling import UNWRITTEN
-from wcore.keeping.records import REPLAY_FORM, listed
+from wcore.persistence.journal import UNWRITTEN
+from wcore.persistence.records import REPLAY_FORM, listed
 from wcore.store import JournalRecord, Kind
 
 MCP_COMMANDS = ("add_mcp_server", "remove_mcp_server")

@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from wcore.approval import reasons
 from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
-from wcore.keeping import records
-from wcore.keeping.restoring import OpenTurn
 from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Request, Text, Thinking
+from wcore.persistence import records
+from wcore.persistence.restore import OpenTurn
 from wcore.protocol import events
 from wcore.session import Session
 from wcore.store import Kind, Record, StoreLostError

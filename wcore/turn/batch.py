@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from wcore.keeping.restoring import OpenCall
+from wcore.persistence.restore import OpenCall
 from wcore.store import Kind
 from wcore.turn import effect, gate
 from wcore.turn.flight import Flight

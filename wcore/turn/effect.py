@@ -9,7 +9,7 @@ import anyio
 from wcore.approval.redaction import StreamStripper
 from wcore.approval.table import Move
 from wcore.errors import ToolError
-from wcore.keeping import records
+from wcore.persistence import records
 from wcore.protocol import events
 from wcore.store import Kind
 from wcore.tools.tool import Live, Tool

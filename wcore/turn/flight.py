@@ -15,8 +15,8 @@ from msgspec import Struct
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
 from wcore.approval.table import Move
-from wcore.keeping import records
-from wcore.keeping.restoring import OpenCall
+from wcore.persistence import records
+from wcore.persistence.restore import OpenCall
 from wcore.policy import shell
 from wcore.policy.facts import Studied
 from wcore.protocol import events, scopes

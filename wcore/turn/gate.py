@@ -14,7 +14,7 @@ from wcore.approval import reasons
 from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending, move_of
 from wcore.approval.table import Move
 from wcore.errors import ToolError, WcoreError
-from wcore.keeping import records
+from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events

@@ -6,7 +6,7 @@ import anyio
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
-from wcore.keeping import records
+from wcore.persistence import records
 from wcore.store import Kind
 from wcore.tools.tool import Tool
 from wcore.turn import gate

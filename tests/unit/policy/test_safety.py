@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from wcore.keeping.named import fact, named
+from wcore.persistence.shell_text_codec import fact, named
 from wcore.policy import shell
 from wcore.policy.invocations import read
 from wcore.policy.protected import Places

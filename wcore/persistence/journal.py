@@ -21,8 +21,15 @@ from uuid import UUID
 import anyio
 
 from wcore.approval.redaction import Secrets
-from wcore.keeping.cleaning import cleaned
-from wcore.keeping.restoring import OF_CONVERSATION, OF_OPEN_TURN, Left, OpenTurn, Restored, restore
+from wcore.persistence.redact import cleaned
+from wcore.persistence.restore import (
+    OF_CONVERSATION,
+    OF_OPEN_TURN,
+    Left,
+    OpenTurn,
+    Restored,
+    restore,
+)
 from wcore.store import (
     Kind,
     LeaseLostError,

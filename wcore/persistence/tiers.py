@@ -12,8 +12,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from wcore.keeping.journaling import Journal
-from wcore.keeping.tier_facts import as_facts, sets_of
+from wcore.persistence.journal import Journal
+from wcore.persistence.tier_facts import as_facts, sets_of
 from wcore.policy.tiers import (
     AgentPermissionSnapshot,
     Assigned,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.keeping.records import listed
+from wcore.persistence.records import listed
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned, Tier
 from wcore.vocabulary import Category, Json
 

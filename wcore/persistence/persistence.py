@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from wcore.errors import Code, WcoreError
-from wcore.keeping import lasting, records
-from wcore.keeping.decisions import Decisions
-from wcore.keeping.held_grants import HeldGrants
-from wcore.keeping.journaling import Journal
-from wcore.keeping.tiers import KeptTiers
-from wcore.keeping.waiting import ToldWaiting, Waiting, what_waits
+from wcore.persistence import grant_codec, records
+from wcore.persistence.decision_events import Decisions
+from wcore.persistence.held_grants import HeldGrants
+from wcore.persistence.journal import Journal
+from wcore.persistence.pending_changes import ToldWaiting, Waiting, what_waits
+from wcore.persistence.tiers import KeptTiers
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy_files.snapshot import Rules
 from wcore.store import (
@@ -47,7 +47,7 @@ REFRESHED: Final = "grants"
 KEPT: Final = "kept"
 REVOKED: Final = "revoked"
 
-log = logging.getLogger("wcore.keeping")
+log = logging.getLogger("wcore.persistence")
 
 
 class UnreadableGrantsError(WcoreError):
@@ -164,8 +164,8 @@ class Keeper:
             problem = self._once(loaded.problem)
             told += [(problem, None)] if problem else []
             counting = self.lasting.read(loaded)
-            facts["grants"] = [lasting.as_facts(each) for each in counting]
-            book.replace_lasting([g for each in counting if (g := lasting.parsed(each))])
+            facts["grants"] = [grant_codec.as_facts(each) for each in counting]
+            book.replace_lasting([g for each in counting if (g := grant_codec.parsed(each))])
         waiting = rules and self.waiting(rules)
         if waiting and self._told_waiting.is_news(waiting):
             told.append((waiting.text, waiting.digest))
@@ -219,7 +219,7 @@ class Keeper:
         """Store the grants of one answer, all or none; returns why not, for people."""
         what = f"{KEPT} {grants[0].from_call_id}"
         try:
-            kept = [lasting.kept(grant) for grant in grants]
+            kept = [grant_codec.kept(grant) for grant in grants]
             await self._store.add_grants(self._key, kept)
             for each in kept:
                 self.lasting.hold(each)

@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.errors import Code, WcoreError
-from wcore.keeping import records as bodies
-from wcore.keeping.records import Answer
+from wcore.persistence import records as bodies
+from wcore.persistence.records import Answer
 from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Message, ModelCall, ToolMessage, Usage, UserMessage
 

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
-from wcore.keeping.held_grants import meanings
-from wcore.keeping.tier_facts import SETS
+from wcore.persistence.held_grants import meanings
+from wcore.persistence.tier_facts import SETS
 from wcore.policy.rules.policy_file import PolicyFile
 from wcore.policy.rules.rule import Level, Rule
 from wcore.policy.rules.rule_index import STRICTNESS

@@ -1,4 +1,4 @@
-"""The bodies of journal records: from values to JSON objects and back. `restoring` reads them.
+"""The bodies of journal records: from values to JSON objects and back. `restore` reads them.
 
 `protocol-spec/store.md` lists the fields. Reading raises `TypeError` or `ValueError`
 for a body that is none of ours: a journal that cannot be understood is not continued.
@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.errors import WcoreError
-from wcore.keeping.named import fact, program_fact
+from wcore.persistence.shell_text_codec import fact, program_fact
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import (
     Args,

@@ -1,0 +1,5 @@
+"""The session's way to the store: journal, lasting grants, audit; what it restores."""
+
+from wcore.persistence.persistence import KEPT, REFRESHED, REVOKED, Keeper, Told
+
+__all__ = ["KEPT", "Keeper", "REFRESHED", "REVOKED", "Told"]
