@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wcore.briefing import NOTES_BYTES_MAX, NOTES_NAME, system_prompt
+from wcore.prompt.system_prompt import NOTES_BYTES_MAX, NOTES_NAME, system_prompt
 
 
 def prompt(workspace: Path, notes: bytes | None = None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import anyio
 from msgspec import Struct
 
-from wcore import briefing, locked_files
+from wcore import locked_files
 from wcore.approval import manager
 from wcore.cli import environment, log
 from wcore.cli.asked_session import asked_session, enter
@@ -23,6 +23,7 @@ from wcore.policy_files import named_paths
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.session_policy import Ruling
 from wcore.policy_files.snapshot import Rules
+from wcore.prompt import system_prompt
 from wcore.session import Session
 from wcore.settings import ROUNDS_MAX, Settings
 from wcore.shell_worker import ShellWorker
@@ -98,7 +99,7 @@ async def _serve(
     files = PolicyFiles.of(places)
     policies = (loaded := files.load()).policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
-    prompt, unused = briefing.system_prompt(places.workspace)
+    prompt, unused = system_prompt.system_prompt(places.workspace)
     keeper, left = await asked_session(options, Store(location), places.workspace, policies.limits)
     settings = Settings(
         session_id=keeper.journal.session_id,
