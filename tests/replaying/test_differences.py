@@ -215,7 +215,7 @@ async def test_an_engine_that_decides_differently_is_found_out(
     def allow(*_: object) -> Decision:
         return planted
 
-    monkeypatch.setattr("wcore.session.decide_strictest", allow)
+    monkeypatch.setattr("wcore.session.session.decide_strictest", allow)
     found = (await played(row, records)).divergence
     assert found is not None
     assert isinstance(found.recorded, Entry)

@@ -5,13 +5,14 @@ import re
 from types import ModuleType
 from typing import Final
 
-from wcore import engine, settings, shell_worker, stdio, vocabulary
+from wcore import engine, shell_worker, stdio, vocabulary
 from wcore.approval import manager
 from wcore.engine import answers, introspection
 from wcore.policy import grants
 from wcore.policy.shell import analysis, suggestions
 from wcore.policy.shell import grants as prefixes
 from wcore.protocol import codec, lines, scopes
+from wcore.session import settings
 from wcore.tools.builtin import ask_user_question
 from wcore.tools.fs import files
 from wcore.tools.process import shell_output

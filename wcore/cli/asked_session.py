@@ -12,7 +12,7 @@ from wcore.persistence.persistence import Keeper
 from wcore.persistence.records import REPLAY_FORM
 from wcore.persistence.restore import DOUBTED, Left
 from wcore.policy.rules.policy_file import Limits
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import Kind, Store, StoreLostError, identity
 from wcore.store.sessions import LATEST
 from wcore.visible import visible_line

@@ -24,8 +24,8 @@ from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.session_policy import Ruling
 from wcore.policy_files.snapshot import Rules
 from wcore.prompt import system_prompt
-from wcore.session import Session
-from wcore.settings import ROUNDS_MAX, Settings
+from wcore.session.session import Session
+from wcore.session.settings import ROUNDS_MAX, Settings
 from wcore.shell_worker import ShellWorker
 from wcore.stdio import LineReader, Wire
 from wcore.store import Location, Store, StoreError, locate

@@ -27,7 +27,7 @@ from wcore.engine.rims import Ear, Mouth, Signals, real_signals
 from wcore.errors import Code, HostError, HostGoneError, WcoreError
 from wcore.protocol import codec, events
 from wcore.protocol import commands as said
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import LeaseLostError
 from wcore.tools.tool import Place
 from wcore.vocabulary import By, Json, UserMessage

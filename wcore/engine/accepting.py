@@ -8,7 +8,7 @@ from anyio import to_thread
 from wcore.errors import Code, DuringTurnError, RefusedError, WcoreError
 from wcore.persistence import records
 from wcore.policy.rules.policy_file import PolicyError
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.vocabulary import Json
 
 ACCEPTED = "accepted"

@@ -20,7 +20,7 @@ from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
-from wcore.session import Card, Session
+from wcore.session.session import Card, Session
 from wcore.store import Kind
 from wcore.vocabulary import Always, Args, By, Category, Decision, Persist, Prepared, Row, Verdict
 

@@ -2,7 +2,7 @@
 
 from wcore.engine.costs import has_prices
 from wcore.protocol import events
-from wcore.session import Session
+from wcore.session.session import Session
 
 
 def capabilities(session: Session) -> events.Capabilities:

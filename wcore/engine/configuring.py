@@ -11,7 +11,7 @@ from wcore.models.factory import MODEL
 from wcore.models.model import Model, Tuning
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.vocabulary import Mode
 

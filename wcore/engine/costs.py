@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from wcore.protocol import events, parts
-from wcore.session import Session
+from wcore.session.session import Session
 
 if TYPE_CHECKING:
     from wcore.turn import Turn

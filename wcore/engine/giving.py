@@ -10,7 +10,7 @@ from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
 from wcore.policy.host_grants import weigh_unasked
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.tools.tool import Tool
 from wcore.vocabulary import AlwaysPath, Once, Persist, Pin
 

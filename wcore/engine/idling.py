@@ -9,7 +9,7 @@ from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 from wcore.protocol import codec
-from wcore.session import Session
+from wcore.session.session import Session
 
 IDLE_S: Final = 0.5  # the host's first commands come before idle work
 

@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import Final
 
 from wcore.errors import Code, WcoreError
-from wcore.history import Remembered
 from wcore.persistence.redact import cleaned
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said
 from wcore.protocol.lines import LINE_BYTES_MAX
-from wcore.session import Session
+from wcore.session.history import Remembered
+from wcore.session.session import Session
 from wcore.vocabulary import (
     Always,
     AlwaysExact,

@@ -7,7 +7,7 @@ from typing import Final
 from wcore.errors import ProviderError, ToolError
 from wcore.models.model import Finished, Request, Text
 from wcore.persistence import records
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.vocabulary import AssistantMessage, Message, UserMessage
 

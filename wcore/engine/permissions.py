@@ -21,7 +21,7 @@ from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import MCP_PREFIX, Assigned, Tier
 from wcore.protocol import commands as said
 from wcore.protocol import events
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.visible import visible_line
 from wcore.vocabulary import By, Category, Json, Verdict
 

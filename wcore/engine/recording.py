@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 from wcore.protocol import codec
 from wcore.protocol import commands as said
 from wcore.protocol.lines import Overlong
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.vocabulary import Json
 
 MALFORMED: Final = "malformed"  # what the journal calls a line that was no command

@@ -4,7 +4,7 @@ from wcore.errors import Code, WcoreError
 from wcore.persistence import records
 from wcore.persistence.restore import OpenCall, OpenTurn
 from wcore.protocol import events
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import Kind, Record
 from wcore.vocabulary import By, ToolMessage, ToolOutput
 

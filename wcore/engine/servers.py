@@ -19,7 +19,7 @@ from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
 from wcore.protocol import commands as said
 from wcore.protocol import events
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.environment import Around, path_outside

@@ -17,8 +17,8 @@ from wcore.replaying.journal import RecordedJournal
 from wcore.replaying.memory import RecordedKeeper, RecordedRuling
 from wcore.replaying.model import RecordedModels
 from wcore.replaying.script import Entry, Item, Script
-from wcore.session import Session
-from wcore.settings import Settings
+from wcore.session.session import Session
+from wcore.session.settings import Settings
 from wcore.store import Kind, SessionRow
 from wcore.vocabulary import Json, Mode, Usage
 

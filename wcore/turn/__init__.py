@@ -20,7 +20,7 @@ from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Reque
 from wcore.persistence import records
 from wcore.persistence.restore import OpenTurn
 from wcore.protocol import events
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.store import Kind, Record, StoreLostError
 from wcore.turn.batch import run_batch
 from wcore.turn.children import AT_ONCE_MAX

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition, Assignment
 from wcore.errors import ConfigError
-from wcore.history import History
 from wcore.models.factory import MODEL
 from wcore.models.model import Model
-from wcore.session import Session
+from wcore.session.history import History
+from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME
 from wcore.vocabulary import (

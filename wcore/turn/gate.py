@@ -18,7 +18,7 @@ from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events
-from wcore.session import Card, Session
+from wcore.session.session import Card, Session
 from wcore.turn.flight import TOO_LARGE, Flight, Outcome, Refusal, unrecorded
 from wcore.turn.letting_go import answer_to
 from wcore.turn.opening import POLICIES, obey_limits, require_store

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from wcore.errors import Code, WcoreError
 from wcore.policy.tiers import MCP_PREFIX
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.visible import visible_line
 
 POLICIES: Final = "policies"

@@ -6,7 +6,7 @@ from typing import Any, cast
 from wcore.engine.costs import TURNS_TOLD_MAX, Costs
 from wcore.models.factory import Models
 from wcore.protocol import events
-from wcore.session import Session
+from wcore.session.session import Session
 from wcore.turn import Tally, Turn
 
 

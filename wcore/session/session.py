@@ -16,7 +16,6 @@ from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
-from wcore.history import History
 from wcore.models.factory import Models
 from wcore.models.model import Model, Tuning
 from wcore.persistence import records
@@ -33,7 +32,8 @@ from wcore.policy_files.session_policy import Ruling
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.runtime import Hands
-from wcore.settings import Settings
+from wcore.session.history import History
+from wcore.session.settings import Settings
 from wcore.tools import ties
 from wcore.tools.tool import Tool
 from wcore.vocabulary import (

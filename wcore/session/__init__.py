@@ -1,0 +1,1 @@
+"""What lives as long as the conversation; `settings` is how it was told to run."""
