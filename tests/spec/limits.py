@@ -16,7 +16,7 @@ from wcore.session import settings
 from wcore.tools.builtin import ask_user_question
 from wcore.tools.fs import files
 from wcore.tools.process import shell_output
-from wcore.turn import batch, denials, effect
+from wcore.turn import batch, denials, execution
 
 ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("a line, both ways, newline included", lines, "LINE_BYTES_MAX"),
@@ -41,7 +41,7 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("waiting calls", manager, "PENDING_MAX"),
     ("time to answer (`--approval-ttl`)", manager, "DEFAULT_APPROVAL_TTL"),
     ("between sweeps for expired calls (`--reap-interval`)", manager, "DEFAULT_REAP_INTERVAL"),
-    ("silence of a running tool before `tool_running` is repeated", effect, "HEARTBEAT_S"),
+    ("silence of a running tool before `tool_running` is repeated", execution, "HEARTBEAT_S"),
     ("grants", grants, "GRANTS_MAX"),
     ("of them folders", grants, "PATH_GRANTS_MAX"),
     ("text of a prefix grant", prefixes, "GRANT_CHARS_MAX"),

@@ -33,7 +33,7 @@ from wcore.tools.tool import Place
 from wcore.vocabulary import By, Json, UserMessage
 
 if TYPE_CHECKING:
-    from wcore.turn import Turn
+    from wcore.turn.turn import Turn
 
 log = logging.getLogger("wcore.engine")
 

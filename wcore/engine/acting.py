@@ -2,6 +2,6 @@
 
 from wcore.engine.servers import Servers
 from wcore.tools.builtin.catalog import builtin_tools
-from wcore.turn import Turn
+from wcore.turn.turn import Turn
 
 __all__ = ["Servers", "Turn", "builtin_tools"]

@@ -6,7 +6,7 @@ from wcore.protocol import events, parts
 from wcore.session.session import Session
 
 if TYPE_CHECKING:
-    from wcore.turn import Turn
+    from wcore.turn.turn import Turn
 
 TURNS_TOLD_MAX: Final = 100  # the newest; a host that wants more keeps them
 

@@ -24,7 +24,7 @@ from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.replaying.journal import RecordedJournal
 from wcore.replaying.script import Script, facts_of, what_of
 from wcore.replaying.sealed import NoStore
-from wcore.turn.opening import POLICIES
+from wcore.turn.policy_reload import POLICIES
 from wcore.vocabulary import Json
 
 RELOADED: Final = "reloaded "

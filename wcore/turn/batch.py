@@ -19,13 +19,13 @@ import anyio
 
 from wcore.persistence.restore import OpenCall
 from wcore.store import Kind
-from wcore.turn import effect, gate
-from wcore.turn.flight import Flight
+from wcore.turn import execution, gate
 from wcore.turn.gate import Step
+from wcore.turn.tool_call import Flight
 from wcore.vocabulary import Category, ModelCall, ToolMessage
 
 if TYPE_CHECKING:
-    from wcore.turn import Turn
+    from wcore.turn.turn import Turn
 
 CALLS_MAX: Final = 1024  # of one reply; as many as may wait, and more than anybody reads
 TOO_MANY: Final = f"not run: a reply may ask for {CALLS_MAX} calls, ask for the others again"
@@ -72,7 +72,7 @@ async def _fly(flight: Flight, step: Step) -> None:
     if step is Step.READY:
         try:
             if flight.pending is None or await gate.hear(flight, flight.pending):
-                await effect.run(flight)
+                await execution.run(flight)
         except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
             await flight.break_off()
 

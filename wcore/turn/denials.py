@@ -4,7 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from wcore.turn.flight import Flight
+    from wcore.turn.tool_call import Flight
 
 TOLD_FROM: Final = 3  # the second time may be a misunderstanding
 DENIALS_MAX: Final = 10  # of the same call in a turn; what was said thrice is not going to be heard

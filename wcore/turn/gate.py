@@ -19,9 +19,9 @@ from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events
 from wcore.session.session import Card, Session
-from wcore.turn.flight import TOO_LARGE, Flight, Outcome, Refusal, unrecorded
-from wcore.turn.letting_go import answer_to
-from wcore.turn.opening import POLICIES, obey_limits, require_store
+from wcore.turn.parked_calls import answer_to
+from wcore.turn.policy_reload import POLICIES, obey_limits, require_store
+from wcore.turn.tool_call import TOO_LARGE, Flight, Outcome, Refusal, unrecorded
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"

@@ -7,7 +7,7 @@ from wcore.engine.costs import TURNS_TOLD_MAX, Costs
 from wcore.models.factory import Models
 from wcore.protocol import events
 from wcore.session.session import Session
-from wcore.turn import Tally, Turn
+from wcore.turn.turn import Tally, Turn
 
 
 def session(priced_by: str, told: list[events.SessionCost]) -> Session:

@@ -7,7 +7,7 @@ import pytest
 
 TRY = """
 import resource, threading
-from wcore.turn.effect import is_exhausted
+from wcore.turn.execution import is_exhausted
 {limit}
 try:
     {want}

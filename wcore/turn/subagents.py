@@ -28,8 +28,8 @@ from wcore.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from wcore.turn import Turn
-    from wcore.turn.flight import Flight
+    from wcore.turn.tool_call import Flight
+    from wcore.turn.turn import Turn
 
 DEPTH_MAX: Final = 3  # agents below agents: deeper, nobody can follow who asks for what
 AT_ONCE_MAX: Final = 4  # children of one agent; more would only wait for the provider

@@ -13,10 +13,10 @@ from wcore.persistence import records
 from wcore.protocol import events
 from wcore.store import Kind
 from wcore.tools.tool import Live, Tool
-from wcore.turn import inner
-from wcore.turn.children import spawn
-from wcore.turn.flight import Flight, unrecorded
-from wcore.turn.opening import require_store
+from wcore.turn import inner_calls
+from wcore.turn.policy_reload import require_store
+from wcore.turn.subagents import spawn
+from wcore.turn.tool_call import Flight, unrecorded
 from wcore.vocabulary import Access, Category, Prepared, ToolOutput, Verdict
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
@@ -84,7 +84,7 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
                 heart.chunk,
                 flight.answer,
                 spawn=partial(spawn, flight),
-                ask=partial(inner.ask, flight, run),
+                ask=partial(inner_calls.ask, flight, run),
                 denial=partial(_denial, flight),
             )
             output = await flight.session.hands.run(tool, prepared, live)

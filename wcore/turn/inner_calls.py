@@ -10,7 +10,7 @@ from wcore.persistence import records
 from wcore.store import Kind
 from wcore.tools.tool import Tool
 from wcore.turn import gate
-from wcore.turn.flight import Flight, Refusal
+from wcore.turn.tool_call import Flight, Refusal
 from wcore.vocabulary import Args, By, ModelCall
 
 Effect = Callable[[Flight], Awaitable[None]]

@@ -1,7 +1,7 @@
 """One call under way: what is known of it, and everything the host is told about it.
 
 A call is announced exactly once and ends exactly once; the ledger refuses every other path.
-Nothing is decided here (see `gate.py`) and nothing is done here (see `effect.py`).
+Nothing is decided here (see `gate.py`) and nothing is done here (see `execution.py`).
 """
 
 import logging
@@ -38,7 +38,7 @@ from wcore.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from wcore.turn import Turn
+    from wcore.turn.turn import Turn
 
 Outcome = Literal["approved", "denied", "expired", "cancelled"]
 

@@ -1,0 +1,291 @@
+"""One turn: the model speaks, its calls are gated and run, the results go back, until it stops.
+
+A turn is ended from outside by `Turn.end`. That never cancels the turn's own task: it settles
+what waits and cancels what works, so that every call still gets its one terminal event and the
+history its one result a call.
+"""
+
+import logging
+from collections.abc import Generator
+from contextlib import aclosing, contextmanager
+from typing import Final, Literal
+
+import anyio
+from anyio.lowlevel import checkpoint
+from msgspec import Struct
+
+from wcore.approval import reasons
+from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
+from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Request, Text, Thinking
+from wcore.persistence import records
+from wcore.persistence.restore import OpenTurn
+from wcore.protocol import events
+from wcore.session.session import Session
+from wcore.store import Kind, Record, StoreLostError
+from wcore.turn.batch import run_batch
+from wcore.turn.denials import Denials
+from wcore.turn.policy_reload import open_turn
+from wcore.turn.reply import Reply, pieces_of
+from wcore.turn.subagents import AT_ONCE_MAX
+from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
+
+DELTAS_PER_BREATH: Final = 32  # a model that never waits must not starve the loop
+
+log = logging.getLogger("wcore.turn")
+FinishReason = Literal["stop", "length", "error", "max_turns"]
+
+
+class Ending(Struct, frozen=True):
+    """Why a turn was ended from outside, and by whom."""
+
+    by: By
+    reason: str
+
+
+class Tally(Struct):
+    """What is counted for a turn and all turns of sub-agents in it."""
+
+    writes: int = 0
+    denied_unasked: int = 0
+    spawns: int = 0
+    cost_usd: float = 0.0
+    is_priced: bool = True  # every reply so far had a price
+
+
+class Turn:
+    """One answer to one message. `run` it once.
+
+    With `left`, it first brings the calls to an end that an earlier engine left open.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        msg_id: str,
+        left: OpenTurn | None = None,
+        tally: Tally | None = None,
+    ) -> None:
+        self.session = session
+        self.msg_id = msg_id
+        self.left = left
+        self.ending: Ending | None = None
+        self.problem: Exception | None = None
+        self.tally = tally or Tally()
+        self.denials = Denials()
+        self.children: set[Turn] = set()
+        self.places = anyio.Semaphore(AT_ONCE_MAX)
+        self._scopes: set[anyio.CancelScope] = set()
+
+    def end(self, by: By) -> None:
+        """End the turn now: deny what waits, cancel what works. The first ending stands."""
+        if self.ending is None:
+            self.ending = Ending(by, reasons.OF[by])
+            self.session.keeper.hurry()
+            for child in self.children:
+                child.end(by)
+            self.session.approvals.resolve_all(self.ending.reason, by)
+            for scope in self._scopes:
+                scope.cancel()
+
+    def below(self, session: Session) -> "Turn":
+        """Return the turn of a sub-agent; it ends with this one."""
+        child = Turn(session, self.msg_id, tally=self.tally)
+        self.children.add(child)
+        if self.ending is not None:
+            child.end(self.ending.by)
+        return child
+
+    @contextmanager
+    def interruptible(self) -> Generator[anyio.CancelScope, None, None]:
+        """Let `end` cancel what happens inside, and only that."""
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            if self.ending is not None:
+                scope.cancel()
+            try:
+                yield scope
+            finally:
+                self._scopes.discard(scope)
+
+    def doubt(self, problem: Exception | None) -> None:
+        """Let the turn fail after the calls under way: something could not be written down.
+
+        A store that was lost has been told of, and is no reason: the turn goes on in memory.
+        """
+        if not isinstance(problem, StoreLostError):
+            self.problem = self.problem or problem
+
+    async def run(self, message: UserMessage | None) -> events.StreamEnd:
+        """Answer `message`; return the event that ends the turn, for the engine to send.
+
+        Without a message the turn that was left goes on.
+        """
+        session = self.session
+        started = records.turn_started(self.msg_id, message, reopened=self.left is not None)
+        session.journal.note(Kind.TURN_STARTED, **started)
+        if message is not None and self.left is not None:
+            self.left.messages.append(message)
+        elif message is not None:
+            session.remember(self.msg_id, message)
+        await session.emit(events.StreamStart(msg_id=self.msg_id))
+        finish: FinishReason = "error"
+        try:
+            await session.keeper.open()
+            await open_turn(session)
+            if session.parent is None:
+                with self.interruptible():
+                    await session.before_turn()
+            await self._take_up()
+            finish = "stop" if self.ending else await self._rounds()
+        except HostGoneError:
+            raise
+        except WcoreError as error:
+            await session.report(error)
+        except Exception:
+            log.exception("turn.failed")
+            await session.complain(
+                Code.INTERNAL, "internal error, see the log; the session goes on", retryable=True
+            )
+        if self.left is None:
+            await self._write_end(finish)
+        if session.parent is None:
+            session.keeper.calm()
+        return events.StreamEnd(
+            msg_id=self.msg_id,
+            finish_reason=finish,
+            usage=_report(session),
+            denied_unasked=None if session.settings.prompts else self.tally.denied_unasked,
+        )
+
+    async def _write_end(self, finish: FinishReason) -> None:
+        ended = Record(Kind.TURN_ENDED, {"msg_id": self.msg_id, "finish": finish})
+        if await self.session.journal.write_down(ended):
+            log.error("turn.end_unwritten")  # the next turn cannot begin before it is written
+
+    async def _take_up(self) -> None:
+        """End the calls that an earlier engine left open, then hear the messages that waited.
+
+        What it left stays left until then: if rules or store cannot be had, nothing was lost.
+        """
+        left, self.left = self.left, None
+        if left is None:
+            return
+        calls = [(each.call_id, each.call) for each in left.calls.values()]
+        for call_id, _ in calls:
+            self.session.ledger.reopen(call_id)
+        for result in await run_batch(self, calls, left.calls):
+            left.results[result.call_id] = result
+        for call_id in left.order:
+            self.session.remember(self.msg_id, left.results[call_id])
+        for waiting in left.messages:
+            self.session.remember(self.msg_id, waiting)
+        if self.problem is not None:
+            raise self.problem
+
+    async def _rounds(self) -> FinishReason:
+        for _ in range(self.session.settings.max_rounds):
+            finish, calls = await self._reply()
+            if self.ending is not None:
+                return "stop"
+            if not calls:
+                return "length" if finish is Finish.LENGTH else "stop"
+            for result in await run_batch(self, calls):
+                self.session.remember(self.msg_id, result)
+            if self.problem is not None:
+                raise self.problem
+            if self.ending is not None:
+                return "stop"
+            if gave_up := self.denials.gave_up:
+                await self.session.info(gave_up, self.msg_id)
+                return "stop"
+        return "max_turns"
+
+    async def _reply(self) -> tuple[Finish | None, list[tuple[str, ModelCall]]]:
+        """Stream one reply; whatever happens, what was said is remembered once."""
+        reply = Reply()
+        await self.session.journal.reached(f"asks {self.session.spawned_by}")
+        try:
+            with self.interruptible():
+                await self._stream(reply)
+                await self.session.journal.reached(f"replied {self.session.spawned_by}")
+        except Exception as error:
+            reply.failed = records.failure(error)
+            raise
+        finally:
+            if self.ending is not None or reply.finish is None:
+                reply.calls.clear()  # a reply that did not end asks for nothing
+            calls = [(self.session.new_call_id(call.model_id), call) for call in reply.calls]
+            text, thinking = "".join(reply.text), "".join(reply.thinking)
+            message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
+            if text or thinking or calls:
+                self.session.remember(self.msg_id, message)
+            self._note(reply, message)
+        if reply.finish is None and self.ending is None:
+            raise ProviderError("the model's reply broke off")
+        return reply.finish, calls
+
+    def _note(self, reply: "Reply", message: AssistantMessage) -> None:
+        """Note a reply and its pieces; written with the first call, or the end of the turn."""
+        self.session.journal.note(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
+        spent = (reply.usage, reply.cost_usd, reply.context_tokens)
+        facts = records.replied(self.msg_id, message, reply.finish, *spent)
+        facts |= {"failed": reply.failed} if reply.failed else {}
+        self.session.journal.note(Kind.REPLIED, **facts)
+
+    async def _stream(self, reply: "Reply") -> None:
+        session = self.session
+        request = Request(
+            session.settings.system_prompt,
+            session.history.messages,
+            [tool.spec for tool in session.offered.values()],
+            session.settings.max_tokens,
+            session.tuning,
+        )
+        async with aclosing(session.model.stream(request)) as deltas:
+            count = 0
+            async for delta in deltas:
+                await self._take(delta, reply)
+                count += 1
+                if count % DELTAS_PER_BREATH == 0:
+                    await checkpoint()
+
+    async def _take(self, delta: Delta, reply: "Reply") -> None:
+        emit = self.session.emit
+        match delta:
+            case Text(text):
+                reply.text.append(text)
+                reply.pieces.append(["text", len(text)])
+                for piece in pieces_of(text):
+                    await emit(events.TextDelta(text=piece, msg_id=self.msg_id))
+            case Thinking(text, subject):
+                reply.thinking.append(text)
+                reply.pieces.append(["thinking", len(text), subject])
+                for piece in pieces_of(text):
+                    await emit(events.Thinking(text=piece, msg_id=self.msg_id, subject=subject))
+            case CallReady(call):
+                reply.calls.append(call)
+            case Notice(text):
+                reply.pieces.append(["notice", text])
+                await self.session.info(text, self.msg_id)
+            case Finished(reason, usage, sealed, context_tokens):
+                reply.finish = reason
+                reply.sealed = sealed
+                reply.usage, reply.context_tokens = usage, context_tokens
+                self.session.usage += usage
+                self.session.context_tokens = context_tokens
+                cost = self.session.models.cost_usd(self.session.model, usage)
+                reply.cost_usd = cost
+                self.tally.cost_usd += cost or 0.0
+                self.tally.is_priced = self.tally.is_priced and cost is not None
+
+
+def _report(session: Session) -> events.UsageReport:
+    usage, held, window = session.usage, session.context_tokens, session.model.window_tokens
+    return events.UsageReport(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens or None,
+        cache_write_tokens=usage.cache_write_tokens or None,
+        context_tokens=held or None,
+        active_window_percent=min(100, round(100 * held / window)) if held and window else None,
+    )
