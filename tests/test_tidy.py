@@ -30,7 +30,7 @@ NOT_AT_START: Final = (  # what costs time or memory, or opens a door, before an
         "wcore.turn",
         "wcore.tools.builtin.catalog",
         "wcore.tools.mcp.server",
-        "wcore.engine.servers",
+        "wcore.engine.mcp_servers",
     ),
     *("ctypes", "http.client", "urllib.request", "multiprocessing", "trio", "wcore_host"),
 )

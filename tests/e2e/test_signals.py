@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from talking import Conversation, call
 
-from wcore.engine.rims import ENDING
+from wcore.engine.ports import ENDING
 
 Talk = Callable[..., Conversation]
 pytestmark = [

@@ -14,7 +14,7 @@ from talking import Conversation, write_script
 from soak import checks
 from soak.grammar import LINE_BYTES, Command, commands, definitions, judged, made, mutated
 from soak.scripted import Scripted
-from wcore.engine import SHUTDOWN_S
+from wcore.engine.engine import SHUTDOWN_S
 
 ENDS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 TURN_S: Final = 60.0  # a stopped turn ends in three; at the lowest priority a machine is slow

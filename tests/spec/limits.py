@@ -5,9 +5,10 @@ import re
 from types import ModuleType
 from typing import Final
 
-from wcore import engine, shell_worker, stdio, vocabulary
+from wcore import shell_worker, stdio, vocabulary
 from wcore.approval import manager
-from wcore.engine import answers, introspection
+from wcore.engine import engine
+from wcore.engine.commands import approvals, introspection
 from wcore.policy import grants
 from wcore.policy.shell import analysis, suggestions
 from wcore.policy.shell import grants as prefixes
@@ -27,7 +28,7 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("streamed output of one call", shell_output, "STREAM_BYTES_MAX"),
     ("`preview.text`", vocabulary, "PREVIEW_BYTES_MAX"),
     ("the free part of `description`", vocabulary, "DESCRIPTION_CHARS_MAX"),
-    ("a reason of the host; the rest is cut", answers, "REASON_CHARS_MAX"),
+    ("a reason of the host; the rest is cut", approvals, "REASON_CHARS_MAX"),
     ("text of a scope", scopes, "SCOPE_TEXT_CHARS_MAX"),
     ("options of a question", ask_user_question, "OPTIONS_MAX"),
     ("suggestions on a card", suggestions, "SUGGESTIONS_MAX"),

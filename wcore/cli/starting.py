@@ -14,7 +14,7 @@ from wcore.cli import environment, log
 from wcore.cli.asked_session import asked_session, enter
 from wcore.cli.ceilings import start_mode, ttl_s
 from wcore.cli.options import Options
-from wcore.engine import Engine
+from wcore.engine.engine import Engine
 from wcore.errors import ConfigError, WcoreError
 from wcore.models.factory import Surroundings, choose_model
 from wcore.models.model import Model

@@ -13,8 +13,8 @@ import anyio
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from wcore.engine import Engine
-from wcore.engine.loading import load
+from wcore.engine.engine import Engine
+from wcore.engine.lazy import load
 from wcore.persistence.restore import restore
 from wcore.replaying.host import NoMouth, RecordedHost
 from wcore.replaying.script import Divergence, Entry, Script, items_of

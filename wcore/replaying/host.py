@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import anyio
 
 from wcore.approval.manager import ApprovalManager
-from wcore.engine.recording import MALFORMED, Line
+from wcore.engine.command_log import MALFORMED, Line
 from wcore.protocol import codec
 from wcore.protocol import commands as said
 from wcore.replaying.script import Entry, Item, Script

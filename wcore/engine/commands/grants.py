@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from wcore.agents import GENERAL
-from wcore.engine.answers import how_long
-from wcore.engine.introspection import grant_info
+from wcore.engine.commands.approvals import how_long
+from wcore.engine.commands.introspection import grant_info
 from wcore.errors import RefusedError
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
 from wcore.policy.host_grants import weigh_unasked

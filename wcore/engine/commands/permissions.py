@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
-from wcore.engine import accepting, giving
-from wcore.engine.accepting import changing
+from wcore.engine.commands import changes, grants
+from wcore.engine.commands.changes import changing
 from wcore.errors import Code, RefusedError, WcoreError
 from wcore.persistence.tiers import BUILT_IN, MCP
 from wcore.policy.decide import Standing, decide
@@ -56,9 +56,9 @@ async def answer(session: Session, command: Asked, *, during_turn: bool) -> even
             case said.TrustWorkspace():
                 found = await _trusted(session, command, during_turn=during_turn)
             case said.GiveGrant():
-                found = await giving.give(session, command)
+                found = await grants.give(session, command)
             case said.AcceptChanges():
-                found = await accepting.accept(session, command.digest, during_turn=during_turn)
+                found = await changes.accept(session, command.digest, during_turn=during_turn)
     except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
         problem = events.CommandProblem(code=code, message=str(error))

@@ -12,7 +12,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from wcore.engine.lending import reply_to
+from wcore.engine.sampling import reply_to
 from wcore.errors import Code, HostGoneError
 from wcore.persistence.records import failure
 from wcore.policy.rules.mcp_tables import ServerTable

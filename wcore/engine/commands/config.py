@@ -5,7 +5,7 @@ Hosts redraw themselves on `config_changed`, so during a turn it waits for the t
 
 from msgspec.structs import replace
 
-from wcore.engine.capable import capabilities
+from wcore.engine.capabilities import capabilities
 from wcore.errors import Code, ConfigError
 from wcore.models.factory import MODEL
 from wcore.models.model import Model, Tuning

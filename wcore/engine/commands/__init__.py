@@ -1,0 +1,1 @@
+"""What the engine does for a command, one file a family of commands."""

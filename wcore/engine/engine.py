@@ -1,0 +1,315 @@
+"""The hall: one loop over the host's commands, one visible `match`. Start reading here.
+
+Lines become commands, commands become moves of the session or of the turn. Nothing queues in
+between: a command is obeyed before the next is read, so a host that floods us has to wait.
+"""
+
+import logging
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, assert_never
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup, TaskStatus
+
+from wcore import __version__
+from wcore.approval import reasons
+from wcore.engine.background import recall, tidy_up, warm_up
+from wcore.engine.capabilities import capabilities
+from wcore.engine.command_log import GONE, MALFORMED, note_command, understood
+from wcore.engine.commands import approvals, introspection, permissions, resume
+from wcore.engine.commands.config import Configuring
+from wcore.engine.costs import Costs
+from wcore.engine.lazy import load
+from wcore.engine.ports import Ear, Mouth, Signals, real_signals
+from wcore.errors import Code, HostError, HostGoneError, WcoreError
+from wcore.protocol import codec, events
+from wcore.protocol import commands as said
+from wcore.session.session import Session
+from wcore.store import LeaseLostError
+from wcore.tools.tool import Place
+from wcore.vocabulary import By, Json, UserMessage
+
+if TYPE_CHECKING:
+    from wcore.turn.turn import Turn
+
+log = logging.getLogger("wcore.engine")
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1  # the stored conversation makes no sense
+EXIT_LOST: Final = 1  # another engine took the session over
+EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
+AT_ONCE: Final = (said.Ping, said.InitHistory, said.SetMode)  # neither of them acts
+SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
+
+
+class Engine:
+    """Serves one host until it closes stdin or stdout, or a signal comes."""
+
+    def __init__(
+        self,
+        session: Session,
+        reader: Ear,
+        wire: Mouth,
+        place: Place,
+        *,
+        warm: Callable[[], None],
+        signals: Signals = real_signals,
+    ) -> None:
+        self._session = session
+        self._reader = reader
+        self._wire = wire
+        self._place = place
+        self._warm = warm
+        self._signals = signals
+        self._loaded = anyio.Event()  # what acts is there
+        self._warmed = anyio.Event()  # and the model
+        self._news: dict[str, Json] = {}  # of the first turn, for the journal
+        self._configuring = Configuring(session)
+        self._costs = Costs(session)
+        self._turn: Turn | None = None
+        self._idle = anyio.Event()
+        self._idle.set()
+        self._had_message = False
+        self._has_continued = False  # an interrupted turn starts its stream once a process
+        self._late_context: list[str] = []
+        self._exit_code = EXIT_OK
+        lost = self._configuring.tell_of_loss
+        session.keeper.watch(lambda: lost(during_turn=self._turn is not None))
+
+    async def serve(self) -> int:
+        """Run to the end; return the exit code. Every child is dead when this returns."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(self._watch_signals, tasks)
+                tasks.start_soon(self._speak)
+                tasks.start_soon(
+                    self._session.approvals.spawn_reaper, self._session.settings.reap_interval_s
+                )
+                tasks.start_soon(self._session.journal.keep)
+                tasks.start_soon(self._watch_session, tasks)
+                await self._session.emit(self._ready())
+                for notice in self._session.notices:
+                    await self._session.info(notice)
+                tasks.start_soon(self._warm_up, tasks)
+                tasks.start_soon(tidy_up, self._session, lambda: self._idle.wait())  # noqa: PLW0108
+                await self._read_commands(tasks)
+                await self._idle.wait()
+                await self._wire.flush()
+                tasks.cancel_scope.cancel()
+        except* HostGoneError:
+            self._exit_code = self._exit_code or EXIT_SIGNAL + signal.SIGPIPE
+        return self._exit_code
+
+    async def _read_commands(self, tasks: TaskGroup) -> None:
+        """Obey until end of file; from then on nobody can be asked."""
+        self._session.keeper.serve_commands()
+        while (lines := await self._reader.read()) is not None:
+            for line in lines:
+                heard = understood(line)
+                if heard is not None:
+                    await self._hear(heard, tasks)
+        self._session.journal.heard(type="eof")
+        self._session.host_gone = True
+        self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
+
+    async def _hear(self, command: said.AnyCommand | codec.Malformed, tasks: TaskGroup) -> None:
+        if isinstance(command, codec.Malformed):
+            self._session.journal.heard(type=MALFORMED, problem=command.message)
+            await self._session.complain(Code.PROTOCOL, command.message)
+        else:
+            if not isinstance(command, AT_ONCE):
+                await self._loaded.wait()
+            if self._exit_code != EXIT_OK:
+                return  # told to leave: a turn that starts now would not see its end
+            try:
+                note_command(self._session, command)
+                await self._obey(command, tasks)
+            except HostError as error:  # too late, twice, or never asked
+                await self._session.info(str(error))
+            except HostGoneError:
+                raise
+            except Exception:  # a bug in one command must not end the others
+                log.exception("command.failed")
+                text = f"{command.type}: internal error, see the log on stderr"
+                await self._session.complain(Code.INTERNAL, text)
+        await self._session.journal.relieve()
+
+    async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
+        session = self._session
+        match command:
+            case said.Ping():
+                await session.emit(events.Pong())
+            case said.Message():
+                await self._hear_message(command, tasks)
+            case said.Stop():
+                self._stop()
+            case said.ToolApprove():
+                await approvals.approve(session, command, tasks)
+            case said.ToolDeny():
+                approvals.deny(session, command)
+                if command.stop:
+                    self._stop()
+            case said.ApprovalResume():
+                await approvals.resume(session, command, tasks)
+            case said.InitHistory():
+                self._add_context(command.text)
+            case said.SetMode():
+                await self._configuring.set_mode(command.named, during_turn=self._turn is not None)
+            case said.SetConfig():
+                await self._configuring.set_config(command, during_turn=self._turn is not None)
+            case said.AddMcpServer():
+                await self._servers.add(command, too_late=self._had_message)
+            case said.RemoveMcpServer():
+                busy = self._turn is not None
+                await session.emit(await self._servers.remove(command, during_turn=busy))
+            case (
+                said.ListPermissions()
+                | said.SetAgentTools()
+                | said.SetToolOverride()
+                | said.TrustWorkspace()
+                | said.AcceptChanges()
+                | said.GiveGrant()
+            ):
+                busy = self._turn is not None
+                await session.emit(await permissions.answer(session, command, during_turn=busy))
+            case said.ResumeTurn():
+                await self._resume_turn(command, tasks)
+            case said.Introspection():
+                await session.emit(await introspection.answer(session, command))
+            case _:
+                assert_never(command)
+
+    async def _hear_message(self, command: said.Message, tasks: TaskGroup) -> None:
+        if self._turn is not None:
+            text = "a turn is running: wait for its stream_end, or send stop first"
+            await self._session.complain(Code.BUSY, text, retryable=True)
+            return
+        message = UserMessage(command.content, tuple(command.files or ()))
+        self._start_turn(command.msg_id, message, tasks)
+
+    async def _resume_turn(self, command: said.ResumeTurn, tasks: TaskGroup) -> None:
+        session, left, asked = self._session, self._session.interrupted, command.request_id
+        if self._turn is not None:
+            text = "a turn is running: wait for its stream_end"
+            result = resume.refused(asked, Code.BUSY, text)
+        elif left is None:
+            result = resume.refused(asked, Code.REFUSED, "no turn was interrupted")
+        elif command.action == "cancel":
+            try:
+                result = resume.done(asked, await resume.give_up(session, left))
+            except WcoreError as error:
+                result = resume.failed(asked, error)
+        elif self._has_continued:
+            text = "the turn could not be continued: send a message, or cancel it"
+            result = resume.refused(asked, Code.REFUSED, text)
+        else:
+            self._has_continued = True
+            session.put(resume.done(asked, None))  # not waiting: nothing comes between
+            self._start_turn(left.msg_id, None, tasks)
+            return
+        await session.emit(result)
+
+    def _start_turn(self, msg_id: str, message: UserMessage | None, tasks: TaskGroup) -> None:
+        """Start a turn; one that an earlier engine left open goes on in it."""
+        left, self._session.interrupted = self._session.interrupted, None
+        self._had_message = True
+        self._turn = self._acting.turn(self._session, msg_id, left)
+        self._idle = anyio.Event()
+        tasks.start_soon(self._run_turn, self._turn, message)
+
+    async def _warm_up(self, tasks: TaskGroup) -> None:
+        """Do after `ready` what must be done before the first turn, and what is idle work."""
+        session = self._session
+        try:
+            await recall(session)
+        except WcoreError as error:
+            await session.report(error)
+            await self._leave(EXIT_FAILED, tasks)
+            return
+        self._acting = await to_thread.run_sync(load)
+        make = partial(self._acting.builtin_tools, self._place, session.ruling.known)
+        session.tools.update(session.hands.tools(make))
+        self._news = {"tools": [[n, t.spec.category.value] for n, t in session.tools.items()]}
+        self._servers = self._acting.servers(session, self._place, tasks)
+        session.before_turn = self._servers.settle
+        await self._servers.follow_policies()
+        self._take_late_context()
+        self._loaded.set()
+        await to_thread.run_sync(self._warm)
+        self._warmed.set()
+        await warm_up(session)
+
+    async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
+        await self._warmed.wait()
+        self._session.journal.tell()
+        news, self._news = self._news, {}
+        await self._session.journal.reached("warm", **news)
+        end = await turn.run(message)
+        self._session.interrupted = turn.left
+        self._turn = None  # before the end is told: the host may answer it at once
+        self._costs.tell(turn)
+        self._session.put(end)
+        self._take_late_context()
+        self._configuring.apply_late()
+        self._idle.set()
+
+    def _stop(self) -> None:
+        if self._turn is not None:
+            self._turn.end(By.STOP)
+
+    def _add_context(self, text: str) -> None:
+        self._late_context.append(text)
+        if self._turn is None and self._loaded.is_set():
+            self._take_late_context()
+
+    def _take_late_context(self) -> None:
+        """Put what came during a turn, or before a stored conversation was read, behind it."""
+        for text in self._late_context:
+            self._session.remember("", UserMessage(text, context=True))
+        self._late_context.clear()
+
+    def _ready(self) -> events.Ready:
+        return events.Ready(
+            version=__version__,
+            session_id=self._session.settings.session_id,
+            capabilities=capabilities(self._session),
+            interrupted_turn=resume.interrupted(self._session),
+        )
+
+    async def _speak(self) -> None:
+        try:
+            await self._wire.run()
+        except HostGoneError:
+            self._session.journal.heard(type=GONE)  # before anything else comes to its end
+            self._session.keeper.hurry(for_good=True)
+            raise
+
+    async def _watch_signals(
+        self, tasks: TaskGroup, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        with self._signals() as received:
+            task_status.started()
+            async for number in received:
+                self._session.journal.heard(type="signal", number=number)
+                await self._leave(EXIT_SIGNAL + number, tasks)
+                return
+
+    async def _watch_session(self, tasks: TaskGroup) -> None:
+        """End when another engine has taken the session: what we did would not be written down."""
+        await self._session.journal.lost.wait()
+        await self._session.report(LeaseLostError(self._session.settings.session_id))
+        await self._leave(EXIT_LOST, tasks)
+
+    async def _leave(self, exit_code: int, tasks: TaskGroup) -> None:
+        """End the turn, say goodbye, and end, whether or not the host listens."""
+        self._exit_code = exit_code
+        self._session.keeper.hurry(for_good=True)
+        with anyio.move_on_after(SHUTDOWN_S):
+            if self._turn is not None:
+                self._turn.end(By.SIGNAL)
+            await self._idle.wait()
+            await self._wire.flush()
+        tasks.cancel_scope.cancel()
