@@ -14,9 +14,9 @@ from replaying.recordings import is_identical, names, replayed, stored
 from talking import Conversation, call
 
 from wcore.approval import reasons
-from wcore.replaying import Replayed, replay
-from wcore.replaying.script import Entry, Said
-from wcore.replaying.unsupported import UnreplayableError
+from wcore.replay.player import Replayed, replay
+from wcore.replay.timeline import Entry, Said
+from wcore.replay.unsupported import UnreplayableError
 from wcore.store import JournalRecord, Kind, SessionRow, journal
 from wcore.vocabulary import Decision, Row, Verdict, Why
 

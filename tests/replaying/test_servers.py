@@ -12,8 +12,8 @@ from replaying.recordings import is_identical, names, replayed, stored
 from rogue_servers import ROGUE, approved, asked, connect, ended, tool
 from talking import Conversation, call
 
-from wcore.replaying import replay
-from wcore.replaying.unsupported import UnreplayableError
+from wcore.replay.player import replay
+from wcore.replay.unsupported import UnreplayableError
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio

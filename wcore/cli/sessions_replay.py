@@ -10,9 +10,9 @@ from typing import Final
 from wcore.cli import stored
 from wcore.cli.subcommand import write, write_json
 from wcore.errors import WcoreError
-from wcore.replaying import Divergence, Replayed, replay
-from wcore.replaying.script import Entry, Item, Mark, Said
-from wcore.replaying.unsupported import UnreplayableError
+from wcore.replay.player import Replayed, replay
+from wcore.replay.timeline import Divergence, Entry, Item, Mark, Said
+from wcore.replay.unsupported import UnreplayableError
 from wcore.store import JournalRecord, SessionRow
 from wcore.visible import visible_line
 from wcore.vocabulary import Json

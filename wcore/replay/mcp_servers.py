@@ -7,7 +7,7 @@ import anyio
 
 from wcore.errors import Code
 from wcore.persistence.records import listed
-from wcore.replaying.script import NOTHING, Item, Script, facts_of, what_of
+from wcore.replay.timeline import NOTHING, Item, Script, facts_of, what_of
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.names import server_part
 from wcore.tools.mcp.server import Server, ServerError

@@ -21,9 +21,9 @@ from wcore.policy.rules.rule import Level, Scene
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
 from wcore.policy_files.session_policy import BrokenRulesError, Ruling
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
-from wcore.replaying.journal import RecordedJournal
-from wcore.replaying.script import Script, facts_of, what_of
-from wcore.replaying.sealed import NoStore
+from wcore.replay.journal import RecordedJournal
+from wcore.replay.stubs import NoStore
+from wcore.replay.timeline import Script, facts_of, what_of
 from wcore.turn.policy_reload import POLICIES
 from wcore.vocabulary import Json
 

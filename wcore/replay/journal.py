@@ -12,8 +12,8 @@ from anyio.lowlevel import checkpoint
 from wcore.persistence.journal import DIGEST_CHARS, Journal
 from wcore.persistence.records import listed
 from wcore.persistence.redact import cleaned
-from wcore.replaying.script import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
-from wcore.replaying.sealed import NoStore
+from wcore.replay.stubs import NoStore
+from wcore.replay.timeline import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import Json
 

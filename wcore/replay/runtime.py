@@ -12,11 +12,11 @@ from wcore.models.factory import MODEL
 from wcore.persistence.records import TIED, listed
 from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy import shell
-from wcore.replaying.inner import InnerCalls
-from wcore.replaying.model import RecordedError
-from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
-from wcore.replaying.sealed import NoTool, SealedError
-from wcore.replaying.servers import RecordedServer, recorded_definition
+from wcore.replay.inner_calls import InnerCalls
+from wcore.replay.mcp_servers import RecordedServer, recorded_definition
+from wcore.replay.model import RecordedError
+from wcore.replay.stubs import NoTool, SealedError
+from wcore.replay.timeline import Entry, Item, Script, facts_of, what_of
 from wcore.runtime import Hands
 from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME as SPAWN

@@ -8,8 +8,8 @@ from anyio.abc import TaskGroup
 
 from wcore.persistence.records import INNER, LENT, WITHDRAWN, usage
 from wcore.policy.decide import QUESTION_TOOL
-from wcore.replaying.script import Entry, Item, Script, facts_of, what_of
-from wcore.replaying.sealed import NoTool
+from wcore.replay.stubs import NoTool
+from wcore.replay.timeline import Entry, Item, Script, facts_of, what_of
 from wcore.tools.tool import Live
 from wcore.vocabulary import Args, Category, Usage
 

@@ -10,7 +10,7 @@ from wcore.approval.manager import ApprovalManager
 from wcore.engine.command_log import MALFORMED, Line
 from wcore.protocol import codec
 from wcore.protocol import commands as said
-from wcore.replaying.script import Entry, Item, Script
+from wcore.replay.timeline import Entry, Item, Script
 from wcore.store import Kind
 from wcore.vocabulary import Json
 

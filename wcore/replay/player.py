@@ -16,10 +16,10 @@ from msgspec import Struct
 from wcore.engine.engine import Engine
 from wcore.engine.lazy import load
 from wcore.persistence.restore import restore
-from wcore.replaying.host import NoMouth, RecordedHost
-from wcore.replaying.script import Divergence, Entry, Script, items_of
-from wcore.replaying.stage import Stage, set_up
-from wcore.replaying.unsupported import refuse
+from wcore.replay.host import NoMouth, RecordedHost
+from wcore.replay.session import Stage, set_up
+from wcore.replay.timeline import Divergence, Entry, Script, items_of
+from wcore.replay.unsupported import refuse
 from wcore.store import JournalRecord, Kind, SessionRow
 from wcore.tools.tool import Place
 

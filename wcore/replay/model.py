@@ -19,7 +19,7 @@ from wcore.models.model import (
 )
 from wcore.persistence import records
 from wcore.persistence.records import listed
-from wcore.replaying.script import NOTHING, Entry, Mark, Script, facts_of, what_of
+from wcore.replay.timeline import NOTHING, Entry, Mark, Script, facts_of, what_of
 from wcore.store import Kind
 from wcore.vocabulary import Json, Usage
 

@@ -11,12 +11,12 @@ from wcore.persistence.records import listed
 from wcore.persistence.restore import DOUBTED, Restored
 from wcore.policy.protected import Places
 from wcore.protocol import events
-from wcore.replaying.hands import RecordedHands, RecordedReader
-from wcore.replaying.host import NoMouth
-from wcore.replaying.journal import RecordedJournal
-from wcore.replaying.memory import RecordedKeeper, RecordedRuling
-from wcore.replaying.model import RecordedModels
-from wcore.replaying.script import Entry, Item, Script
+from wcore.replay.host import NoMouth
+from wcore.replay.journal import RecordedJournal
+from wcore.replay.model import RecordedModels
+from wcore.replay.persistence import RecordedKeeper, RecordedRuling
+from wcore.replay.runtime import RecordedHands, RecordedReader
+from wcore.replay.timeline import Entry, Item, Script
 from wcore.session.session import Session
 from wcore.session.settings import Settings
 from wcore.store import Kind, SessionRow
