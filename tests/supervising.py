@@ -19,9 +19,9 @@ LAST_S: Final = 20.0  # far above what it takes to end, so that a busy machine f
 ROOT: Final = str(Path(wcore.__file__).parents[1])
 CODE: Final = """
 import socket, sys
-from wcore import cli
+from wcore.cli import main
 from wcore.supervisor import process
-process.supervise(socket.socket(fileno=int(sys.argv[1])), cli.read_shell_texts)
+process.supervise(socket.socket(fileno=int(sys.argv[1])), main.read_shell_texts)
 """
 
 

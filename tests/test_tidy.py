@@ -243,7 +243,7 @@ def test_every_extra_that_is_spoken_of_exists() -> None:
 def test_at_the_start_only_what_is_needed_is_loaded(tmp_path: Path) -> None:
     program = (
         "import os, sys\n"
-        "from wcore.cli import options, starting\n"
+        "from wcore.cli import options, serve\n"
         "from wcore.models.factory import choose_model\n"
         "chosen = options.read([], os.environ)\n"
         "choose_model(chosen.provider, chosen.model)\n"

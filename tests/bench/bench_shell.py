@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import anyio
 
-from wcore.cli import read_shell_texts
+from wcore.cli.main import read_shell_texts
 from wcore.policy.shell import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex, warm
 from wcore.shell_worker import ShellWorker
 from wcore.supervisor import process

@@ -10,7 +10,7 @@ from talking import ROOT
 
 PROGRAM = """
 import os, sys
-from wcore.cli import options, starting
+from wcore.cli import options, serve
 from wcore.models.factory import choose_model
 model = choose_model(*{choice!r})
 before = set(sys.modules)

@@ -20,7 +20,7 @@ from wcore_host.acp import stored as acp_stored
 from wcore_host.web.options import Options
 from wcore_host.web.records import Records
 
-from wcore.cli import SUBCOMMANDS
+from wcore.cli.main import SUBCOMMANDS
 from wcore.store.database import open_database
 from wcore.store.location import Location
 

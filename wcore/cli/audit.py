@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from wcore.cli import stored
+from wcore.cli import store_options
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError, UsageError
 from wcore.store import AuditDecision, audit
@@ -74,7 +74,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     verifying.add_argument(
         "--head", type=_head, metavar="SEQ:HASH", help="a row that must still be there"
     )
-    stored.add_store_options(verifying)
+    store_options.add_store_options(verifying)
     verifying.set_defaults(run=_verify)
     given = parser.parse_args(argv)
     if not hasattr(given, "run"):
@@ -84,7 +84,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 def _add_list_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("--since", type=stored.moment, metavar="TIME", help="2026-11-21, 12h, 7d, …")
+    add("--since", type=store_options.moment, metavar="TIME", help="2026-11-21, 12h, 7d, …")
     add("--tool", metavar="NAME", help="a tool; * ? [abc] match as in file names")
     add("--decision", choices=[decision.value for decision in AuditDecision])
     add(
@@ -93,11 +93,11 @@ def _add_list_options(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"at most N rows; default: {PEOPLE_ROWS}, with --json all",
     )
-    stored.add_store_options(parser)
+    store_options.add_store_options(parser)
 
 
 def _list(given: Namespace, environ: Mapping[str, str]) -> int:
-    place = stored.location(given, environ)
+    place = store_options.location(given, environ)
     if not place.exists:
         if not given.json:
             write(f"nothing has been recorded yet: there is no {visible_line(place.name, 200)}\n")
@@ -106,7 +106,9 @@ def _list(given: Namespace, environ: Mapping[str, str]) -> int:
     with opened(place) as database:
         rows = audit.newest_first(database, given.since or "0001-01-01T00:00:00.000000Z")
         wanted = islice((row for row in rows if _matches(row, given)), limit)
-        shown = stored.write_lines(_json_line(row) if given.json else _line(row) for row in wanted)
+        shown = store_options.write_lines(
+            _json_line(row) if given.json else _line(row) for row in wanted
+        )
     if not shown and not given.json:
         write("no decision was recorded that fits\n")
     return 0
@@ -127,11 +129,13 @@ def _line(row: AuditRow) -> str:
     decision = "approved" if allowed else "denied"
     parts = [
         f"{row.seq:>6}",
-        stored.shown_time(row.created_at),
-        stored.coloured(f"{decision:<8}", stored.GREEN if allowed else stored.RED),
+        store_options.shown_time(row.created_at),
+        store_options.coloured(
+            f"{decision:<8}", store_options.GREEN if allowed else store_options.RED
+        ),
         f"{visible_line(row.tool_name, CELL_CHARS_MAX):<16}",
         f"by {_by(row)}",
-        stored.coloured(visible_line(row.tool_call_id, CELL_CHARS_MAX), stored.DIM),
+        store_options.coloured(visible_line(row.tool_call_id, CELL_CHARS_MAX), store_options.DIM),
     ]
     if row.reason is not None:
         parts.append(f"“{visible_line(row.reason, REASON_CHARS_MAX)}”")
@@ -147,7 +151,7 @@ def _by(row: AuditRow) -> str:
 
 
 def _verify(given: Namespace, environ: Mapping[str, str]) -> int:
-    place = stored.location(given, environ)
+    place = store_options.location(given, environ)
     if place.exists:
         with opened(place) as database:
             result = verify(database, given.head)
@@ -182,12 +186,12 @@ def _as_object(result: Verified) -> dict[str, object]:
 
 def _tell(result: Verified) -> None:
     for problem in result.problems:
-        write(f"{stored.coloured(problem.kind, stored.RED)}: {problem.detail}\n")
+        write(f"{store_options.coloured(problem.kind, store_options.RED)}: {problem.detail}\n")
     if result.more_problems:
         write("… and more\n")
     verdict = "intact" if result.intact else "NOT intact"
-    colour = stored.GREEN if result.intact else stored.RED
-    write(f"{result.rows} rows, {stored.coloured(verdict, colour)}\n")
+    colour = store_options.GREEN if result.intact else store_options.RED
+    write(f"{result.rows} rows, {store_options.coloured(verdict, colour)}\n")
     write(f"head: {result.head}\n")
     if result.checked_head is None:
         write("A cut-off end cannot be seen without --head: keep this head elsewhere.\n")

@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from wcore.cli import environment, hypothetical
-from wcore.cli.marking import marked
+from wcore.cli import environment, hypothetical_call
+from wcore.cli.highlight import marked
 from wcore.cli.subcommand import Parser, has_colours, write, write_json
 from wcore.errors import UsageError
 from wcore.policy import decide, shell
@@ -72,7 +72,7 @@ def fill(parser: Parser) -> None:
         default=[],
         help="as if commands beginning with PREFIX were granted; may be repeated",
     )
-    add("--tool", metavar="NAME", default=hypothetical.SHELL_TOOL, help="default: Bash")
+    add("--tool", metavar="NAME", default=hypothetical_call.SHELL_TOOL, help="default: Bash")
     add("--args", metavar="JSON", help="arguments of the call, as the model would send them")
     add("--mode", metavar="MODE", default="default", help="default: default")
     add("--agent", metavar="NAME", default=MAIN_AGENT, help="for rules about agents; default: main")
@@ -93,13 +93,13 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     args = _arguments(given)
     grants, refused = _grants(given.grant, given.tool)
     places = environment.places(cwd, environ)
-    facts = hypothetical.facts_of(given.tool, args, places)
+    facts = hypothetical_call.facts_of(given.tool, args, places)
     policies = PolicyFiles.of(places).load().policies
     standing = decide.Standing(mode, grants, frozenset({given.tool}), policies, agent=given.agent)
     number, decision = decide.decide_by_row(facts, standing)
     asks = decision.verdict is Verdict.ASK
     scopes = suggest(facts, standing, places) if asks else []
-    command = args.get("command") if given.tool == hypothetical.SHELL_TOOL else None
+    command = args.get("command") if given.tool == hypothetical_call.SHELL_TOOL else None
     told = {"verdict": decision.verdict, "number": number, **_reasons(decision.why)}
     if command is not None:
         told["command"] = str(command)
@@ -123,8 +123,8 @@ def _arguments(given: argparse.Namespace) -> Args:
     if text == "-":
         text = sys.stdin.buffer.read(ARGUMENT_CHARS_MAX).decode("utf-8", "surrogateescape")
     if text is not None:
-        args[hypothetical.main_argument(given.tool)] = text
-    if not args and given.tool == hypothetical.SHELL_TOOL:
+        args[hypothetical_call.main_argument(given.tool)] = text
+    if not args and given.tool == hypothetical_call.SHELL_TOOL:
         raise UsageError("missing command: give it as one argument, in quotes")
     return args
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from wcore.cli import stored
-from wcore.cli.recorded import calls_of
+from wcore.cli import store_options
+from wcore.cli.recorded_calls import calls_of
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.policy.protected import Places
@@ -52,8 +52,8 @@ def fill(parser: Parser) -> None:
     """Add the options of this subcommand."""
     parser.add_argument("ids", metavar="SESSION", nargs="+", help="an id, or `latest`")
     parser.add_argument("--policy", metavar="FILE", required=True, help="the policy to try")
-    stored.add_store_options(parser)
-    stored.add_user_option(parser)
+    store_options.add_store_options(parser)
+    store_options.add_user_option(parser)
 
 
 def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -67,7 +67,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     file = read_owned(given.policy)
     if file is None:
         raise UsageError(f"--policy {given.policy}: there is no such file")
-    place = stored.location(given, environ)
+    place = store_options.location(given, environ)
     if not place.exists:
         raise SessionMissingError(given.ids[0])
     with opened(place) as database:
@@ -79,9 +79,9 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _chosen(database: Database, given: argparse.Namespace, wanted: str) -> SessionRow:
-    user = stored.user(given)
+    user = store_options.user(given)
     if wanted == LATEST:
-        wanted = sessions.latest(database, user, stored.workspace_here())
+        wanted = sessions.latest(database, user, store_options.workspace_here())
     return sessions.find(database, user, wanted)
 
 

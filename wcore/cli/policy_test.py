@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.cli import hypothetical, policy_check
+from wcore.cli import hypothetical_call, policy_check
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.policy.decide import Standing, decide
@@ -52,9 +52,9 @@ def _judged(test: RuleTest, policies: Policies, places: Places) -> dict[str, str
     """Return what is wrong, or nothing."""
     told = {"source": test.source, "call": test.call}
     tool, argument = split(test.call)
-    args = {} if argument is None else {hypothetical.main_argument(tool): argument}
+    args = {} if argument is None else {hypothetical_call.main_argument(tool): argument}
     try:
-        facts = hypothetical.facts_of(tool, args, places)
+        facts = hypothetical_call.facts_of(tool, args, places)
     except UsageError as error:
         return {**told, "problem": str(error)}
     agent = test.agent or MAIN_AGENT

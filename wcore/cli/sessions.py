@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
-from wcore.cli import sessions_replay, stored
+from wcore.cli import sessions_replay, store_options
 from wcore.cli.consent import add_yes, require
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
@@ -67,8 +67,8 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         command = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
         )
-        stored.add_store_options(command)
-        stored.add_user_option(command)
+        store_options.add_store_options(command)
+        store_options.add_user_option(command)
         command.set_defaults(run=job)
         return command
 
@@ -90,7 +90,9 @@ def _add_id(parser: ArgumentParser) -> None:
 def _add_purge_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("ids", metavar="ID", nargs="*", help="sessions to delete")
-    add("--older-than", type=stored.days, metavar="DAYS", help="those not used for DAYS days")
+    add(
+        "--older-than", type=store_options.days, metavar="DAYS", help="those not used for DAYS days"
+    )
     add("--all", action="store_true", help="every session of the user")
     add_yes(parser)
 
@@ -99,14 +101,14 @@ def _add_purge_options(parser: ArgumentParser) -> None:
 
 
 def _list(given: Namespace, environ: Mapping[str, str]) -> int:
-    place = stored.location(given, environ)
+    place = store_options.location(given, environ)
     rows: list[SessionRow] = []
     if place.exists:
         with opened(place) as database:
-            rows = sessions.list_sessions(database, stored.user(given))
+            rows = sessions.list_sessions(database, store_options.user(given))
     if given.json:
-        stored.write_lines(_json_line(row) for row in rows)
-    elif not stored.write_lines(_line(row) for row in rows):
+        store_options.write_lines(_json_line(row) for row in rows)
+    elif not store_options.write_lines(_line(row) for row in rows):
         write("no session is stored\n")
     return 0
 
@@ -118,14 +120,14 @@ def _show(given: Namespace, environ: Mapping[str, str]) -> int:
         row = _chosen(database, given)
         write(f"{_line(row)}\n")
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
-        stored.write_lines(_record_line(record) for record in records)
+        store_options.write_lines(_record_line(record) for record in records)
     return 0
 
 
 def _export(given: Namespace, environ: Mapping[str, str]) -> int:
     with _stored(given, environ) as database:
         row = _chosen(database, given)
-        stored.write_lines(_exported(database, row))
+        store_options.write_lines(_exported(database, row))
     return 0
 
 
@@ -145,17 +147,17 @@ def _exported(database: Database, row: SessionRow) -> Iterator[str]:
 
 
 def _stored(given: Namespace, environ: Mapping[str, str]) -> AbstractContextManager[Database]:
-    place = stored.location(given, environ)
+    place = store_options.location(given, environ)
     if not place.exists:
         raise SessionMissingError(given.id)
     return opened(place)
 
 
 def _chosen(database: Database, given: Namespace) -> SessionRow:
-    user = stored.user(given)
+    user = store_options.user(given)
     wanted = given.id
     if wanted == LATEST:
-        wanted = sessions.latest(database, user, stored.workspace_here())
+        wanted = sessions.latest(database, user, store_options.workspace_here())
     return sessions.find(database, user, wanted)
 
 
@@ -171,17 +173,19 @@ def _line(row: SessionRow) -> str:
     parts = [
         visible_line(row.session_id, CELL_CHARS_MAX),
         visible_line(row.title or "(without words)", TITLE_CHARS_MAX),
-        stored.shown_time(row.last_at),
+        store_options.shown_time(row.last_at),
         f"{row.records} records",
         state,
-        stored.coloured(visible_line(row.workspace, CELL_CHARS_MAX), stored.DIM),
+        store_options.coloured(visible_line(row.workspace, CELL_CHARS_MAX), store_options.DIM),
     ]
     return "  ".join(parts)
 
 
 def _record_line(record: JournalRecord) -> str:
     body = visible_line(json.dumps(record.body, ensure_ascii=False), BODY_CHARS_MAX)
-    return f"{record.seq:>6}  {stored.shown_time(record.at)}  {record.kind.value:<12}  {body}"
+    return (
+        f"{record.seq:>6}  {store_options.shown_time(record.at)}  {record.kind.value:<12}  {body}"
+    )
 
 
 # --- purge ------------------------------------------------------------------------------------
@@ -192,20 +196,20 @@ def _purge(given: Namespace, environ: Mapping[str, str]) -> int:
     if sum(chosen) != 1:
         raise UsageError("missing sessions: name them, or give --older-than DAYS or --all")
     require("delete for good?", yes=given.yes, as_json=given.json)
-    place = stored.location(given, environ)
+    place = store_options.location(given, environ)
     if not place.exists:
         if given.ids:
             raise SessionMissingError(given.ids[0])
         done = Purged((), ())
     else:
         with opened(place) as database:
-            done = sessions.purge(database, stored.user(given), _to_purge(database, given))
+            done = sessions.purge(database, store_options.user(given), _to_purge(database, given))
     _tell(done, as_json=given.json)
     return 0
 
 
 def _to_purge(database: Database, given: Namespace) -> list[str]:
-    user = stored.user(given)
+    user = store_options.user(given)
     if given.all:
         return [row.session_id for row in sessions.list_sessions(database, user)]
     if given.older_than is not None:

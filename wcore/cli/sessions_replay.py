@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from wcore.cli import stored
+from wcore.cli import store_options
 from wcore.cli.subcommand import write, write_json
 from wcore.errors import WcoreError
 from wcore.replay.player import Replayed, replay
@@ -70,16 +70,16 @@ def _tell(row: SessionRow, done: Replayed) -> None:
     engines = "1 engine" if done.starts == 1 else f"{done.starts} engines"
     if done.divergence is None:
         what = f"{done.events} events, {done.records} records, {engines}"
-        write(f"{stored.coloured('identical', stored.GREEN)}  {name}: {what}\n")
+        write(f"{store_options.coloured('identical', store_options.GREEN)}  {name}: {what}\n")
         if done.open_end:
             write("The last engine is running, or was killed: replayed to its last record.\n")
         return
     found = done.divergence
-    write(f"{stored.coloured('different', stored.RED)}  {name}: {_where(found)}\n")
+    write(f"{store_options.coloured('different', store_options.RED)}  {name}: {_where(found)}\n")
     for label, text in (("recorded", _shown(found.recorded)), ("now", _shown(found.now))):
         write(f"  {label:<8}  {text}\n")
     for field, was, now in _differences(found):
-        write(f"  {stored.coloured(field, stored.DIM)}: {was}  ->  {now}\n")
+        write(f"  {store_options.coloured(field, store_options.DIM)}: {was}  ->  {now}\n")
 
 
 def _where(found: Divergence) -> str:

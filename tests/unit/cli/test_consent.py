@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import pytest
 from policy.asking import trust, wcore
 
-from wcore.cli import SUBCOMMANDS
 from wcore.cli.consent import CONSEQUENCES
+from wcore.cli.main import SUBCOMMANDS
 from wcore.cli.subcommand import Parser
 from wcore.store import Kind, Location, Record, identity, journal, locate, sessions
 from wcore.store.database import open_database, opened

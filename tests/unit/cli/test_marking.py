@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.cli.marking import COLOUR_ON, PART_CHARS_MAX, marked
+from wcore.cli.highlight import COLOUR_ON, PART_CHARS_MAX, marked
 
 
 def bytes_of(text: str, part: str) -> tuple[int, int]:

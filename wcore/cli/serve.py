@@ -11,9 +11,9 @@ from msgspec import Struct
 from wcore import locked_files
 from wcore.approval import manager
 from wcore.cli import environment, log
-from wcore.cli.asked_session import asked_session, enter
-from wcore.cli.ceilings import start_mode, ttl_s
+from wcore.cli.open_session import asked_session, enter
 from wcore.cli.options import Options
+from wcore.cli.policy_limits import start_mode, ttl_s
 from wcore.engine.engine import Engine
 from wcore.errors import ConfigError, WcoreError
 from wcore.models.factory import Surroundings, choose_model

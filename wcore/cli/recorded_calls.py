@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from wcore.cli.hypothetical import category_of
+from wcore.cli.hypothetical_call import category_of
 from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places

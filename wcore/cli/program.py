@@ -8,7 +8,8 @@ import sys
 import traceback
 from contextlib import suppress
 
-from wcore.cli import EXIT_CONFIG, EXIT_USAGE, keys, options
+from wcore.cli import keys, options
+from wcore.cli.main import EXIT_CONFIG, EXIT_USAGE
 from wcore.errors import Code, ConfigError, UsageError, WcoreError
 
 
@@ -26,13 +27,13 @@ def serve(argv: list[str], link: socket.socket, pid: int) -> int:
 
         in_fd, out_fd = stdio.claim()
         gc.disable()  # what is imported stays: looking through it again and again takes 15 ms
-        from wcore.cli import starting  # noqa: PLC0415 - nothing may print before the claim
+        from wcore.cli import serve as serving  # noqa: PLC0415 - nothing may print before the claim
         from wcore.supervisor.client import Supervisor  # noqa: PLC0415
 
         gc.freeze()
         gc.enable()
         supervisor = Supervisor(link, pid)
-        return starting.run(chosen, provided, (in_fd, out_fd), supervisor)
+        return serving.run(chosen, provided, (in_fd, out_fd), supervisor)
     except ConfigError as error:
         hint = " (see wcore --help)" if isinstance(error, UsageError) else ""
         _tell(out_fd, error.code, f"Engine failed to start: {error}{hint}")
