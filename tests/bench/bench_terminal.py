@@ -19,9 +19,9 @@ import psutil
 from talking import write_script
 from textual.pilot import Pilot
 from wcore_host import events
-from wcore_host.chat import options
+from wcore_host.headless import chat_options
+from wcore_host.headless.transcript_blocks import Spoken
 from wcore_host.terminal.app import ChatApp
-from wcore_host.terminal.blocks import Spoken
 from wcore_host.terminal.transcript import TranscriptView
 
 DELTAS = 20_000
@@ -33,7 +33,7 @@ SIZE = (120, 40)
 
 @asynccontextmanager
 async def app(*flags: str) -> AsyncGenerator[tuple[ChatApp, Pilot[int]]]:
-    chat = ChatApp(options.read(flags))
+    chat = ChatApp(chat_options.read(flags))
     async with chat.run_test(size=SIZE) as pilot:
         await holds(lambda: bool(chat.panes) and chat.panes[0].talk.engine is not None)
         yield chat, pilot

@@ -17,7 +17,7 @@ import anyio
 import pytest
 from hosts.places import PATIENCE_S, PYTHON, Place
 from textual.pilot import Pilot
-from wcore_host.chat import options
+from wcore_host.headless import chat_options
 from wcore_host.terminal.app import ChatApp
 from wcore_host.terminal.pane import Pane
 
@@ -99,7 +99,7 @@ async def looking(
         if name.startswith("XDG_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", place.env["HOME"])
-    app = ChatApp(options.read(flags))
+    app = ChatApp(chat_options.read(flags))
     async with app.run_test(size=size) as pilot:
         yield Screen(app, pilot)
 

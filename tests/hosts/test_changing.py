@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wcore_host.changing import DraftError, differences, draft, read
 from wcore_host.events import Json
+from wcore_host.headless.argument_editing import DraftError, differences, draft, read
 from wcore_host.visible import visible
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

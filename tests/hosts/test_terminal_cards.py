@@ -8,7 +8,7 @@ from hosts.screens import ANSWERS, looking
 from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
-from wcore_host.terminal import cards
+from wcore_host.headless import card_queue
 from wcore_host.terminal.answers import UNARMED_HINT, Answers
 from wcore_host.terminal.card_panel import CardPanel
 
@@ -73,7 +73,7 @@ async def test_the_enter_of_somebody_who_writes_is_for_the_prompt(
 async def test_keys_in_the_moment_a_card_appears_do_not_answer_it(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cards, "QUIET_S", BUSY_S)
+    monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
     script = place.script(writes("a"), ECHO)
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
@@ -81,7 +81,7 @@ async def test_keys_in_the_moment_a_card_appears_do_not_answer_it(
         await screen.press("tab", "enter", "enter", "escape", "enter")
         await screen.see("in a moment…")
         assert screen.pane.talk.cards.front is not None, "nothing has answered the card"
-        monkeypatch.setattr(cards, "QUIET_S", SHORT_S)
+        monkeypatch.setattr(card_queue, "QUIET_S", SHORT_S)
         await screen.press("enter")  # which begins that one
         await screen.listens()
         await screen.press("escape")
@@ -98,13 +98,13 @@ async def test_a_held_enter_does_not_answer_the_next_card(
         await screen.see("1 more")
         await screen.listens()
         await screen.press("enter")
-        monkeypatch.setattr(cards, "QUIET_S", BUSY_S)
+        monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
         await screen.see("+++ b/b")
         for _ in range(20):
             await screen.press("enter")
         assert screen.pane.talk.cards.front is not None
         assert not place.file("b").exists()
-        monkeypatch.setattr(cards, "QUIET_S", SHORT_S)
+        monkeypatch.setattr(card_queue, "QUIET_S", SHORT_S)
         await screen.press("enter")
         await screen.listens()
         await screen.press("escape")
@@ -160,11 +160,11 @@ async def test_enters_that_come_together_are_a_paste_and_no_answer(
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.listens()
-        monkeypatch.setattr(cards, "QUIET_S", BUSY_S)
+        monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
         for _ in range(count):
             screen.app.simulate_key("enter")
         await screen.see(UNARMED_HINT)
-        monkeypatch.setattr(cards, "QUIET_S", SHORT_S)
+        monkeypatch.setattr(card_queue, "QUIET_S", SHORT_S)
         await screen.press("down")
         await screen.listens()
         await screen.press("escape")

@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from wcore_host import events
 from wcore_host.events import Preview, Tool, ToolRequest, Why
+from wcore_host.headless import paragraphs, transcript
+from wcore_host.headless.answer_menu import Picking
+from wcore_host.headless.card_queue import QUIET_S, SETTLE_S, Card, Cards
+from wcore_host.headless.paragraphs import split_at
+from wcore_host.headless.transcript import Story
+from wcore_host.headless.transcript_blocks import Call, CallState, Note, Said, Spoken
+from wcore_host.headless.workspace import ranked
 from wcore_host.permission import Allow, Deny
-from wcore_host.terminal import markdown, story
-from wcore_host.terminal.blocks import Call, CallState, Note, Said, Spoken
 from wcore_host.terminal.card_rows import card_rows, head
-from wcore_host.terminal.cards import QUIET_S, SETTLE_S, Card, Cards
 from wcore_host.terminal.heights import Heights
-from wcore_host.terminal.markdown import split_at
 from wcore_host.terminal.paint import paint
-from wcore_host.terminal.picking import Picking
 from wcore_host.terminal.rows import between_words, cut, diff_rows
-from wcore_host.terminal.story import Story
-from wcore_host.workspace import ranked
 
 HOSTILE = "a\x1b[2J\u202eb\x9bc\td\re\u200b[red]x[/red]│ ╭ > Yes"
 WIDTH = 30
@@ -142,7 +142,7 @@ def test_a_long_stream_is_cut_within_its_fence_and_always_gets_shorter() -> None
     cut_at = split_at(text)
     assert cut_at is not None
     assert cut_at[1] == "```py\n"
-    one_line = "```\n" + "y" * 3 * markdown.BLOCK_CHARS_MAX
+    one_line = "```\n" + "y" * 3 * paragraphs.BLOCK_CHARS_MAX
     at, again = split_at(one_line) or (0, "")
     assert len(again + one_line[at:]) < len(one_line)
 
@@ -156,9 +156,9 @@ def test_a_story_keeps_every_character_of_a_stream(parts: list[str]) -> None:
 
 
 def test_a_story_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story, "BLOCKS_MAX", 10)
-    monkeypatch.setattr(story, "BLOCKS_DROPPED", 5)
-    monkeypatch.setattr(story, "OUTPUT_CHARS_MAX", 100)
+    monkeypatch.setattr(transcript, "BLOCKS_MAX", 10)
+    monkeypatch.setattr(transcript, "BLOCKS_DROPPED", 5)
+    monkeypatch.setattr(transcript, "OUTPUT_CHARS_MAX", 100)
     told = Story()
     for number in range(9):
         call_id = str(number)

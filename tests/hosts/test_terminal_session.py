@@ -13,7 +13,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.widgets import Input
 from wcore_host import events
-from wcore_host.terminal.cards import QUIET_S
+from wcore_host.headless.card_queue import QUIET_S
 from wcore_host.terminal.transcript import TranscriptView
 
 ECHO: list[object] = [{"echo": True}]

@@ -46,7 +46,7 @@ from wcore_host.events import (
     Unknown,
     Why,
 )
-from wcore_host.grants import always_exact, always_prefixes
+from wcore_host.headless.grants import always_exact, always_prefixes
 from wcore_host.permission import Allow, CanUseTool, Deny, ToolContext
 from wcore_host.spawning import DEFAULT_COMMAND, connect
 from wcore_host.visible import visible, visible_line

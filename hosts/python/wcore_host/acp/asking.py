@@ -14,7 +14,7 @@ from acp.schema import (
 
 from wcore_host.acp.showing import META
 from wcore_host.events import Json, Scope, ToolRequest
-from wcore_host.grants import (
+from wcore_host.headless.grants import (
     GRANT_CHARS_SHOWN,
     grant_label,
     grant_shown,

@@ -8,7 +8,7 @@ from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, SessionModeState
 
 from wcore_host.events import Capabilities
-from wcore_host.modes import MODES, is_raise
+from wcore_host.headless.modes import MODES, is_raise
 
 CONFIRM_S: Final = 120.0  # an editor that cannot ask now must not hang its mode menu
 HARMLESS: Final = "read_only"  # a raise up to here lets nothing change

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from wcore_host import flags as engines
+from wcore_host.headless import engine_flags as engines
 
 EDITORS: Final = ("--cwd", "--resume", "--session-id")  # the editor chooses these per session
 DESCRIPTION: Final = """\

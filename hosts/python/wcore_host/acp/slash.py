@@ -7,7 +7,7 @@ from acp.schema import AvailableCommand
 from wcore_host.acp.markup import span
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError
-from wcore_host.grants import covered
+from wcore_host.headless.grants import covered
 
 COMMANDS: Final = {
     "grants": ("what you have allowed for longer than one call", ""),

@@ -12,17 +12,18 @@ import anyio
 from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from wcore_host.chat import options, slash
+from wcore_host.chat import slash
 from wcore_host.chat.conversation import EXIT_ENGINE, Chat
 from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
 from wcore_host.chat.keys import Key
-from wcore_host.chat.options import Options
 from wcore_host.chat.screen import Screen
 from wcore_host.chat.terminal import Keyboard, LineReader
 from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
-from wcore_host.modes import MODES
+from wcore_host.headless import chat_options
+from wcore_host.headless.chat_options import Options
+from wcore_host.headless.modes import MODES
 from wcore_host.spawning import close_host, connect
 from wcore_host.visible import visible, visible_line
 
@@ -41,7 +42,7 @@ INTERRUPTED: Final = (
 def main() -> int:
     """Chat until the person leaves; the exit code says how it ended."""
     env = close_host()
-    chosen = replace(options.read(sys.argv[1:]), env=env)
+    chosen = replace(chat_options.read(sys.argv[1:]), env=env)
     if sys.stdin is None or sys.stdout is None:  # closed by whoever started it
         os.write(2, b"wcore-chat: stdin and stdout must be open\n")
         return EXIT_ENGINE

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wcore_host import changing
-from wcore_host.changing import Draft
 from wcore_host.chat import card, change
 from wcore_host.chat.dialog import Again, Dialog, Done, Step
 from wcore_host.chat.style import Style, wrap
 from wcore_host.events import Scope, ToolRequest
-from wcore_host.grants import (
+from wcore_host.headless import argument_editing
+from wcore_host.headless.argument_editing import Draft
+from wcore_host.headless.grants import (
     NOT_DESCRIBED,
     grant_label,
     grant_shown,
@@ -145,8 +145,8 @@ class CallDialog(Dialog):
 
     def _take_change(self, text: str, style: Style) -> Step:
         try:
-            self._args = changing.read(self._args, self._line.name, text)
-        except changing.DraftError as error:
+            self._args = argument_editing.read(self._args, self._line.name, text)
+        except argument_editing.DraftError as error:
             return Again((f"not understood: {error}",), text)
         self._step = "changed" if self.is_changed else "choose"
         if not self.is_changed:

@@ -10,20 +10,13 @@ from typing import Final
 
 from wcore_host.chat.style import Style, diff_colour, fold, wrap
 from wcore_host.events import JsonObject, ToolRequest, Why
+from wcore_host.headless.card_content import SHOWN_BY_DIFF, facts, title
 from wcore_host.visible import cells, visible, visible_line
 
 BAR: Final = "│ "
 ARGUMENT_CHARS_SHOWN: Final = 300  # of one argument, until the whole card is asked for
 CHROME_ROWS: Final = 12  # head, reason, answers and prompt beside the body
 BODY_ROWS_MIN: Final = 8  # less of a diff says nothing
-SHOWN_BY_DIFF: Final = frozenset({"content", "old_string", "new_string", "edits"})
-
-
-def title(request: ToolRequest) -> str:
-    """Return the call on one line: the tool and, for a sub-agent, who it is."""
-    name = visible_line(request.tool.name, 60)
-    agent = "/".join(visible_line(part, 40) for part in request.agent)
-    return f"{name}, asked by {agent}" if agent else name
 
 
 def rows(request: ToolRequest, style: Style, *, whole: bool = False) -> list[str]:
@@ -48,11 +41,6 @@ def reason(why: Why) -> str:
     detail = visible_line(why.detail, 400) or "it is not allowed yet"
     rest = facts(why)
     return f"asks because: {detail}" + (f" [{rest}]" if rest else "")
-
-
-def facts(why: Why) -> str:
-    """Return the row, code and place behind a reason."""
-    return " · ".join(visible_line(fact, 120) for fact in (why.row, why.code, why.source) if fact)
 
 
 def is_folded(request: ToolRequest, style: Style) -> bool:

@@ -2,7 +2,7 @@
 
 from wcore_host.chat.dialog import Again, Dialog, Done, Step
 from wcore_host.chat.style import Style
-from wcore_host.modes import MODES
+from wcore_host.headless.modes import MODES
 
 
 class ModeDialog(Dialog):

@@ -1,12 +1,12 @@
 """The card of AskUserQuestion: what the person answers becomes the tool's output. Pure."""
 
 import json
-from collections.abc import Iterator
 
 from wcore_host.chat import card
 from wcore_host.chat.dialog import Again, Dialog, Done, Step
 from wcore_host.chat.style import Style, wrap
-from wcore_host.events import JsonObject, ToolRequest
+from wcore_host.events import ToolRequest
+from wcore_host.headless.card_content import options_of
 from wcore_host.permission import Allow, Deny, command
 from wcore_host.visible import visible_line
 
@@ -73,14 +73,3 @@ class QuestionDialog(Dialog):
         if not all(1 <= number <= len(self._labels) for number in numbers):
             return Again((f"numbers go from 1 to {len(self._labels)}",))
         return [self._labels[number - 1] for number in dict.fromkeys(numbers)]
-
-
-def options_of(args: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield label and description of each option."""
-    options = args.get("options")
-    for option in options if isinstance(options, list) else []:
-        if isinstance(option, dict):
-            label, about = option.get("label"), option.get("description")
-            yield str(label), about if isinstance(about, str) else ""
-        elif isinstance(option, str):
-            yield option, ""

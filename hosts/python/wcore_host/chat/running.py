@@ -2,6 +2,7 @@
 
 from wcore_host import events
 from wcore_host.events import Event
+from wcore_host.headless.durations import seconds
 from wcore_host.visible import visible_line
 
 NAME_CHARS = 60  # one line of a narrow terminal
@@ -45,14 +46,3 @@ class Running:
         more = f" and {len(self._calls) - 1} more" if len(self._calls) > 1 else ""
         tail = f" · {self._tail}" if self._tail else ""
         return f"… {name}{more} {seconds(now - since)}{tail}"
-
-
-def seconds(elapsed: float) -> str:
-    """Return a duration as people read it."""
-    whole = int(elapsed)
-    return f"{whole} s" if whole < 60 else clock(whole)
-
-
-def clock(whole_s: int) -> str:
-    """Return whole seconds as minutes and seconds."""
-    return f"{whole_s // 60}:{whole_s % 60:02}"

@@ -11,9 +11,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from wcore_host.headless.answer_menu import KEPT, Act, Choice, Picking
+from wcore_host.headless.card_queue import Cards
 from wcore_host.permission import Allow, Deny
-from wcore_host.terminal.cards import Cards
-from wcore_host.terminal.picking import KEPT, Act, Choice, Picking
 from wcore_host.terminal.rows import BOLD, DIM, PLAIN, between_words, rows_of, strip_of
 from wcore_host.terminal.rows_view import RowsView
 

@@ -18,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import DescendantFocus, Key
 
-from wcore_host.chat.options import Options
+from wcore_host.headless.chat_options import Options
 from wcore_host.terminal.listing import ConfirmScreen
 from wcore_host.terminal.paint import plain
 from wcore_host.terminal.pane import Pane

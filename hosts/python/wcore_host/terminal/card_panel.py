@@ -12,14 +12,14 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from wcore_host.chat.running import clock
 from wcore_host.events import JsonObject
+from wcore_host.headless.answer_menu import Act, Picking
+from wcore_host.headless.card_queue import Card, Cards
+from wcore_host.headless.durations import clock
 from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.answers import Answers
 from wcore_host.terminal.card_rows import card_rows, head
-from wcore_host.terminal.cards import Card, Cards
 from wcore_host.terminal.editor import EditScreen
-from wcore_host.terminal.picking import Act, Picking
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.visible import visible_line
 

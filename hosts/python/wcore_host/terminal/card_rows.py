@@ -11,10 +11,10 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from wcore_host.changing import differences
-from wcore_host.chat.card import SHOWN_BY_DIFF, facts, title
 from wcore_host.events import JsonObject, Preview, ToolRequest
-from wcore_host.terminal.cards import Card
+from wcore_host.headless.argument_editing import differences
+from wcore_host.headless.card_content import SHOWN_BY_DIFF, facts, title
+from wcore_host.headless.card_queue import Card
 from wcore_host.terminal.paint import argument
 from wcore_host.terminal.rows import (
     BAR,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wcore_host.workspace import WorkspaceFiles
+from wcore_host.headless.workspace import WorkspaceFiles
 
 _FILE: Final = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 

@@ -11,10 +11,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
-from wcore_host.changing import Draft, DraftError, draft, read
-from wcore_host.chat.running import clock
 from wcore_host.events import JsonObject
-from wcore_host.terminal.cards import Card
+from wcore_host.headless.argument_editing import Draft, DraftError, draft, read
+from wcore_host.headless.card_queue import Card
+from wcore_host.headless.durations import clock
 from wcore_host.terminal.rows import BOLD, DIM, RED, cropped, rows_of, strip_of
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.visible import visible, visible_line

@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input
 
-from wcore_host.terminal.cards import QUIET_S
+from wcore_host.headless.card_queue import QUIET_S
 from wcore_host.terminal.rows import (
     BOLD,
     DIM,

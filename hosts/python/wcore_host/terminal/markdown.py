@@ -1,10 +1,9 @@
-"""Markdown of the model: where a stream of it may be cut, and how it is drawn.
+"""Markdown of the model: how it is drawn.
 
 Nothing the model wrote disappears or changes: no HTML, no entities (`&#8238;` would become a
 direction mark after everything was made visible), no images, no hidden link targets.
 """
 
-import re
 from functools import cache
 from typing import ClassVar, Final
 
@@ -14,7 +13,6 @@ from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.syntax import Syntax
 from rich.text import Text
 
-BLOCK_CHARS_MAX: Final = 8 * 1024  # drawn again with every frame while it grows
 HIDING_RULES: Final = ("entity", "image", "reference", "autolink", "html_inline", "html_block")
 CODE_THEME: Final = "ansi_dark"
 # Lexers that are fast on any text; the model chooses the name.
@@ -22,39 +20,6 @@ LEXERS: Final = frozenset(
     "bash c console cpp css diff go html ini java javascript js json kotlin lua make php python"
     " py ruby rust sh shell sql swift toml ts typescript xml yaml yml".split()
 )
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-
-
-def split_at(text: str) -> tuple[int, str] | None:
-    """Return where `text` can be cut so that its beginning never changes again.
-
-    The second value is what the rest must begin with (an opened code fence). Between two
-    paragraphs a cut changes nothing; text that is too long is cut at any line, or anywhere.
-    """
-    fence, before, at, safe, last = "", "", 0, 0, 0
-    blank = False
-    for line in text.splitlines(keepends=True):
-        if blank and not fence and line.strip() and not line[0].isspace():
-            safe = at
-        found, before = _FENCE.match(line), fence
-        if found and not fence:
-            fence = found[0].strip("\r\n")
-        elif found and _closes(found, fence):
-            fence = ""
-        blank = not line.strip()
-        last, at = at, at + len(line)
-    if safe:
-        return safe, ""
-    if len(text) <= BLOCK_CHARS_MAX:
-        return None
-    cut = last if last > len(before) + 1 else BLOCK_CHARS_MAX  # one line may be all of it
-    return cut, (f"{before}\n" if before else "")
-
-
-def _closes(found: re.Match[str], fence: str) -> bool:
-    mark = fence.strip()[0]
-    opened = len(fence.strip()) - len(fence.strip().lstrip(mark))
-    return found[1][0] == mark and len(found[1]) >= opened and not found[2].strip()
 
 
 @cache

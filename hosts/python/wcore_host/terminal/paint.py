@@ -10,9 +10,17 @@ from rich.console import Console
 from rich.style import Style
 from textual.strip import Strip
 
-from wcore_host.chat.running import seconds
 from wcore_host.events import Json
-from wcore_host.terminal.blocks import Block, Call, CallState, Note, Said, Spoken, Thought
+from wcore_host.headless.durations import seconds
+from wcore_host.headless.transcript_blocks import (
+    Block,
+    Call,
+    CallState,
+    Note,
+    Said,
+    Spoken,
+    Thought,
+)
 from wcore_host.terminal.markdown import ModelMarkdown
 from wcore_host.terminal.rows import (
     BAR,

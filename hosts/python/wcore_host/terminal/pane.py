@@ -13,12 +13,14 @@ from textual.events import Resize
 from textual.message import Message
 from textual.screen import Screen
 
-from wcore_host.chat.options import Options
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import JsonObject
+from wcore_host.headless.chat_options import Options
+from wcore_host.headless.chat_session import Life, Talk
+from wcore_host.headless.transcript_blocks import Spoken
+from wcore_host.headless.workspace import attached
 from wcore_host.terminal import slash
 from wcore_host.terminal.answers import Answers
-from wcore_host.terminal.blocks import Spoken
 from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.card_rows import card_rows
 from wcore_host.terminal.focus import Focus
@@ -28,10 +30,8 @@ from wcore_host.terminal.prompt import Prompt
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.terminal.search import SearchField
 from wcore_host.terminal.status import footer
-from wcore_host.terminal.talk import Life, Talk
 from wcore_host.terminal.transcript import TranscriptView
 from wcore_host.visible import visible
-from wcore_host.workspace import attached
 
 if TYPE_CHECKING:
     from asyncio import Task

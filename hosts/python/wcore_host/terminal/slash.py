@@ -10,11 +10,11 @@ import anyio
 from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError, EngineExitedError
 from wcore_host.events import Grant, JsonObject
-from wcore_host.grants import covered
-from wcore_host.modes import MODES, is_raise
-from wcore_host.terminal import outside
+from wcore_host.headless import engine_cli
+from wcore_host.headless.engine_cli import OutsideError
+from wcore_host.headless.grants import covered
+from wcore_host.headless.modes import MODES, is_raise
 from wcore_host.terminal.listing import ConfirmScreen, ListScreen
-from wcore_host.terminal.outside import OutsideError
 from wcore_host.terminal.status import mode_of
 from wcore_host.terminal.trusting import trust
 
@@ -292,7 +292,7 @@ async def _model(pane: "Pane", name: str) -> None:
 
 async def ask_outside(pane: "Pane", *arguments: str) -> list[JsonObject]:
     """Ask the command line of the engine that this session runs."""
-    return await outside.ask(pane.talk.options.engine, *arguments, cwd=".")
+    return await engine_cli.ask(pane.talk.options.engine, *arguments, cwd=".")
 
 
 _WITH_TEXT: Final[dict[str, Callable[["Pane", str], Awaitable[None]]]] = {

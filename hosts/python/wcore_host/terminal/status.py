@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from wcore_host.chat.running import seconds
+from wcore_host.headless.chat_session import Life, Talk
+from wcore_host.headless.durations import seconds
 from wcore_host.terminal.rows import DIM, PLAIN, cropped, strip_of
-from wcore_host.terminal.talk import Life, Talk
 from wcore_host.visible import visible_line
 
 MODE_CELLS: Final = 12  # of a mode that we do not know

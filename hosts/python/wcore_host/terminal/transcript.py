@@ -15,11 +15,11 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from wcore_host.terminal.blocks import Block, Call
+from wcore_host.headless.transcript import Story, folding
+from wcore_host.headless.transcript_blocks import Block, Call
 from wcore_host.terminal.heights import Heights
 from wcore_host.terminal.paint import paint, plain
 from wcore_host.terminal.rows_view import RowsView
-from wcore_host.terminal.story import Story, folding
 
 DRAWN_MAX: Final = 400  # blocks whose rows are kept; a screen shows a hundred at most
 SLICE_S: Final = 0.008  # of measuring between two frames

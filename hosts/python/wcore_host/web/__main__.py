@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from wcore_host.errors import EngineStartError
+from wcore_host.headless.workspace import WorkspaceFiles
 from wcore_host.spawning import close_host
 from wcore_host.visible import visible
 from wcore_host.web import options
 from wcore_host.web.doors import CODE_LIFE_S, Doors
 from wcore_host.web.options import Options
-from wcore_host.workspace import WorkspaceFiles
 
 if TYPE_CHECKING:
     import uvicorn

@@ -14,10 +14,10 @@ from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
 from wcore_host.events import Event, Json, JsonObject
+from wcore_host.headless.workspace import attached
 from wcore_host.spawning import connect
 from wcore_host.web.board import Board
 from wcore_host.web.options import Options
-from wcore_host.workspace import attached
 
 START_MODE: Final = "read_only"
 HISTORY_PAGES_MAX: Final = 20  # of 100 messages each: what a page can show at once

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from wcore_host import flags as engines
+from wcore_host.headless import engine_flags as engines
 
 PORT_MAX: Final = 65_535  # of TCP
 STORE_FLAGS: Final = ("--store",)  # what `wcore audit` and `wcore sessions` must be told too

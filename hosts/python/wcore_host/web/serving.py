@@ -16,13 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wcore_host.decode import LINE_BYTES_MAX
 from wcore_host.events import Json
+from wcore_host.headless.workspace import WorkspaceFiles
 from wcore_host.web import figures, journals
 from wcore_host.web.board import Board, frame
 from wcore_host.web.conversation import Conversation, RefusedError
 from wcore_host.web.doors import Doors
 from wcore_host.web.guard import ENTRY_PATH, Guard
 from wcore_host.web.records import Records, RecordsError
-from wcore_host.workspace import WorkspaceFiles
 
 NONCE: Final = "{{nonce}}"
 GOODBYE_S: Final = 1.0  # for the end of a stream; who does not read it is cut off

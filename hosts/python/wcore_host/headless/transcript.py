@@ -9,7 +9,8 @@ from typing import Final
 from wcore_host import decode, events
 from wcore_host.errors import HostLibraryError
 from wcore_host.events import Event, JsonObject
-from wcore_host.terminal.blocks import (
+from wcore_host.headless.paragraphs import BLOCK_CHARS_MAX, split_at
+from wcore_host.headless.transcript_blocks import (
     Block,
     Call,
     CallState,
@@ -20,7 +21,6 @@ from wcore_host.terminal.blocks import (
     Thought,
     gist,
 )
-from wcore_host.terminal.markdown import BLOCK_CHARS_MAX, split_at
 
 BLOCKS_MAX: Final = 50_000  # five times a session of 10,000 calls
 BLOCKS_DROPPED: Final = 5_000  # dropped together, so that dropping is rare

@@ -9,11 +9,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from wcore_host.chat.question_dialog import options_of
 from wcore_host.events import Scope
-from wcore_host.grants import NOT_DESCRIBED, grant_label, grant_shown, grant_text, is_known, regrant
+from wcore_host.headless.card_content import options_of
+from wcore_host.headless.card_queue import Card
+from wcore_host.headless.grants import (
+    NOT_DESCRIBED,
+    grant_label,
+    grant_shown,
+    grant_text,
+    is_known,
+    regrant,
+)
 from wcore_host.permission import Allow, Deny
-from wcore_host.terminal.cards import Card
 from wcore_host.visible import visible_line
 
 PERSISTS: Final = ("session", "project", "user")

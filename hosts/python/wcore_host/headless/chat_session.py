@@ -13,7 +13,6 @@ import anyio
 import anyio.lowlevel
 
 from wcore_host import decode, events
-from wcore_host.chat.options import Options
 from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
@@ -22,11 +21,12 @@ from wcore_host.errors import (
     EngineStartError,
 )
 from wcore_host.events import Event, JsonObject
-from wcore_host.modes import MODES
+from wcore_host.headless.card_queue import Card, Cards, suspended
+from wcore_host.headless.chat_options import Options
+from wcore_host.headless.modes import MODES
+from wcore_host.headless.transcript import Story
 from wcore_host.permission import Allow, Deny
 from wcore_host.spawning import connect
-from wcore_host.terminal.cards import Card, Cards, suspended
-from wcore_host.terminal.story import Story
 
 START_MODE: Final = "read_only"
 SLICE_S: Final = 0.008  # of taking events between two frames

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from wcore_host import flags as engines
+from wcore_host.headless import engine_flags as engines
 
 EPILOG: Final = """\
 Without --mode or --force the chat starts in mode read_only: reading the folder runs unasked,
