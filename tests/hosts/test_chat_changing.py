@@ -9,10 +9,10 @@ from hosts.terminals import ENTER, ESC, chatting, engine_flag
 from hosts.test_chat_pipe import chat
 from hosts.test_chat_terminal import begin
 from talking import call
-from wcore_host.chat.call_dialog import CallDialog
-from wcore_host.chat.dialog import Again, Done
-from wcore_host.chat.style import Style
 from wcore_host.events import Json, Tool, ToolRequest
+from wcore_host.plain.call_dialog import CallDialog
+from wcore_host.plain.dialog import Again, Done
+from wcore_host.plain.style import Style
 
 ECHO: list[object] = [{"echo": True}]
 PLAIN = Style(width=80, rows=40, colour=False)

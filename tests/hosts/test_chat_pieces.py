@@ -1,11 +1,11 @@
 """The pure pieces of the chat: keys, the edited line, cards, what is visible."""
 
 import pytest
-from wcore_host.chat import card
-from wcore_host.chat.editor import LineEditor
-from wcore_host.chat.keys import Key, KeyDecoder, Pasted, Press, Typed
-from wcore_host.chat.style import Style, fold, wrap
 from wcore_host.events import Preview, Tool, ToolRequest, Why
+from wcore_host.plain import card
+from wcore_host.plain.keys import Key, KeyDecoder, Pasted, Press, Typed
+from wcore_host.plain.line_editor import LineEditor
+from wcore_host.plain.style import Style, fold, wrap
 from wcore_host.visible import cells, visible, visible_line
 
 STYLE = Style(width=40)

@@ -1,10 +1,10 @@
 """The second questions of a card by lines: what goes back from them, and what is not understood."""
 
 import pytest
-from wcore_host.chat.call_dialog import CallDialog
-from wcore_host.chat.dialog import Again, Done
-from wcore_host.chat.style import Style
 from wcore_host.events import Scope, Tool, ToolRequest, Why
+from wcore_host.plain.call_dialog import CallDialog
+from wcore_host.plain.dialog import Again, Done
+from wcore_host.plain.style import Style
 
 STYLE = Style()
 

@@ -3,14 +3,14 @@
 import pytest
 from wcore_host import Tool, always_exact, always_prefixes
 from wcore_host.acp import asking
-from wcore_host.chat.call_dialog import CallDialog
-from wcore_host.chat.dialog import Again, Done
-from wcore_host.chat.style import Style
 from wcore_host.events import Grant, JsonObject, Preview, Scope, ToolRequest
 from wcore_host.headless.answer_menu import Act, Picking
 from wcore_host.headless.card_queue import Card
 from wcore_host.headless.grants import NOT_DESCRIBED, covered, is_known
 from wcore_host.permission import Allow
+from wcore_host.plain.call_dialog import CallDialog
+from wcore_host.plain.dialog import Again, Done
+from wcore_host.plain.style import Style
 
 EXACT = always_exact("git add a && git commit \u202e")
 SET = always_prefixes("git add", "git commit")

@@ -1,1 +1,1 @@
-"""The plain terminal host: it shows text, asks about tool calls, and passes on the answers."""
+"""The command `wcore-chat`: on the full screen, or by lines where there is none."""

@@ -12,18 +12,18 @@ import anyio
 from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from wcore_host.chat import slash
-from wcore_host.chat.conversation import EXIT_ENGINE, Chat
-from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
-from wcore_host.chat.keys import Key
-from wcore_host.chat.screen import Screen
-from wcore_host.chat.terminal import Keyboard, LineReader
 from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.headless import chat_options
 from wcore_host.headless.chat_options import Options
 from wcore_host.headless.modes import MODES
+from wcore_host.plain import slash
+from wcore_host.plain.conversation import EXIT_ENGINE, Chat
+from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
+from wcore_host.plain.keyboard import Keyboard, LineReader
+from wcore_host.plain.keys import Key
+from wcore_host.plain.screen import Screen
 from wcore_host.spawning import close_host, connect
 from wcore_host.visible import visible, visible_line
 

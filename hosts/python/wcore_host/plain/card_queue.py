@@ -8,11 +8,11 @@ cannot answer it by accident.
 from collections import deque
 from typing import Final
 
-from wcore_host.chat.call_dialog import CallDialog
-from wcore_host.chat.dialog import Dialog
-from wcore_host.chat.question_dialog import QUESTION_TOOL, QuestionDialog
 from wcore_host.events import CallSettled, Event, ToolRequest
 from wcore_host.headless.durations import clock
+from wcore_host.plain.call_dialog import CallDialog
+from wcore_host.plain.dialog import Dialog
+from wcore_host.plain.question_dialog import QUESTION_TOOL, QuestionDialog
 
 QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
 

@@ -2,12 +2,12 @@
 
 import json
 
-from wcore_host.chat import card
-from wcore_host.chat.dialog import Again, Dialog, Done, Step
-from wcore_host.chat.style import Style, wrap
 from wcore_host.events import ToolRequest
 from wcore_host.headless.card_content import options_of
 from wcore_host.permission import Allow, Deny, command
+from wcore_host.plain import card
+from wcore_host.plain.dialog import Again, Dialog, Done, Step
+from wcore_host.plain.style import Style, wrap
 from wcore_host.visible import visible_line
 
 QUESTION_TOOL = "AskUserQuestion"

@@ -5,14 +5,14 @@ from typing import Final
 
 import anyio
 
-from wcore_host.chat.mode_dialog import ModeDialog
-from wcore_host.chat.transcript import Transcript
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError
 from wcore_host.events import JsonObject
 from wcore_host.headless.card_content import title
 from wcore_host.headless.grants import covered
 from wcore_host.headless.modes import MODES, is_raise
+from wcore_host.plain.mode_dialog import ModeDialog
+from wcore_host.plain.transcript_printer import Transcript
 
 ANSWER_S: Final = 5.0  # introspection is answered at once, also during a turn
 HISTORY_SHOWN: Final = 20

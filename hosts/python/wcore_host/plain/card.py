@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from wcore_host.chat.style import Style, diff_colour, fold, wrap
 from wcore_host.events import JsonObject, ToolRequest, Why
 from wcore_host.headless.card_content import SHOWN_BY_DIFF, facts, title
+from wcore_host.plain.style import Style, diff_colour, fold, wrap
 from wcore_host.visible import cells, visible, visible_line
 
 BAR: Final = "│ "

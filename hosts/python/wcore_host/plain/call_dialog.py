@@ -3,9 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wcore_host.chat import card, change
-from wcore_host.chat.dialog import Again, Dialog, Done, Step
-from wcore_host.chat.style import Style, wrap
 from wcore_host.events import Scope, ToolRequest
 from wcore_host.headless import argument_editing
 from wcore_host.headless.argument_editing import Draft
@@ -19,6 +16,9 @@ from wcore_host.headless.grants import (
     regrant,
 )
 from wcore_host.permission import Allow, Deny, command
+from wcore_host.plain import argument_line, card
+from wcore_host.plain.dialog import Again, Dialog, Done, Step
+from wcore_host.plain.style import Style, wrap
 from wcore_host.visible import cells, visible_line
 
 KEPT: Final = {  # what a person answers: how long a grant is kept, and what is told of it
@@ -137,7 +137,7 @@ class CallDialog(Dialog):
                 return Again((*told, *self._answers(style)))
 
     def _change(self) -> Step:
-        line = change.draft(self._args)
+        line = argument_line.draft(self._args)
         if line is None:
             return Again(("too long to be changed on a line; `wcore-chat` has an editor",))
         self._step, self._line = "change", line
@@ -151,7 +151,7 @@ class CallDialog(Dialog):
         self._step = "changed" if self.is_changed else "choose"
         if not self.is_changed:
             return Again(("it is as it was",))
-        return Again(tuple(change.rows(self._request.tool.args, self._args, style)))
+        return Again(tuple(argument_line.rows(self._request.tool.args, self._args, style)))
 
     def _confirm(self, word: str) -> Step:
         if word in ("y", "yes"):

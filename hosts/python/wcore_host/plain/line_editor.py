@@ -1,6 +1,6 @@
 """One editable line: keys in, text and cursor out. Pure; drawing it is the screen's job."""
 
-from wcore_host.chat.keys import Key, Pasted, Press, Typed
+from wcore_host.plain.keys import Key, Pasted, Press, Typed
 from wcore_host.visible import cells, visible_line
 
 

@@ -1,8 +1,8 @@
 """Raising the mode, which lets more run unasked, takes a second yes. Pure."""
 
-from wcore_host.chat.dialog import Again, Dialog, Done, Step
-from wcore_host.chat.style import Style
 from wcore_host.headless.modes import MODES
+from wcore_host.plain.dialog import Again, Dialog, Done, Step
+from wcore_host.plain.style import Style
 
 
 class ModeDialog(Dialog):

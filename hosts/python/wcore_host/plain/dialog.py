@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wcore_host.chat.style import Style
 from wcore_host.events import JsonObject, ToolRequest
+from wcore_host.plain.style import Style
 
 
 @dataclass(frozen=True)

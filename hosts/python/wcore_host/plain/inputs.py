@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wcore_host.chat.keys import Press
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event
+from wcore_host.plain.keys import Press
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from wcore_host import events
-from wcore_host.chat.screen import Screen
-from wcore_host.chat.style import Style, diff_colour, fold
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event
+from wcore_host.plain.screen import Screen
+from wcore_host.plain.style import Style, diff_colour, fold
 from wcore_host.visible import visible, visible_line
 
 OUTPUT_ROWS: Final = 10

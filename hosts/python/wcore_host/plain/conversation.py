@@ -10,16 +10,16 @@ from typing import Final
 import anyio
 
 from wcore_host import events
-from wcore_host.chat import slash
-from wcore_host.chat.asking import dialog_of, gone
-from wcore_host.chat.dialog import Again, Dialog, Done
-from wcore_host.chat.items import Gone, Item, Line, Signalled, Tick
-from wcore_host.chat.keys import Key, Pasted, Press
-from wcore_host.chat.screen import Screen
-from wcore_host.chat.view import View
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, CommandTooLongError, EngineExitedError
 from wcore_host.events import Event
+from wcore_host.plain import slash
+from wcore_host.plain.card_queue import dialog_of, gone
+from wcore_host.plain.dialog import Again, Dialog, Done
+from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
+from wcore_host.plain.keys import Key, Pasted, Press
+from wcore_host.plain.screen import Screen
+from wcore_host.plain.view import View
 from wcore_host.refusals import TURN_REFUSALS
 from wcore_host.visible import visible_line
 

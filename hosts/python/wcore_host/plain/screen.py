@@ -5,8 +5,8 @@ import re
 import shutil
 from typing import Final, TextIO
 
-from wcore_host.chat.editor import LineEditor
-from wcore_host.chat.style import Style
+from wcore_host.plain.line_editor import LineEditor
+from wcore_host.plain.style import Style
 from wcore_host.visible import cells
 
 ERASE_ROW: Final = "\r\x1b[K"

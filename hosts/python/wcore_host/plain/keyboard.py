@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 
-from wcore_host.chat.keys import Key, KeyDecoder, Press
+from wcore_host.plain.keys import Key, KeyDecoder, Press
 
 READ_BYTES: Final = 64 * 1024  # more than anybody types or pastes at once
 ESCAPE_S: Final = 0.05  # a terminal sends the rest of a key well within this

@@ -2,13 +2,13 @@
 
 from time import monotonic
 
-from wcore_host.chat.asking import Asking
-from wcore_host.chat.editor import LineEditor
-from wcore_host.chat.running import Running
-from wcore_host.chat.screen import Screen
-from wcore_host.chat.style import wrap
-from wcore_host.chat.transcript import Transcript
 from wcore_host.events import Event
+from wcore_host.plain.card_queue import Asking
+from wcore_host.plain.line_editor import LineEditor
+from wcore_host.plain.running import Running
+from wcore_host.plain.screen import Screen
+from wcore_host.plain.style import wrap
+from wcore_host.plain.transcript_printer import Transcript
 from wcore_host.visible import visible_line
 
 

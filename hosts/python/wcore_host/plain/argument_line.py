@@ -3,10 +3,10 @@
 import json
 from typing import Final
 
-from wcore_host.chat.style import Style, diff_colour, fold, wrap
 from wcore_host.events import JsonObject
 from wcore_host.headless import argument_editing
 from wcore_host.headless.argument_editing import Draft
+from wcore_host.plain.style import Style, diff_colour, fold, wrap
 from wcore_host.visible import visible, visible_line
 
 LINE_CHARS_MAX: Final = 8_192  # longer is no line to edit; the full screen has an editor
