@@ -22,7 +22,7 @@ from wcore_host import events
 from wcore_host.headless import chat_options
 from wcore_host.headless.transcript_blocks import Spoken
 from wcore_host.terminal.app import ChatApp
-from wcore_host.terminal.transcript import TranscriptView
+from wcore_host.terminal.transcript_view import TranscriptView
 
 DELTAS = 20_000
 CALLS = (1_000, 10_000)

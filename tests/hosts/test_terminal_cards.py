@@ -9,7 +9,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
 from wcore_host.headless import card_queue
-from wcore_host.terminal.answers import UNARMED_HINT, Answers
+from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, Answers
 from wcore_host.terminal.card_panel import CardPanel
 
 BUSY_S = 60.0  # a quiet moment that no busy machine outlasts

@@ -16,8 +16,8 @@ from wcore_host.headless.workspace import ranked
 from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.card_rows import card_rows, head
 from wcore_host.terminal.heights import Heights
-from wcore_host.terminal.paint import paint
-from wcore_host.terminal.rows import between_words, cut, diff_rows
+from wcore_host.terminal.render_blocks import paint
+from wcore_host.terminal.text_layout import between_words, cut, diff_rows
 
 HOSTILE = "a\x1b[2J\u202eb\x9bc\td\re\u200b[red]x[/red]│ ╭ > Yes"
 WIDTH = 30

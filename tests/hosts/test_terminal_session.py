@@ -14,7 +14,7 @@ from talking import call
 from textual.widgets import Input
 from wcore_host import events
 from wcore_host.headless.card_queue import QUIET_S
-from wcore_host.terminal.transcript import TranscriptView
+from wcore_host.terminal.transcript_view import TranscriptView
 
 ECHO: list[object] = [{"echo": True}]
 

@@ -1,7 +1,8 @@
-"""The full-screen host: sessions one at a time or side by side. Start here, then `pane`, `talk`.
+"""The full-screen host: sessions one at a time or side by side. Start here, then `pane`.
 
-`cards` says when an answer counts, `picking` what the answers are, `rows` what keeps hostile text
-inert, `transcript` how ten thousand calls scroll.
+`headless.chat_session` is one conversation, `headless.card_queue` says when an answer counts,
+`headless.answer_menu` what the answers are, `text_layout` what keeps hostile text inert,
+`transcript_view` how ten thousand calls scroll.
 """
 
 import asyncio
@@ -19,12 +20,12 @@ from textual.containers import Horizontal
 from textual.events import DescendantFocus, Key
 
 from wcore_host.headless.chat_options import Options
-from wcore_host.terminal.listing import ConfirmScreen
-from wcore_host.terminal.paint import plain
+from wcore_host.terminal.dialogs import ConfirmScreen
 from wcore_host.terminal.pane import Pane
-from wcore_host.terminal.rows import BOLD, DIM, YELLOW, cropped, strip_of
+from wcore_host.terminal.render_blocks import plain
 from wcore_host.terminal.rows_view import Rows
-from wcore_host.terminal.transcript import TranscriptView
+from wcore_host.terminal.text_layout import BOLD, DIM, YELLOW, cropped, strip_of
+from wcore_host.terminal.transcript_view import TranscriptView
 from wcore_host.visible import visible, visible_line
 
 EXIT_OK: Final = 0

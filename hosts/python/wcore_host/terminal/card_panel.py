@@ -17,7 +17,7 @@ from wcore_host.headless.answer_menu import Act, Picking
 from wcore_host.headless.card_queue import Card, Cards
 from wcore_host.headless.durations import clock
 from wcore_host.permission import Allow, Deny
-from wcore_host.terminal.answers import Answers
+from wcore_host.terminal.answer_menu_widget import Answers
 from wcore_host.terminal.card_rows import card_rows, head
 from wcore_host.terminal.editor import EditScreen
 from wcore_host.terminal.rows_view import Rows

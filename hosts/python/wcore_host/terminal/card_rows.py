@@ -15,8 +15,8 @@ from wcore_host.events import JsonObject, Preview, ToolRequest
 from wcore_host.headless.argument_editing import differences
 from wcore_host.headless.card_content import SHOWN_BY_DIFF, facts, title
 from wcore_host.headless.card_queue import Card
-from wcore_host.terminal.paint import argument
-from wcore_host.terminal.rows import (
+from wcore_host.terminal.render_blocks import argument
+from wcore_host.terminal.text_layout import (
     BAR,
     BOLD,
     CYAN,

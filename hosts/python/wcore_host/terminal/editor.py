@@ -15,8 +15,8 @@ from wcore_host.events import JsonObject
 from wcore_host.headless.argument_editing import Draft, DraftError, draft, read
 from wcore_host.headless.card_queue import Card
 from wcore_host.headless.durations import clock
-from wcore_host.terminal.rows import BOLD, DIM, RED, cropped, rows_of, strip_of
 from wcore_host.terminal.rows_view import Rows
+from wcore_host.terminal.text_layout import BOLD, DIM, RED, cropped, rows_of, strip_of
 from wcore_host.visible import visible, visible_line
 
 HINT: Final = "Ctrl+S shows the card with the changes, nothing runs yet · Esc leaves"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.prompt import Prompt
-from wcore_host.terminal.transcript import TranscriptView
+from wcore_host.terminal.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from textual.widget import Widget

@@ -20,17 +20,17 @@ from wcore_host.headless.chat_session import Life, Talk
 from wcore_host.headless.transcript_blocks import Spoken
 from wcore_host.headless.workspace import attached
 from wcore_host.terminal import slash
-from wcore_host.terminal.answers import Answers
+from wcore_host.terminal.answer_menu_widget import Answers
 from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.card_rows import card_rows
+from wcore_host.terminal.dialogs import ViewerScreen
 from wcore_host.terminal.focus import Focus
-from wcore_host.terminal.listing import ViewerScreen
-from wcore_host.terminal.paint import plain
 from wcore_host.terminal.prompt import Prompt
+from wcore_host.terminal.render_blocks import plain
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.terminal.search import SearchField
 from wcore_host.terminal.status import footer
-from wcore_host.terminal.transcript import TranscriptView
+from wcore_host.terminal.transcript_view import TranscriptView
 from wcore_host.visible import visible
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from wcore_host.terminal.completion import Completer
-from wcore_host.terminal.rows import BOLD, DIM, cropped, strip_of
 from wcore_host.terminal.rows_view import Rows
+from wcore_host.terminal.text_layout import BOLD, DIM, cropped, strip_of
 from wcore_host.visible import visible
 
 QUIET_S: Final = 1.0  # a person who paused this long and left the prompt empty is not typing

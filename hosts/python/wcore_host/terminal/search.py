@@ -3,7 +3,7 @@
 from textual.events import Key
 from textual.widgets import Input
 
-from wcore_host.terminal.transcript import TranscriptView
+from wcore_host.terminal.transcript_view import TranscriptView
 
 
 class SearchField(Input):

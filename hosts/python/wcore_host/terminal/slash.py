@@ -14,9 +14,9 @@ from wcore_host.headless import engine_cli
 from wcore_host.headless.engine_cli import OutsideError
 from wcore_host.headless.grants import covered
 from wcore_host.headless.modes import MODES, is_raise
-from wcore_host.terminal.listing import ConfirmScreen, ListScreen
+from wcore_host.terminal.dialogs import ConfirmScreen, ListScreen
 from wcore_host.terminal.status import mode_of
-from wcore_host.terminal.trusting import trust
+from wcore_host.terminal.trust_command import trust
 
 if TYPE_CHECKING:
     from wcore_host.terminal.pane import Pane

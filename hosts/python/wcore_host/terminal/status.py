@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from wcore_host.headless.chat_session import Life, Talk
 from wcore_host.headless.durations import seconds
-from wcore_host.terminal.rows import DIM, PLAIN, cropped, strip_of
+from wcore_host.terminal.text_layout import DIM, PLAIN, cropped, strip_of
 from wcore_host.visible import visible_line
 
 MODE_CELLS: Final = 12  # of a mode that we do not know

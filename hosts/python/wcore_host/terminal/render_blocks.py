@@ -1,4 +1,4 @@
-"""Blocks become rows. Everything untrusted goes through `rows`; widths are in cells."""
+"""Blocks become rows. Everything untrusted goes through `text_layout`; widths are in cells."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from wcore_host.headless.transcript_blocks import (
     Thought,
 )
 from wcore_host.terminal.markdown import ModelMarkdown
-from wcore_host.terminal.rows import (
+from wcore_host.terminal.text_layout import (
     BAR,
     BOLD,
     CYAN,

@@ -14,8 +14,8 @@ from textual.strip import Strip
 from wcore_host.headless.answer_menu import KEPT, Act, Choice, Picking
 from wcore_host.headless.card_queue import Cards
 from wcore_host.permission import Allow, Deny
-from wcore_host.terminal.rows import BOLD, DIM, PLAIN, between_words, rows_of, strip_of
 from wcore_host.terminal.rows_view import RowsView
+from wcore_host.terminal.text_layout import BOLD, DIM, PLAIN, between_words, rows_of, strip_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

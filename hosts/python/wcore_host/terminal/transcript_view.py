@@ -18,7 +18,7 @@ from textual.strip import Strip
 from wcore_host.headless.transcript import Story, folding
 from wcore_host.headless.transcript_blocks import Block, Call
 from wcore_host.terminal.heights import Heights
-from wcore_host.terminal.paint import paint, plain
+from wcore_host.terminal.render_blocks import paint, plain
 from wcore_host.terminal.rows_view import RowsView
 
 DRAWN_MAX: Final = 400  # blocks whose rows are kept; a screen shows a hundred at most

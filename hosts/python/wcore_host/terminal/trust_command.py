@@ -7,7 +7,7 @@ import anyio
 from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError
 from wcore_host.events import JsonObject
-from wcore_host.terminal.listing import ConfirmScreen, ListScreen
+from wcore_host.terminal.dialogs import ConfirmScreen, ListScreen
 
 if TYPE_CHECKING:
     from wcore_host.terminal.pane import Pane

@@ -18,7 +18,8 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from wcore_host.headless.card_queue import QUIET_S
-from wcore_host.terminal.rows import (
+from wcore_host.terminal.rows_view import Rows, RowsView
+from wcore_host.terminal.text_layout import (
     BOLD,
     DIM,
     PLAIN,
@@ -29,7 +30,6 @@ from wcore_host.terminal.rows import (
     rows_of,
     strip_of,
 )
-from wcore_host.terminal.rows_view import Rows, RowsView
 from wcore_host.visible import visible_line
 
 DETAIL_ROWS: Final = 4  # of the row under the cursor, in full
