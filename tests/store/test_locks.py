@@ -17,8 +17,8 @@ import pytest
 from store.kernel import locked_files, lost_files
 from talking import Conversation, call
 from wcore_host.acp import stored as acp_stored
+from wcore_host.web.engine_cli import Records
 from wcore_host.web.options import Options
-from wcore_host.web.records import Records
 
 from wcore.cli.main import SUBCOMMANDS
 from wcore.store.database import open_database

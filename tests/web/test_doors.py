@@ -1,6 +1,6 @@
 """Codes and tokens: once, for a minute, and nobody else's."""
 
-from wcore_host.web.doors import CODE_LIFE_S, CODES_MAX, PAGES_MAX, Doors
+from wcore_host.web.access_codes import CODE_LIFE_S, CODES_MAX, PAGES_MAX, Doors
 
 
 class Hands:

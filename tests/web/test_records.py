@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wcore_host.web import figures, journals
+from wcore_host.web import audit_stats, session_stats
 
 Row = dict[str, Any]
 
@@ -23,7 +23,7 @@ def test_decisions_are_counted_by_day_outcome_and_source() -> None:
         decided(2, "denied_with_reason", "user", reason="no"),
         decided(1, "denied", "timeout"),
     ]
-    found = figures.decisions(rows, more=False, words="")
+    found = audit_stats.decisions(rows, more=False, words="")
     assert found["days"] == [
         {"day": "2026-11-01", "outcome": "denied", "source": "timeout", "count": 1},
         {"day": "2026-11-02", "outcome": "approved", "source": "user", "count": 2},
@@ -36,18 +36,18 @@ def test_a_search_keeps_rows_that_hold_all_words_whatever_their_case() -> None:
         decided(1, "denied_with_reason", "user", reason="Not Today"),
         decided(1, "denied", "rule", rule_id="today"),
     ]
-    found = figures.decisions(rows, more=True, words="TODAY user")
+    found = audit_stats.decisions(rows, more=True, words="TODAY user")
     assert found["found"] == 1
     assert found["more"] is True
     assert found["rows"] == [rows[0]]
 
 
 def test_only_the_newest_rows_are_shown_but_all_are_counted() -> None:
-    rows = [decided(1, "approved", "mode") for _ in range(figures.ROWS_SHOWN_MAX + 5)]
-    found = figures.decisions(rows, more=False, words="")
+    rows = [decided(1, "approved", "mode") for _ in range(audit_stats.ROWS_SHOWN_MAX + 5)]
+    found = audit_stats.decisions(rows, more=False, words="")
     assert found["found"] == len(rows)
     assert isinstance(found["rows"], list)
-    assert len(found["rows"]) == figures.ROWS_SHOWN_MAX
+    assert len(found["rows"]) == audit_stats.ROWS_SHOWN_MAX
 
 
 JOURNAL = [
@@ -72,7 +72,7 @@ JOURNAL = [
 
 
 def test_a_session_is_drawn_without_what_passes_between_turns() -> None:
-    found = journals.session(JOURNAL, more=False)
+    found = session_stats.session(JOURNAL, more=False)
     assert found["session_id"] == "s1"
     assert isinstance(found["stretches"], list)
     drawn = [(e["kind"], e["start"], e["end"]) for e in found["stretches"] if isinstance(e, dict)]
@@ -86,7 +86,7 @@ def test_a_session_is_drawn_without_what_passes_between_turns() -> None:
 
 
 def test_only_answers_of_a_person_count_as_time_to_answer() -> None:
-    found = journals.session(JOURNAL, more=False)
+    found = session_stats.session(JOURNAL, more=False)
     assert found["median_s"] == 3.0
     assert isinstance(found["answers"], list)
     counts = [(e["label"], e["count"]) for e in found["answers"] if isinstance(e, dict)]
@@ -94,7 +94,7 @@ def test_only_answers_of_a_person_count_as_time_to_answer() -> None:
 
 
 def test_questions_about_the_same_command_are_one_with_a_count() -> None:
-    found = journals.session(JOURNAL, more=False)
+    found = session_stats.session(JOURNAL, more=False)
     assert found["asked"] == [{"tool": "Bash", "what": "make", "count": 2}]
 
 
@@ -108,6 +108,6 @@ def test_records_that_make_no_sense_are_passed_over() -> None:
         record(1, "turn_ended"),
         record(2, "invented_tomorrow", call_id="c"),
     ]
-    found = journals.session(odd, more=False)
+    found = session_stats.session(odd, more=False)
     assert found["asked"] == []
-    assert journals.session([], more=False)["stretches"] == []
+    assert session_stats.session([], more=False)["stretches"] == []

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from talking import call
-from wcore_host.web.board import LOG_BYTES_MAX, TABS_MAX, Board
+from wcore_host.web.event_log import LOG_BYTES_MAX, TABS_MAX, Board
 from wcore_host.web.tabs import TAB_BYTES_MAX, Tab
 from web.conftest import Serve
 from web.served import PATIENCE_S, Json, Served, until

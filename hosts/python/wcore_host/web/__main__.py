@@ -20,7 +20,7 @@ from wcore_host.headless.workspace import WorkspaceFiles
 from wcore_host.spawning import close_host
 from wcore_host.visible import visible
 from wcore_host.web import options
-from wcore_host.web.doors import CODE_LIFE_S, Doors
+from wcore_host.web.access_codes import CODE_LIFE_S, Doors
 from wcore_host.web.options import Options
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def main() -> int:
 
 
 async def _serve(chosen: Options, listener: socket.socket) -> int:
-    from wcore_host.web.board import Board  # noqa: PLC0415 - only with the extra `web`
     from wcore_host.web.conversation import Conversation  # noqa: PLC0415
-    from wcore_host.web.records import Records  # noqa: PLC0415
-    from wcore_host.web.serving import Server  # noqa: PLC0415
+    from wcore_host.web.engine_cli import Records  # noqa: PLC0415
+    from wcore_host.web.event_log import Board  # noqa: PLC0415 - only with the extra `web`
+    from wcore_host.web.routes import Server  # noqa: PLC0415
 
     port = listener.getsockname()[1]
     doors, board = Doors(), Board()

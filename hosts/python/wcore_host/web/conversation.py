@@ -16,7 +16,7 @@ from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStart
 from wcore_host.events import Event, Json, JsonObject
 from wcore_host.headless.workspace import attached
 from wcore_host.spawning import connect
-from wcore_host.web.board import Board
+from wcore_host.web.event_log import Board
 from wcore_host.web.options import Options
 
 START_MODE: Final = "read_only"

@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wcore_host.web.doors import Doors
+from wcore_host.web.access_codes import Doors
 
 TOKEN_HEADER: Final = b"x-wcore-token"
 ENTRY_PATH: Final = "/api/enter"  # the one door that opens without a token

@@ -17,12 +17,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wcore_host.decode import LINE_BYTES_MAX
 from wcore_host.events import Json
 from wcore_host.headless.workspace import WorkspaceFiles
-from wcore_host.web import figures, journals
-from wcore_host.web.board import Board, frame
+from wcore_host.web import audit_stats, session_stats
+from wcore_host.web.access_codes import Doors
 from wcore_host.web.conversation import Conversation, RefusedError
-from wcore_host.web.doors import Doors
+from wcore_host.web.engine_cli import Records, RecordsError
+from wcore_host.web.event_log import Board, frame
 from wcore_host.web.guard import ENTRY_PATH, Guard
-from wcore_host.web.records import Records, RecordsError
 
 NONCE: Final = "{{nonce}}"
 GOODBYE_S: Final = 1.0  # for the end of a stream; who does not read it is cut off
@@ -132,14 +132,14 @@ class Server:
             case "audit":
                 since, tool, decision = text("since"), text("tool"), text("decision")
                 rows, more = await records.audit(since=since, tool=tool, decision=decision)
-                found = figures.decisions(rows, more=more, words=text("words"))
+                found = audit_stats.decisions(rows, more=more, words=text("words"))
             case "verify":
                 found = await records.verify()
             case "sessions":
                 found = {"sessions": list(await records.sessions())}
             case "session":
                 rows, more = await records.journal(text("session_id"))
-                found = await self._with_grants(journals.session(rows, more=more))
+                found = await self._with_grants(session_stats.session(rows, more=more))
             case "policy":
                 found = await records.policy()
             case _:
