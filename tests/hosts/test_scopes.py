@@ -2,7 +2,7 @@
 
 import pytest
 from wcore_host import Tool, always_exact, always_prefixes
-from wcore_host.acp import asking
+from wcore_host.acp import permission_options
 from wcore_host.events import Grant, JsonObject, Preview, Scope, ToolRequest
 from wcore_host.headless.answer_menu import Act, Picking
 from wcore_host.headless.card_queue import Card
@@ -61,7 +61,7 @@ def test_a_form_that_is_not_known_is_not_described_as_another(scope: Scope) -> N
     assert NOT_DESCRIBED in terminal.choices[unknown].label
     terminal.move(unknown)
     assert terminal.enter() is None
-    options = asking.choices(request(scope), frozenset({"persist"}), forms=False)
+    options = permission_options.choices(request(scope), frozenset({"persist"}), forms=False)
     assert [each.option.option_id for each in options] == [
         "allow_once", "allow_always", "reject_once", "reject_stop",
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def test_each_known_form_is_said_in_words_and_sent_back_as_it_came(
     terminal.move(at)
     terminal.enter()
     assert terminal.enter(terminal.choices[at].text) == Allow(scope=scope)
-    options = asking.choices(request(scope), frozenset({"persist"}), forms=False)
+    options = permission_options.choices(request(scope), frozenset({"persist"}), forms=False)
     named = {o.option.option_id: o for o in options}
     assert words in named["grant-1"].option.name
     assert named["grant-1"].verdict == Allow(scope=scope)

@@ -16,7 +16,7 @@ import anyio
 import pytest
 from store.kernel import locked_files, lost_files
 from talking import Conversation, call
-from wcore_host.acp import stored as acp_stored
+from wcore_host.acp import stored_sessions as acp_stored
 from wcore_host.web.engine_cli import Records
 from wcore_host.web.options import Options
 

@@ -32,7 +32,7 @@ def main() -> int:
         if error.name != "acp":
             raise
         return _refuse(MISSING)
-    from wcore_host.acp.serving import run  # noqa: PLC0415 - half a second, and only if we serve
+    from wcore_host.acp.editor_connection import run  # noqa: PLC0415 - half a second, and only if we serve
 
     return run(chosen)
 

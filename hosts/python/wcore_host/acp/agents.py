@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from wcore_host.acp.markup import block, span
-from wcore_host.acp.showing import Content, text
+from wcore_host.acp.tool_call_content import Content, text
 from wcore_host.decode import Fields
 
 SPAWN: Final = "Spawn"

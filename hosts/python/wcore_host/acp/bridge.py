@@ -20,7 +20,7 @@ from acp.schema import (
 )
 from anyio.abc import TaskGroup
 
-from wcore_host.acp import stored
+from wcore_host.acp import stored_sessions
 from wcore_host.acp.options import Options
 from wcore_host.acp.prompts import Block
 from wcore_host.acp.servers import Server
@@ -100,7 +100,7 @@ class Bridge:
         if cursor is not None:
             return ListSessionsResponse(sessions=[])
         where = None if cwd is None else os.path.realpath(cwd)  # noqa: ASYNC240 - one look
-        found = await stored.sessions(self._chosen.engine, self._chosen.place, where)
+        found = await stored_sessions.sessions(self._chosen.engine, self._chosen.place, where)
         return ListSessionsResponse(sessions=found)
 
     async def close_session(self, session_id: str, **_meta: object) -> CloseSessionResponse:

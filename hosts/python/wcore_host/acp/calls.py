@@ -11,10 +11,10 @@ from acp.interfaces import Client
 from acp.schema import ToolCallStatus, ToolCallUpdate
 
 from wcore_host import events
-from wcore_host.acp import showing
+from wcore_host.acp import tool_call_content
 from wcore_host.acp.agents import GENERAL, RUNS, SPAWN, Work
 from wcore_host.acp.markup import block, span
-from wcore_host.acp.showing import Announced, Content, Shown
+from wcore_host.acp.tool_call_content import Announced, Content, Shown
 from wcore_host.decode import Fields
 from wcore_host.events import Event, JsonObject
 
@@ -50,7 +50,7 @@ class Calls:
 
     async def announce(self, event: Announced) -> None:
         """Tell of a call that asks, runs at once or is refused."""
-        shown = showing.call(event, self._cwd)
+        shown = tool_call_content.call(event, self._cwd)
         made = self._calls[event.call_id] = _Call(shown)
         self._place(event, made)
         update = start_tool_call(
@@ -73,7 +73,7 @@ class Calls:
             title=shown.title,
             kind=shown.kind,
             status="pending",
-            content=showing.card(request, shown),
+            content=tool_call_content.card(request, shown),
             locations=shown.locations,
             raw_input=shown.raw_input,
         )
@@ -96,14 +96,17 @@ class Calls:
                 call = self._calls.pop(call_id)
                 worked = event.status == "success"
                 self._tell_parent(call, call_id, "done" if worked else "failed")
-                content = showing.outcome(call.shown, event.output, event.output_type)
+                content = tool_call_content.outcome(call.shown, event.output, event.output_type)
                 if call.work is not None and content is not None:
                     content = [*call.work.content(report=event.output), *content]
                 await self._end(call_id, content, worked=worked)
             case events.ToolCancelled(call_id=call_id, reason=reason) if call_id in self._calls:
                 call = self._calls.pop(call_id)
                 self._tell_parent(call, call_id, "did not run")
-                content = [*_live(call), showing.text(f"did not run: {span(reason, 400)}")]
+                content = [
+                    *_live(call),
+                    tool_call_content.text(f"did not run: {span(reason, 400)}"),
+                ]
                 await self._end(call_id, content, worked=False)
             case events.Unknown(type="sub_agent_event", raw=raw):
                 told = Fields(raw)
@@ -128,7 +131,10 @@ class Calls:
     async def _edited(self, call_id: str, call: _Call, args: JsonObject) -> None:
         """Show what runs instead of what was shown."""
         told = block(json.dumps(args, ensure_ascii=False, indent=1))
-        body = [showing.text("the arguments were changed before it ran:"), showing.text(told)]
+        body = [
+            tool_call_content.text("the arguments were changed before it ran:"),
+            tool_call_content.text(told),
+        ]
         call.shown = replace(call.shown, body=body, raw_input=args, is_edited=True)
         update = update_tool_call(call_id, content=body, raw_input=args)
         await self._editor.session_update(self._session_id, update)
@@ -147,7 +153,7 @@ class Calls:
             if len(above) == 1:
                 parent_id, made.parent, work = above[0]
                 made.shown.facts["parent_call_id"] = parent_id
-                work.call(event.call_id, showing.told(event))
+                work.call(event.call_id, tool_call_content.told(event))
                 self._show_soon(made.parent)
 
     def _tell_parent(self, call: _Call, call_id: str, state: str) -> None:
@@ -179,5 +185,5 @@ class Calls:
 def _live(call: _Call) -> list[Content]:
     """Return what a call shows while it runs: what it does, and what came of it so far."""
     lead = "…\n" if call.cut else ""
-    tail = [showing.text(block(lead + call.tail))] if call.tail else []
+    tail = [tool_call_content.text(block(lead + call.tail))] if call.tail else []
     return [*call.shown.body, *(call.work.content() if call.work else []), *tail]

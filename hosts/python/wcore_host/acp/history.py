@@ -12,8 +12,8 @@ from acp import (
 from acp.schema import AgentMessageChunk, AgentThoughtChunk, ToolCallStart, UserMessageChunk
 
 from wcore_host import events
-from wcore_host.acp import showing
-from wcore_host.acp.showing import text
+from wcore_host.acp import tool_call_content
+from wcore_host.acp.tool_call_content import text
 from wcore_host.decode import Fields
 from wcore_host.events import Json, JsonObject
 from wcore_host.visible import visible
@@ -61,9 +61,9 @@ def _call(made: dict[str, Json], results: dict[str, JsonObject], cwd: str) -> To
     args = fields.part("args").raw
     tool = events.Tool(fields.text("tool"), "", args, _about(fields.text("tool"), args))
     preview = events.Preview("diff", output) if kind == "diff" else _command(tool)
-    shown = showing.call(events.CallAnnounced("", call_id, tool, preview=preview), cwd)
+    shown = tool_call_content.call(events.CallAnnounced("", call_id, tool, preview=preview), cwd)
     unended = [] if result.raw else [text(UNENDED)]
-    ended = showing.outcome(shown, output, kind)
+    ended = tool_call_content.outcome(shown, output, kind)
     return start_tool_call(
         call_id,
         shown.title,

@@ -13,16 +13,16 @@ from acp.schema import PromptResponse, SessionInfoUpdate, SessionModeState, Usag
 from anyio.abc import TaskGroup, TaskStatus
 
 from wcore_host import events
-from wcore_host.acp import history, modes, servers, slash, stored
+from wcore_host.acp import history, modes, servers, slash, stored_sessions
 from wcore_host.acp.calls import Calls
-from wcore_host.acp.desk import Desk
 from wcore_host.acp.markup import span
+from wcore_host.acp.notices import CONTINUE, INTERRUPTED, not_started
 from wcore_host.acp.options import Options
+from wcore_host.acp.permission_requests import Desk
 from wcore_host.acp.prompts import Block, Prompts
 from wcore_host.acp.servers import Server
 from wcore_host.acp.turn import GOES_ON, INTERNAL_ERROR, Turn
 from wcore_host.acp.usage import Meter
-from wcore_host.acp.wording import CONTINUE, INTERRUPTED, not_started
 from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
@@ -149,7 +149,7 @@ class Session:
             RequestError: the engine is gone.
         """
         try:
-            messages, more = await stored.messages(self._here())
+            messages, more = await stored_sessions.messages(self._here())
         except EngineExitedError as error:
             raise RequestError(INTERNAL_ERROR, str(error)) from None
         for update in history.updates(messages, self._cwd, more=more):

@@ -8,7 +8,7 @@ from acp import RequestError
 from acp.schema import PromptResponse
 
 from wcore_host import events
-from wcore_host.acp.showing import META
+from wcore_host.acp.tool_call_content import META
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event, Json
 from wcore_host.refusals import TURN_REFUSALS

@@ -20,10 +20,10 @@ from acp.schema import (
 from anyio.abc import TaskGroup
 
 from wcore_host import events
-from wcore_host.acp import asking, showing
+from wcore_host.acp import permission_options, tool_call_content
 from wcore_host.acp.calls import Calls
 from wcore_host.acp.questions import QUESTION_TOOL, Question
-from wcore_host.acp.showing import META
+from wcore_host.acp.tool_call_content import META
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandTooLongError, EngineExitedError
 from wcore_host.events import Event, ToolRequest
@@ -79,7 +79,7 @@ class Desk:
                 verdict = Deny(f"the editor could not ask: {error}")
                 await engine.answer_call(request, verdict)
             except (ValueError, CommandTooLongError):  # not to be said in a line of JSON
-                verdict = Deny(asking.UNKNOWN_ANSWER)
+                verdict = Deny(permission_options.UNKNOWN_ANSWER)
                 await engine.answer_call(request, verdict)
             if isinstance(verdict, Allow) and "call_settled" in engine.capabilities.flags:
                 await anyio.sleep(SETTLE_S)  # cut short when the engine takes it
@@ -93,15 +93,17 @@ class Desk:
         if request.tool.name == QUESTION_TOOL:
             return await self._ask(request, card)
         flags = engine.capabilities.flags
-        offered = asking.choices(request, flags, forms=self._forms)
+        offered = permission_options.choices(request, flags, forms=self._forms)
         answer = await self._buttons(card, [choice.option for choice in offered])
         outcome = answer.outcome
         if isinstance(outcome, DeniedOutcome):
             self._on_cancel()
-        elif outcome.option_id == asking.REJECT_WHY:
-            form = asking.reason_form(self._session_id, request.call_id)
-            return asking.reason(await self._editor.create_elicitation(asking.WHY_TITLE, form))
-        verdict = asking.verdict(request, offered, outcome)
+        elif outcome.option_id == permission_options.REJECT_WHY:
+            form = permission_options.reason_form(self._session_id, request.call_id)
+            return permission_options.reason(
+                await self._editor.create_elicitation(permission_options.WHY_TITLE, form)
+            )
+        verdict = permission_options.verdict(request, offered, outcome)
         if isinstance(verdict, Allow) and verdict.args is not None and "edit_args" not in flags:
             return Deny(CANNOT_EDIT)
         return verdict
@@ -114,7 +116,7 @@ class Desk:
                 return Deny(NO_SUCH_FORM)
             return question.filled(await self._editor.create_elicitation(question.text, form))
         if question.note:
-            card.content = [*(card.content or []), showing.text(question.note)]
+            card.content = [*(card.content or []), tool_call_content.text(question.note)]
         answer = await self._buttons(card, question.options())
         if isinstance(answer.outcome, DeniedOutcome):
             self._on_cancel()

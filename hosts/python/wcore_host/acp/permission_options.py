@@ -12,7 +12,7 @@ from acp.schema import (
     PermissionOption,
 )
 
-from wcore_host.acp.showing import META
+from wcore_host.acp.tool_call_content import META
 from wcore_host.events import Json, Scope, ToolRequest
 from wcore_host.headless.grants import (
     GRANT_CHARS_SHOWN,
