@@ -20,8 +20,8 @@ from wcore_host import (
     ToolRequest,
     TurnRefusedError,
     Unknown,
-    child,
     connect,
+    process,
 )
 
 Fake = Callable[[str], list[str]]
@@ -152,14 +152,14 @@ async def test_an_overlong_command_is_refused_and_the_engine_goes_on(fake: Fake)
 async def test_a_log_that_nobody_asked_for_is_drained_and_bounded(fake: Fake) -> None:
     with anyio.fail_after(PATIENCE_S):
         async with connect(fake("talkative_log")) as engine:
-            assert 0 < len(engine.stderr_tail) <= child.STDERR_LINES_KEPT
+            assert 0 < len(engine.stderr_tail) <= process.STDERR_LINES_KEPT
 
 
 async def test_an_engine_that_will_not_end_is_killed(
     fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child, "EOF_GRACE_S", 0.1)
-    monkeypatch.setattr(child, "TERM_GRACE_S", 0.1)
+    monkeypatch.setattr(process, "EOF_GRACE_S", 0.1)
+    monkeypatch.setattr(process, "TERM_GRACE_S", 0.1)
     with anyio.fail_after(PATIENCE_S):
         async with connect(fake("immortal")) as engine:
             pass

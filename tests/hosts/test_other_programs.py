@@ -95,7 +95,7 @@ def test_nobody_sees_a_key_in_an_engine_from_its_first_moment_on(place: Place) -
 
 READ = """
 import os, sys
-from wcore_host.spawning import close_host
+from wcore_host.spawn import close_host
 env = close_host()
 assert env["OPENAI_API_KEY"] == sys.argv[1][::-1]
 assert os.environ["KEPT"] == "kept" and "OPENAI_API_KEY" not in os.environ

@@ -48,7 +48,7 @@ from wcore_host.events import (
 )
 from wcore_host.headless.grants import always_exact, always_prefixes
 from wcore_host.permission import Allow, CanUseTool, Deny, ToolContext
-from wcore_host.spawning import DEFAULT_COMMAND, connect
+from wcore_host.spawn import DEFAULT_COMMAND, connect
 from wcore_host.visible import visible, visible_line
 
 __all__ = [

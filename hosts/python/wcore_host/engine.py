@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 
 from wcore_host import decode, events
-from wcore_host.child import Child, Start
 from wcore_host.commands import Commands
 from wcore_host.errors import (
     CommandFailedError,
@@ -26,8 +25,9 @@ from wcore_host.events import Event, JsonObject
 from wcore_host.inbox import Inbox
 from wcore_host.outbox import Outbox
 from wcore_host.permission import CanUseTool, Desk
-from wcore_host.refusals import Refusals
+from wcore_host.process import Child, Start
 from wcore_host.replies import Replies
+from wcore_host.turn_refusals import Refusals
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from wcore_host.acp import options
-from wcore_host.spawning import close_host
+from wcore_host.spawn import close_host
 
 EXIT_USAGE: Final = 2
 MISSING: Final = "wcore-acp: the ACP SDK is not installed: pip install 'wcore[acp]'"

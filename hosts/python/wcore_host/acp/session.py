@@ -31,7 +31,7 @@ from wcore_host.errors import (
     EngineStartError,
 )
 from wcore_host.events import Event
-from wcore_host.spawning import connect
+from wcore_host.spawn import connect
 from wcore_host.visible import visible, visible_line
 
 TITLE_CHARS_MAX: Final = 80  # as in `wcore sessions list`

@@ -11,7 +11,7 @@ from wcore_host import events
 from wcore_host.acp.tool_call_content import META
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event, Json
-from wcore_host.refusals import TURN_REFUSALS
+from wcore_host.turn_refusals import TURN_REFUSALS
 
 INTERNAL_ERROR: Final = -32603
 STOP_REASONS: Final = {"length": "max_tokens", "max_turns": "max_turn_requests"}

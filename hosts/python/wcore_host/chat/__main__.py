@@ -24,7 +24,7 @@ from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
 from wcore_host.plain.keyboard import Keyboard, LineReader
 from wcore_host.plain.keys import Key
 from wcore_host.plain.screen import Screen
-from wcore_host.spawning import close_host, connect
+from wcore_host.spawn import close_host, connect
 from wcore_host.visible import visible, visible_line
 
 TICK_S: Final = 0.2  # often enough for a countdown in seconds

@@ -26,7 +26,7 @@ from wcore_host.headless.chat_options import Options
 from wcore_host.headless.modes import MODES
 from wcore_host.headless.transcript import Story
 from wcore_host.permission import Allow, Deny
-from wcore_host.spawning import connect
+from wcore_host.spawn import connect
 
 START_MODE: Final = "read_only"
 SLICE_S: Final = 0.008  # of taking events between two frames

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from wcore_host.spawning import DEFAULT_COMMAND
+from wcore_host.spawn import DEFAULT_COMMAND
 
 MODE_FLAGS: Final = frozenset(
     {"--mode", "--force", "--auto-approve", "--dangerously-skip-permissions"}

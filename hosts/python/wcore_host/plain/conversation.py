@@ -20,7 +20,7 @@ from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
 from wcore_host.plain.keys import Key, Pasted, Press
 from wcore_host.plain.screen import Screen
 from wcore_host.plain.view import View
-from wcore_host.refusals import TURN_REFUSALS
+from wcore_host.turn_refusals import TURN_REFUSALS
 from wcore_host.visible import visible_line
 
 LEAVING: Final = "this host is leaving"

@@ -17,7 +17,7 @@ import anyio
 
 from wcore_host.errors import EngineStartError
 from wcore_host.headless.workspace import WorkspaceFiles
-from wcore_host.spawning import close_host
+from wcore_host.spawn import close_host
 from wcore_host.visible import visible
 from wcore_host.web import options
 from wcore_host.web.access_codes import CODE_LIFE_S, Doors

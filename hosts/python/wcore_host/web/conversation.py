@@ -15,7 +15,7 @@ from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
 from wcore_host.events import Event, Json, JsonObject
 from wcore_host.headless.workspace import attached
-from wcore_host.spawning import connect
+from wcore_host.spawn import connect
 from wcore_host.web.event_log import Board
 from wcore_host.web.options import Options
 
