@@ -6,7 +6,7 @@ from typing import Final
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.runners import program
 from wcore.policy.shell_paths.parser import parse
-from wcore.policy.shell_paths.syntax import Command, Function, Loop, Lost
+from wcore.policy.shell_paths.syntax import Command, ForLoop, FunctionDefinition, UnparsedRest
 
 #: They run nothing of what they read.
 _TAKE_DATA: Final = frozenset(
@@ -26,7 +26,7 @@ def without_data(text: str) -> str:
         return text
     shown: list[str] = []
     for event in parse(text):
-        if isinstance(event, Function | Loop | Lost):
+        if isinstance(event, FunctionDefinition | ForLoop | UnparsedRest):
             return text
         if isinstance(event, Command):
             words = [word for word in event.words if not ASSIGNMENT.match(word.source)]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from wcore.policy.protected import OWN_FOLDER, Places
-from wcore.policy.shell_paths.lookups import Candidate, Component, Found
+from wcore.policy.shell_paths.lookups import Candidate, Component, LookupResult
 from wcore.policy.shell_paths.named_paths import candidates, paths_named
 from wcore.policy_files.programs import programs_of
 from wcore.vocabulary import Named
@@ -48,7 +48,7 @@ class _Look:
         self._fitting = 0
         self._left_below = TREE_ENTRIES_MAX
 
-    def at(self, candidate: Candidate) -> Found:
+    def at(self, candidate: Candidate) -> LookupResult:
         """Return what there is; it is not `complete` where that cannot be told."""
         if candidate.holes:
             return self._of_pattern(candidate)
@@ -56,7 +56,7 @@ class _Look:
             real = os.path.realpath(candidate.path)
             parent = os.path.dirname(real)
             below = self._trees(candidate, (candidate.path,))
-            return Found(
+            return LookupResult(
                 (real,),
                 os.path.lexists(real),
                 os.path.isdir(parent),
@@ -64,11 +64,11 @@ class _Look:
                 below=below or (),
             )
         except (OSError, ValueError):
-            return Found((candidate.path,), complete=False)
+            return LookupResult((candidate.path,), complete=False)
 
-    def _of_pattern(self, candidate: Candidate) -> Found:
+    def _of_pattern(self, candidate: Candidate) -> LookupResult:
         if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:
-            return Found((), complete=False)
+            return LookupResult((), complete=False)
         fitting: list[tuple[str, str]] = []
         folder = candidate.path[: candidate.holes[0]].rpartition("/")[0]
         complete = True
@@ -84,7 +84,7 @@ class _Look:
         exists = not complete or os.path.isdir(folder or "/")
         real = tuple(path for path, _ in fitting)
         below = self._trees(candidate, real)
-        return Found(
+        return LookupResult(
             real,
             exists,
             complete=complete and below is not None,

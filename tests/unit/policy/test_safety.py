@@ -10,7 +10,7 @@ from wcore.policy import shell
 from wcore.policy.invocations import read
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
-from wcore.policy.shell_paths.named_paths import Candidate, Found, candidates, paths_named
+from wcore.policy.shell_paths.named_paths import Candidate, LookupResult, candidates, paths_named
 from wcore.vocabulary import Verdict
 
 PLACES = Places("/home/me/ws", "/home/me")
@@ -18,15 +18,15 @@ ENVIRON = {"HOME": "/home/me", "SET": "/srv/x"}
 NAMES = {"/usr", "/etc", "/home", "/home/me", "/home/me/ws", "/home/me/build1"}
 
 
-def on_disk(text: str) -> dict[Candidate, Found]:
+def on_disk(text: str) -> dict[Candidate, LookupResult]:
     """Return what the patterns of a text fit, of a few names."""
-    disk: dict[Candidate, Found] = {}
+    disk: dict[Candidate, LookupResult] = {}
     for candidate in candidates(text, PLACES, ENVIRON):
         fitting = sorted(
             name for name in NAMES
             if fnmatchcase(name, candidate.path) and name.count("/") == candidate.path.count("/")
         )  # fmt: skip
-        disk[candidate] = Found(tuple(fitting) if candidate.holes else (candidate.path,))
+        disk[candidate] = LookupResult(tuple(fitting) if candidate.holes else (candidate.path,))
     return disk
 
 

@@ -10,7 +10,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import Policies
 from wcore.policy.rules.rule import Level, Scene
-from wcore.policy.shell_paths.lookups import Candidate, Found
+from wcore.policy.shell_paths.lookups import Candidate, LookupResult
 from wcore.policy.shell_paths.named_paths import Disk, candidates, paths_named
 from wcore.vocabulary import Always, Category, Decision, Mode, Row, Verdict
 
@@ -175,10 +175,10 @@ def test_our_own_files_are_denied_in_every_folder_that_the_text_may_be_in(text: 
     ],
 )
 def test_everyday_texts_do_not_ask(text: str) -> None:
-    disk: dict[Candidate, Found] = {}
+    disk: dict[Candidate, LookupResult] = {}
     for each in candidates(text, PLACES, ENVIRON):
         real = () if each.holes else (each.path,)
-        disk[each] = Found(real, exists=False, has_parent=False)
+        disk[each] = LookupResult(real, exists=False, has_parent=False)
     assert decided(text, disk=disk).verdict is Verdict.ALLOW
 
 
@@ -273,18 +273,20 @@ def test_an_absolute_allow_rule_lifts_the_border_for_the_shell_as_well() -> None
 def test_links_and_patterns_are_followed_to_what_the_disk_says() -> None:
     link = Candidate("/home/ann/code/link")
     stars = Candidate("/home/ann/code/*", (15,), (15,))
-    real = Found(("/home/ann/.config/wcore/policy.toml",))
+    real = LookupResult(("/home/ann/.config/wcore/policy.toml",))
     assert decided("echo > link", disk={link: real}).verdict is Verdict.DENY
     assert decided("cat link", disk={link: real}).why.row is Row.PROTECTED
-    assert decided("cat *", disk={stars: Found(("/home/ann/code/a",))}).verdict is Verdict.ALLOW
-    found = Found(("/home/ann/code/a", "/home/ann/code/id_rsa"))
+    assert (
+        decided("cat *", disk={stars: LookupResult(("/home/ann/code/a",))}).verdict is Verdict.ALLOW
+    )
+    found = LookupResult(("/home/ann/code/a", "/home/ann/code/id_rsa"))
     assert decided("cat *", disk={stars: found}).why.row is Row.PROTECTED
 
 
 def test_a_value_of_the_environment_is_no_fact_unless_it_names_what_is_there() -> None:
-    disk: dict[Candidate, Found] = {}
+    disk: dict[Candidate, LookupResult] = {}
     for each in candidates("tool $TOKEN", PLACES, ENVIRON):
-        disk[each] = Found((each.path,), exists=False)
+        disk[each] = LookupResult((each.path,), exists=False)
     assert paths_named("tool $TOKEN", PLACES, ENVIRON, disk) == []
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from wcore.policy.shell_paths.syntax import Atom, Computed, Text
+from wcore.policy.shell_paths.syntax import Atom, RuntimeValue, Text
 
 WORDS_MAX: Final = 256  # of one word with braces; more is not understood
 BRACES_MAX: Final = 64  # opening ones in a word: each is looked for its end
@@ -112,7 +112,7 @@ def _sequence(items: list[_Item]) -> list[list[_Item]] | None:
     if numbers := _RANGE.fullmatch(text):
         low, high, step = int(numbers[1]), int(numbers[2]), abs(int(numbers[3] or 1)) or 1
         if abs(high - low) // step >= WORDS_MAX:
-            return [[Computed(quoted=True)]]
+            return [[RuntimeValue(quoted=True)]]
         wide = any(re.match(r"-?0\d", end) for end in numbers.groups()[:2])
         width = max(len(numbers[1]), len(numbers[2])) if wide else 0
         chosen = range(low, high + 1, step) if low <= high else range(low, high - 1, -step)
@@ -122,4 +122,4 @@ def _sequence(items: list[_Item]) -> list[list[_Item]] | None:
         low, high = ord(letters[1]), ord(letters[2])
         chosen = range(low, high + 1) if low <= high else range(low, high - 1, -1)
         return [[Text(chr(each), quoted=True)] for each in chosen]
-    return [[Computed(quoted=False)]] if _COMPUTED.fullmatch(text) else None
+    return [[RuntimeValue(quoted=False)]] if _COMPUTED.fullmatch(text) else None

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from wcore.policy.shell_paths.syntax import Assigned, Atom, Event
+from wcore.policy.shell_paths.syntax import ArithmeticAssignment, Atom, Event
 
 DEPTH_MAX: Final = 24  # parts within parts; nobody reads more, and our own stack is finite
 TRIES_MAX: Final = 256  # of `((` that may be arithmetic; read again where it is none
@@ -77,5 +77,5 @@ class Cursor:
         names = [match[1] for match in _SETS.finditer(content)]
         names += [match[1] or match[2] for match in _STEPS.finditer(content)]
         if names:
-            self.events.append(Assigned(tuple(names)))
+            self.events.append(ArithmeticAssignment(tuple(names)))
         return True

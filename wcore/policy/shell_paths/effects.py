@@ -15,7 +15,16 @@ from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.shell_input import read_as_input
 from wcore.policy.shell_paths.state import State
-from wcore.policy.shell_paths.syntax import Atom, Command, Event, Function, Open, Scope, Text, Word
+from wcore.policy.shell_paths.syntax import (
+    Atom,
+    Command,
+    Event,
+    FunctionDefinition,
+    Open,
+    Scope,
+    Text,
+    Word,
+)
 from wcore.policy.shell_paths.values import ANYTHING, Value, split, text
 
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
@@ -271,7 +280,8 @@ def _behind_exec(argv: Sequence[str | None]) -> int:
 def repeats(events: Sequence[Event]) -> bool:
     """Whether a part of these may be run again, or later."""
     return any(
-        isinstance(event, Function) or (isinstance(event, Open) and event.scope is Scope.LOOP)
+        isinstance(event, FunctionDefinition)
+        or (isinstance(event, Open) and event.scope is Scope.LOOP)
         for event in events
     )
 

@@ -12,22 +12,22 @@ from wcore.policy.shell_paths.embedded_paths import Scripts
 from wcore.policy.shell_paths.find_command import found_by
 from wcore.policy.shell_paths.folder_changes import moves
 from wcore.policy.shell_paths.folder_options import folders_of
-from wcore.policy.shell_paths.mention import Mention, Reading
+from wcore.policy.shell_paths.mention import Mention, MentionScan
 from wcore.policy.shell_paths.parser import parse
 from wcore.policy.shell_paths.programs import Role, roles
 from wcore.policy.shell_paths.shell_input import has_input, texts_given, words_before
 from wcore.policy.shell_paths.state import State
 from wcore.policy.shell_paths.sweeps import Sweep, sweep_of
 from wcore.policy.shell_paths.syntax import (
-    Assigned,
+    ArithmeticAssignment,
     Command,
     Event,
-    Function,
-    Loop,
-    Lost,
+    ForLoop,
+    FunctionDefinition,
     Open,
     Redirection,
     Scope,
+    UnparsedRest,
     Word,
 )
 from wcore.policy.shell_paths.tree_mentions import mentions_of_folders
@@ -49,7 +49,7 @@ _SPECIAL: Final = frozenset("$`~*?[{\\'\"")
 _ROLES: Final = {"<": (Role.READ,), "<>": (Role.READ, Role.WRITE)}
 
 
-def evaluate(command: str, cwd: str, home: str, environ: Mapping[str, str] | None) -> Reading:
+def evaluate(command: str, cwd: str, home: str, environ: Mapping[str, str] | None) -> MentionScan:
     """Return the paths that a text names when it is run in `cwd`; `None`: an unknown environment.
 
     Never raises; time is linear in the text for a bounded number of passes.
@@ -64,7 +64,7 @@ class _Evaluation(Effects):
         self._spelled = 0
         self._sweep: Sweep | None = None  # of the command whose words are read
 
-    def run(self, events: Sequence[Event], depth: int) -> Reading:
+    def run(self, events: Sequence[Event], depth: int) -> MentionScan:
         self.repeats = repeats(events)
         for _ in range(PASSES_MAX):
             weak = self.repeats
@@ -77,7 +77,7 @@ class _Evaluation(Effects):
             self.follow(events, depth)
         found = tuple(self._found)
         lost = self.lost or self.state.is_lost or len(found) > MENTIONS_MAX
-        return Reading(found[:MENTIONS_MAX], lost)
+        return MentionScan(found[:MENTIONS_MAX], lost)
 
     def follow(self, events: Sequence[Event], depth: int) -> None:
         loops = 0
@@ -96,9 +96,9 @@ class _Evaluation(Effects):
                     before = events[at - 1] if at else None
                     self.inputs.update(dict.fromkeys(texts_given(event, before, self.state)))
                     self._open(event.scope, events[at:] if loops <= LOOPS_MAX else ())
-                case Function(name):
+                case FunctionDefinition(name):
                     self.state.define(name, moves=moves(events[at:], whole=True))
-                case Lost():
+                case UnparsedRest():
                     self.lost = True
                 case _:
                     self._note(event)
@@ -110,10 +110,10 @@ class _Evaluation(Effects):
 
     def _note(self, event: Event) -> None:
         match event:
-            case Loop(name, words, before):
+            case ForLoop(name, words, before):
                 self.state.operator(before)
                 self._loop(name, words)
-            case Assigned(names):
+            case ArithmeticAssignment(names):
                 for name in names:
                     self.state.forget(name)
             case _:

@@ -6,7 +6,7 @@ from typing import Final
 
 from wcore.policy.shell_paths import braces, globs
 from wcore.policy.shell_paths.parameter_expansion import trimmed
-from wcore.policy.shell_paths.syntax import Atom, Computed, Parameter, Text, Word
+from wcore.policy.shell_paths.syntax import Atom, Parameter, RuntimeValue, Text, Word
 from wcore.policy.shell_paths.values import (
     A_NAME,
     ANYTHING,
@@ -32,7 +32,7 @@ SOMEBODY: Final = Value(("/~", Hole.ANY))
 PIPE: Final = text("/dev/fd/63")
 
 
-class Scene:
+class ExpansionContext:
     """What expansions ask for."""
 
     pattern = Hole.PATTERN  # what a file name pattern stands for
@@ -64,7 +64,7 @@ class Scene:
         raise NotImplementedError
 
 
-def fields(word: Word, scene: Scene) -> list[Value]:
+def fields(word: Word, scene: ExpansionContext) -> list[Value]:
     """Return the words that bash makes of one, in no particular order."""
     found: dict[Value, None] = {}
     try:
@@ -77,7 +77,7 @@ def fields(word: Word, scene: Scene) -> list[Value]:
     return list(found)
 
 
-def assigned(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
+def assigned(atoms: Sequence[Atom], scene: ExpansionContext) -> list[Value]:
     """Return what a variable may hold after `NAME=` and these atoms: nothing is split."""
     open_: list[Value] = [EMPTY]
     for index, atom in enumerate(atoms):
@@ -92,14 +92,14 @@ def assigned(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
     return _vaguely(atoms, scene, splits=False) if is_overfull else open_
 
 
-def may_vanish(word: Word, scene: Scene) -> bool:
+def may_vanish(word: Word, scene: ExpansionContext) -> bool:
     """Whether a word that is written may be none at all."""
     if word.literal is not None or any(getattr(atom, "quoted", False) for atom in word.atoms):
         return False
     return any(not value.pieces or value.is_anything for value in assigned(word.atoms, scene))
 
 
-def _fields(atoms: Sequence[Atom], scene: Scene) -> list[Value]:
+def _fields(atoms: Sequence[Atom], scene: ExpansionContext) -> list[Value]:
     done: dict[Value, None] = {}
     open_: list[Value] = [EMPTY]
     for index, atom in enumerate(atoms):
@@ -124,7 +124,7 @@ def _is_bare_tilde(atom: Text) -> bool:
     return not atom.quoted and atom.text.startswith("~") and "/" not in atom.text
 
 
-def _vaguely(atoms: Sequence[Atom], scene: Scene, *, splits: bool = True) -> list[Value]:
+def _vaguely(atoms: Sequence[Atom], scene: ExpansionContext, *, splits: bool = True) -> list[Value]:
     """Return what a word may be that has too many values: its literal characters, and holes.
 
     What is expanded may be empty, and a word may begin behind it.
@@ -154,7 +154,7 @@ def _bounded(value: Value) -> Value:
     return ANYTHING if length > CHARS_MAX else value
 
 
-def _alternatives(atom: Atom, scene: Scene, *, first: bool) -> list[list[Value]]:
+def _alternatives(atom: Atom, scene: ExpansionContext, *, first: bool) -> list[list[Value]]:
     """Return what an atom may become: each choice is the fields that it makes."""
     if isinstance(atom, Text):
         if atom.quoted:
@@ -175,7 +175,7 @@ def _alternatives(atom: Atom, scene: Scene, *, first: bool) -> list[list[Value]]
     return found
 
 
-def _split(value: Value, scene: Scene) -> list[list[Value]]:
+def _split(value: Value, scene: ExpansionContext) -> list[list[Value]]:
     """Return the fields that an unquoted value may be; what looks like a pattern is one."""
     separators = scene.separators()
     found = [_parts(value, characters, scene) for characters in ("", _BLANKS, *(separators or ()))]
@@ -191,7 +191,7 @@ def _split(value: Value, scene: Scene) -> list[list[Value]]:
     return found
 
 
-def _parts(value: Value, separators: str, scene: Scene) -> list[Value]:
+def _parts(value: Value, separators: str, scene: ExpansionContext) -> list[Value]:
     found: list[Value] = []
     parts = split(value, separators)
     for at, part in enumerate(parts):
@@ -207,11 +207,11 @@ def _parts(value: Value, separators: str, scene: Scene) -> list[Value]:
     return found
 
 
-def _pattern(literal: str, scene: Scene) -> Value:
+def _pattern(literal: str, scene: ExpansionContext) -> Value:
     return joined(globs.active(literal, scene.pattern))
 
 
-def _tildes(literal: str, scene: Scene, *, first: bool) -> list[Value]:
+def _tildes(literal: str, scene: ExpansionContext, *, first: bool) -> list[Value]:
     """Expand `~` at the beginning and behind each `:` of an assigned text."""
     open_: list[Value] = [EMPTY]
     for index, part in enumerate(literal.split(":")):
@@ -223,15 +223,15 @@ def _tildes(literal: str, scene: Scene, *, first: bool) -> list[Value]:
     return open_
 
 
-def _values(atom: Atom, scene: Scene) -> list[Value]:
+def _values(atom: Atom, scene: ExpansionContext) -> list[Value]:
     match atom:
         case Text(text=literal):
             return [text(literal)]
-        case Computed(is_name=True):
+        case RuntimeValue(is_name=True):
             return [A_NAME]
-        case Computed(is_cwd=True):
+        case RuntimeValue(is_cwd=True):
             return list(scene.folders("+"))
-        case Computed():
+        case RuntimeValue():
             return [ANYTHING, PERHAPS_EMPTY]
         case Parameter():
             values = _parameter(atom, scene)
@@ -240,7 +240,7 @@ def _values(atom: Atom, scene: Scene) -> list[Value]:
             return [PIPE]
 
 
-def _parameter(atom: Parameter, scene: Scene) -> list[Value]:
+def _parameter(atom: Parameter, scene: ExpansionContext) -> list[Value]:
     held = list(scene.values(atom.name))
     operator = atom.operator
     if not operator:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
-from wcore.policy.shell_paths.lookups import Candidate, Disk, Found, candidate_of
+from wcore.policy.shell_paths.lookups import Candidate, Disk, LookupResult, candidate_of
 from wcore.policy.shell_paths.mention import Mention, Source
 from wcore.policy.shell_paths.resemblance import resembles
 from wcore.policy.shell_paths.values import text
@@ -56,7 +56,7 @@ def facts(mention: Mention, places: Places, disk: Disk) -> Iterable[PathFact]:
         return
     found = disk.get(replace(candidate, tree=True))
     if found is None:
-        found = Found(() if candidate.holes else (_normal(candidate.path),))
+        found = LookupResult(() if candidate.holes else (_normal(candidate.path),))
     elif not found.complete:
         yield too_large(mention)
     for real in found.real:
@@ -78,7 +78,7 @@ def _of_put(mention: Mention, put: Source, places: Places, disk: Disk) -> Iterab
     if found is not None and put.deep and not found.complete:
         yield too_large(mention)
     if found is None:
-        found = Found((), names=() if given.holes else (_name(given.path),))
+        found = LookupResult((), names=() if given.holes else (_name(given.path),))
     names = found.names or (() if given.holes else (_name(given.path),))
     is_known = place is not None and not place.holes
     at = disk.get(place) if place is not None and is_known else None
@@ -99,7 +99,7 @@ def _of_put(mention: Mention, put: Source, places: Places, disk: Disk) -> Iterab
 
 
 def _one(
-    path: str, found: Found | None, folder: Found | None, places: Places
+    path: str, found: LookupResult | None, folder: LookupResult | None, places: Places
 ) -> Iterable[PathFact]:
     """Yield the fact of a name in a folder, if there may be such a folder."""
     real = found.real[0] if found else path

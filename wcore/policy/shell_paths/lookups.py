@@ -10,7 +10,7 @@ from wcore.policy.shell_paths.values import Hole, Value
 PATH_CHARS_MAX: Final = 4096  # what the kernel takes
 
 
-class Found(Struct, frozen=True):
+class LookupResult(Struct, frozen=True):
     """What is on disk. `real`: where a path leads, or the paths that fit a pattern.
 
     Of a pattern it is the folder it begins with that `exists`, and `names` are the last names of
@@ -88,7 +88,7 @@ class Candidate(Struct, frozen=True):
         return found
 
 
-Disk = Mapping[Candidate, Found]
+Disk = Mapping[Candidate, LookupResult]
 
 
 def candidate_of(value: Value, *, searched: bool = False) -> Candidate | None:

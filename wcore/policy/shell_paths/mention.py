@@ -39,7 +39,7 @@ class Mention(Struct, frozen=True):
     spelled: bool = False
 
 
-class Reading(Struct, frozen=True):
+class MentionScan(Struct, frozen=True):
     """All that a text names. `lost`: some of it was not understood."""
 
     mentions: tuple[Mention, ...]

@@ -17,8 +17,8 @@ from wcore.policy import protected
 from wcore.policy.protected import Places, is_within
 from wcore.policy.shell_paths import folder_facts, sweeps
 from wcore.policy.shell_paths.evaluation import evaluate
-from wcore.policy.shell_paths.lookups import Candidate, Component, Disk, Found, candidate_of
-from wcore.policy.shell_paths.mention import Mention, Reading
+from wcore.policy.shell_paths.lookups import Candidate, Component, Disk, LookupResult, candidate_of
+from wcore.policy.shell_paths.mention import Mention, MentionScan
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.resemblance import resembles
 from wcore.policy.shell_paths.values import Hole, Value
@@ -63,8 +63,8 @@ def paths_named(
 ) -> list[PathFact]:
     """Return the facts of all that `command` names, each once."""
     reading = _read(command, places, environ)
-    found = _Kept()
-    fresh = _Fresh(reading, disk)
+    found = _FactCollector()
+    fresh = _MissingPaths(reading, disk)
     unsure = {each.source for each in reading.mentions if sweeps.emptied(each.value) is not None}
     judged = held_by_folders = 0
     for mention in reading.mentions:
@@ -93,7 +93,7 @@ def paths_named(
     return list(facts)
 
 
-class _Kept:
+class _FactCollector:
     """The facts of a text, each once; of too many only that there are more."""
 
     def __init__(self) -> None:
@@ -115,10 +115,10 @@ class _Kept:
                 self.facts[fact if self._notable <= KEPT_MAX else more] = None
 
 
-class _Fresh:
+class _MissingPaths:
     """The paths of a text that are not on disk yet: a pattern of it may meet them once they are."""
 
-    def __init__(self, reading: Reading, disk: Disk) -> None:
+    def __init__(self, reading: MentionScan, disk: Disk) -> None:
         found: dict[str, list[str]] = {}
         for mention in reading.mentions:
             candidate = _candidate(mention)
@@ -145,9 +145,9 @@ def _until_deep(pairs: Iterable[tuple[Component, str]]) -> Iterable[tuple[Compon
     return itertools.takewhile(lambda pair: not pair[0].deep, pairs)
 
 
-def _read(command: str, places: Places, environ: Mapping[str, str] | None) -> Reading:
+def _read(command: str, places: Places, environ: Mapping[str, str] | None) -> MentionScan:
     if len(command) > READ_CHARS_MAX:
-        return Reading((), lost=True)
+        return MentionScan((), lost=True)
     around = None if environ is None else tuple(sorted(environ.items()))
     return _evaluated(command, places.workspace, places.home, around)
 
@@ -155,7 +155,7 @@ def _read(command: str, places: Places, environ: Mapping[str, str] | None) -> Re
 @lru_cache(8)  # the same text is read before the disk is asked and after it
 def _evaluated(
     command: str, cwd: str, home: str, environ: tuple[tuple[str, str], ...] | None
-) -> Reading:
+) -> MentionScan:
     return evaluate(command, cwd, home, None if environ is None else dict(environ))
 
 
@@ -169,7 +169,7 @@ def _folder(candidate: Candidate) -> str:
 
 
 def _facts(
-    mention: Mention, candidate: Candidate | None, places: Places, disk: Disk, fresh: _Fresh
+    mention: Mention, candidate: Candidate | None, places: Places, disk: Disk, fresh: _MissingPaths
 ) -> Iterable[PathFact]:
     if candidate is None:
         yield from _unknown(mention, places)
@@ -178,17 +178,17 @@ def _facts(
     if candidate.holes:
         yield from _of_pattern(mention, candidate, disk, places)
         for path in fresh.fitting(candidate):
-            yield from _of_path(mention, path, Found((path,)), places)
+            yield from _of_path(mention, path, LookupResult((path,)), places)
         if fresh.more:
             yield _doubtful(mention, None)
         is_all = found is not None and found.complete
         for path in () if is_all else _own_below(mention, candidate, places):
-            yield from _of_path(mention, path, Found((path,)), places)
+            yield from _of_path(mention, path, LookupResult((path,)), places)
         return
     if mention.opened and candidate.path in _DEVICES:
         return
     plain = posixpath.normpath(candidate.path)
-    yield from _of_path(mention, plain, found or Found((plain,)), places)
+    yield from _of_path(mention, plain, found or LookupResult((plain,)), places)
 
 
 def _own_below(mention: Mention, candidate: Candidate, places: Places) -> Iterable[str]:
@@ -250,10 +250,12 @@ def _trees(value: Value, disk: Disk) -> Iterable[str]:
     if sweeps.takes_all(value):
         folder = _folder(candidate)
         yield folder
-        yield from (disk.get(Candidate(folder)) or Found((folder,))).real
+        yield from (disk.get(Candidate(folder)) or LookupResult((folder,))).real
 
 
-def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iterable[PathFact]:
+def _of_path(
+    mention: Mention, plain: str, found: LookupResult, places: Places
+) -> Iterable[PathFact]:
     """Yield the fact of a path that is known."""
     plain = "/" + plain.lstrip("/")
     real = found.real[0]
@@ -282,7 +284,7 @@ def _of_path(mention: Mention, plain: str, found: Found, places: Places) -> Iter
         yield replace(fact, access=Access.WRITE, unknown=True)
 
 
-def _is_path(mention: Mention, plain: str, real: str, found: Found) -> bool:
+def _is_path(mention: Mention, plain: str, real: str, found: LookupResult) -> bool:
     """Whether a word must be taken for a path outside."""
     if mention.role is Role.TOLD or plain in _DEVICES:
         return False
@@ -303,18 +305,20 @@ def _of_pattern(
     folder = _folder(candidate)
     if folder == "/" and mention.value.guessed and mention.role is not Role.WRITE:
         return  # whoever has only forgotten that a folder may not be known looks at nothing
-    begins = disk.get(Candidate(folder)) or Found((folder,))
+    begins = disk.get(Candidate(folder)) or LookupResult((folder,))
     exists = begins.exists and (found is None or found.exists)
-    yield from _of_path(mention, folder, Found(begins.real, exists, has_parent=False), places)
+    yield from _of_path(
+        mention, folder, LookupResult(begins.real, exists, has_parent=False), places
+    )
     if mention.opened or found is None:
         reason = resembles(mention.value, _widest(mention.role), places)
         if reason is not None:
             yield _doubtful(mention, reason)
     if "/../" in candidate.path:  # where nothing fits it stays as it is written
         plain = posixpath.normpath(candidate.path)
-        yield from _of_path(mention, plain, Found((plain,)), places)
+        yield from _of_path(mention, plain, LookupResult((plain,)), places)
     for real in found.real if found is not None else ():
-        yield from _of_path(mention, real, Found((real,)), places)
+        yield from _of_path(mention, real, LookupResult((real,)), places)
 
 
 def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
@@ -329,7 +333,7 @@ def _unknown(mention: Mention, places: Places) -> Iterable[PathFact]:
     elif begin.startswith("/") and mention.role is not Role.TOLD:
         folder = posixpath.normpath(begin.rpartition("/")[0] or "/")
         if folder != "/" and not is_within(folder, places.workspace):
-            yield from _of_path(mention, folder, Found((folder,)), places)
+            yield from _of_path(mention, folder, LookupResult((folder,)), places)
 
 
 def _is_adrift(mention: Mention) -> bool:

@@ -10,19 +10,19 @@ from typing import Final
 from wcore.policy.shell_paths.cursor import DEPTH_MAX, LostError
 from wcore.policy.shell_paths.redirection_parser import RedirectionParser
 from wcore.policy.shell_paths.syntax import (
-    Assigned,
+    ArithmeticAssignment,
     Atom,
     Close,
     Command,
     Event,
-    Function,
-    Loop,
-    Lost,
+    ForLoop,
+    FunctionDefinition,
     Open,
     Parameter,
     Redirection,
     Scope,
     Text,
+    UnparsedRest,
     Word,
 )
 
@@ -40,11 +40,11 @@ def parse(text: str, depth: int = 0) -> list[Event]:
     try:
         parser = _Parser(text, events, depth)
     except LostError:
-        return [Lost(0)]
+        return [UnparsedRest(0)]
     try:
         parser.commands(")" if depth < 0 else "")
     except (LostError, RecursionError):
-        events.append(Lost(parser.at))
+        events.append(UnparsedRest(parser.at))
     return events
 
 
@@ -75,7 +75,7 @@ class _Parser(RedirectionParser):
             found += piece
             for atom in piece:
                 if isinstance(atom, Parameter) and atom.operator in ("=", ":="):
-                    self.events.append(Assigned((atom.name,)))
+                    self.events.append(ArithmeticAssignment((atom.name,)))
         return found
 
     def commands(self, end: str) -> bool:
@@ -224,7 +224,7 @@ class _Parser(RedirectionParser):
         if len(words) != 1:
             raise LostError
         self.brackets()
-        self.events.append(Function(words[0].source))
+        self.events.append(FunctionDefinition(words[0].source))
 
     def _named_function(self) -> None:
         self.blanks()
@@ -232,7 +232,7 @@ class _Parser(RedirectionParser):
         self.blanks()
         if self.here() == "(":
             self.brackets()
-        self.events.append(Function(name))
+        self.events.append(FunctionDefinition(name))
 
     def _for(self) -> None:
         self.blanks()
@@ -260,7 +260,9 @@ class _Parser(RedirectionParser):
                     raise LostError
         else:
             self.at = begin
-        self.events.append(Loop(name.source, None if words is None else tuple(words), self.before))
+        self.events.append(
+            ForLoop(name.source, None if words is None else tuple(words), self.before)
+        )
         self.events.append(Open(Scope.LOOP, self.before))
 
     def _case(self, before: str) -> None:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from wcore.policy.shell_paths.cursor import LostError
-from wcore.policy.shell_paths.syntax import Atom, Document, Event, Redirection, Text, Word
+from wcore.policy.shell_paths.syntax import Atom, Event, HereDocument, Redirection, Text, Word
 from wcore.policy.shell_paths.word_parser import WordParser
 
 _REDIRECTION: Final = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
@@ -16,7 +16,7 @@ class RedirectionParser(WordParser):
 
     def __init__(self, text: str, events: list[Event], depth: int) -> None:
         super().__init__(text, events, depth)
-        self.documents: list[tuple[str, bool, bool, Document]] = []
+        self.documents: list[tuple[str, bool, bool, HereDocument]] = []
 
     def document(self, body: str) -> list[Atom]:
         """Read what is expanded in the body of a here-document."""
@@ -52,11 +52,11 @@ class RedirectionParser(WordParser):
         elif operator not in (">&", "<&") or not _DUPLICATION.fullmatch(target.source):
             found.append(Redirection(operator, target))
 
-    def _begin_document(self, target: Word, *, strips: bool) -> Document:
+    def _begin_document(self, target: Word, *, strips: bool) -> HereDocument:
         delimiter = target.literal
         if delimiter is None or any(c in target.source for c in "$`\n"):
             raise LostError
-        document = Document()
+        document = HereDocument()
         self.documents.append((delimiter, strips, not target.is_bare, document))
         return document
 

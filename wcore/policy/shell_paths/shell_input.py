@@ -13,7 +13,7 @@ from wcore.policy.shell.input_scripts import (
     runs_its_input,
 )
 from wcore.policy.shell_paths import expansion
-from wcore.policy.shell_paths.expansion import Scene
+from wcore.policy.shell_paths.expansion import ExpansionContext
 from wcore.policy.shell_paths.syntax import Command, Event, Open
 from wcore.policy.shell_paths.values import Value, text
 
@@ -22,7 +22,7 @@ _OTHER_INPUT: Final = re.compile(r"/dev/fd/(?!0$)|/proc/(?!self/fd/0$)")
 _INPUT: Final = ("<", "<>", "<&")
 
 
-class Handed(Struct):
+class ShellInput(Struct):
     """The `texts` that a shell will run, as far as they are known.
 
     `here`: by this very shell. `lost`: there is more.
@@ -50,10 +50,10 @@ def read_as_input(
     command: Command,
     previous: Event | None,
     argv: Sequence[str | None],
-    scene: Scene,
+    scene: ExpansionContext,
     *,
     elsewhere: bool,
-) -> Handed | None:
+) -> ShellInput | None:
     """Return what a shell among the words `argv` of `command` reads and runs; `None`: nothing.
 
     `previous` is what comes before in the text; `elsewhere`: it has an input that may reach this.
@@ -61,7 +61,7 @@ def read_as_input(
     if not runs_its_input(argv):
         return None
     if puts_input_into_words(argv):
-        return Handed([], lost=True)
+        return ShellInput([], lost=True)
     texts: list[str] = []
     is_given, lost = False, any(word and _OTHER_INPUT.match(word) for word in argv[1:])
     for each in command.redirections:
@@ -80,10 +80,12 @@ def read_as_input(
         lost = lost or known is None
         texts += [known] if known else []
     lost = lost or (elsewhere and not is_given)
-    return Handed(texts, here=reads_here(argv), lost=lost)
+    return ShellInput(texts, here=reads_here(argv), lost=lost)
 
 
-def texts_given(event: Command | Open, previous: Event | None, scene: Scene) -> list[Value]:
+def texts_given(
+    event: Command | Open, previous: Event | None, scene: ExpansionContext
+) -> list[Value]:
     """Return the texts that a part of the text perhaps reads, as far as they are known."""
     piped = previous if event.before in _PIPES else None  # `cat << E | patch` passes its own on
     found: list[Value] = []
@@ -95,14 +97,14 @@ def texts_given(event: Command | Open, previous: Event | None, scene: Scene) -> 
     return [*found, text(known)] if known else found
 
 
-def words_before(event: Command, previous: Event | None, scene: Scene) -> list[Value]:
+def words_before(event: Command, previous: Event | None, scene: ExpansionContext) -> list[Value]:
     """Return the words of the command that prints what this one reads."""
     if event.before not in _PIPES or not isinstance(previous, Command):
         return []
     return [value for word in previous.words for value in expansion.fields(word, scene)]
 
 
-def _printed(previous: Event | None, scene: Scene) -> str | None:
+def _printed(previous: Event | None, scene: ExpansionContext) -> str | None:
     """Return what the command before a pipe prints into it, if it is no function."""
     if not isinstance(previous, Command):
         return None

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from wcore.policy.shell_paths import builtins, variables
-from wcore.policy.shell_paths.expansion import SOMEBODY, VALUES_MAX, Scene
+from wcore.policy.shell_paths.expansion import SOMEBODY, VALUES_MAX, ExpansionContext
 from wcore.policy.shell_paths.folders import few, is_option, normal
 from wcore.policy.shell_paths.syntax import Scope
 from wcore.policy.shell_paths.values import A_NAME, ANYTHING, EMPTY, Hole, Value, text
@@ -16,7 +16,7 @@ _NUMBERS: Final = frozenset("?#$!")
 _Known = tuple[Value, ...]
 
 
-class State(Scene):
+class State(ExpansionContext):
     """Variables and folders while a text is followed."""
 
     def __init__(self, cwd: str, home: str, environ: Mapping[str, str] | None) -> None:

@@ -21,7 +21,7 @@ class Parameter(Struct, frozen=True):
     argument: "tuple[Atom, ...]" = ()
 
 
-class Computed(Struct, frozen=True):
+class RuntimeValue(Struct, frozen=True):
     """What only running tells. `is_name`: it holds no `/`, as a number or an extended pattern."""
 
     quoted: bool
@@ -29,11 +29,11 @@ class Computed(Struct, frozen=True):
     is_cwd: bool = False  # `$(pwd)`
 
 
-class Piped(Struct, frozen=True):
+class ProcessSubstitution(Struct, frozen=True):
     """`<(…)` or `>(…)`: the name of a pipe."""
 
 
-Atom = Text | Parameter | Computed | Piped
+Atom = Text | Parameter | RuntimeValue | ProcessSubstitution
 
 
 class Word(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Word(Struct, frozen=True):
         return all(isinstance(atom, Text) and not atom.quoted for atom in self.atoms)
 
 
-class Document(Struct):
+class HereDocument(Struct):
     """The body of a here-document, as it is expanded; it follows later in the text."""
 
     atoms: "tuple[Atom, ...]" = ()
@@ -79,7 +79,7 @@ class Redirection(Struct, frozen=True):
 
     operator: str
     target: Word
-    document: Document | None = None
+    document: HereDocument | None = None
 
     @property
     def gives_text(self) -> bool:
@@ -122,7 +122,7 @@ class Close(Struct, frozen=True):
     """The innermost part ends."""
 
 
-class Loop(Struct, frozen=True):
+class ForLoop(Struct, frozen=True):
     """`for NAME in WORDS`; without words nobody knows the values."""
 
     name: str
@@ -130,22 +130,22 @@ class Loop(Struct, frozen=True):
     before: str = ";"
 
 
-class Assigned(Struct, frozen=True):
+class ArithmeticAssignment(Struct, frozen=True):
     """Arithmetic sets these variables."""
 
     names: tuple[str, ...]
 
 
-class Function(Struct, frozen=True):
+class FunctionDefinition(Struct, frozen=True):
     """A function is defined: what follows may run at any later time, again and again."""
 
     name: str
 
 
-class Lost(Struct, frozen=True):
+class UnparsedRest(Struct, frozen=True):
     """From here on the text is not understood."""
 
     at: int
 
 
-Event = Command | Open | Close | Loop | Assigned | Function | Lost
+Event = Command | Open | Close | ForLoop | ArithmeticAssignment | FunctionDefinition | UnparsedRest

@@ -24,7 +24,7 @@ _FIND_ALL: Final = frozenset("-delete -depth -d -xdev -mount -mindepth 0 1 -type
 Words = Sequence[str | None]
 
 
-class Put(Struct, frozen=True):
+class Transfer(Struct, frozen=True):
     """One source and its destination, each by its number among the words.
 
     `target` is the destination where it is a part of a word, as in `--target-directory=x`, or `.`.
@@ -40,14 +40,14 @@ class Put(Struct, frozen=True):
     onto: bool = True
 
 
-class Changes(Struct, frozen=True):
+class TreeChanges(Struct, frozen=True):
     """What a command does. `trees`: the words that are changed with all that lies below."""
 
     trees: tuple[int, ...] = ()
-    puts: tuple[Put, ...] = ()
+    puts: tuple[Transfer, ...] = ()
 
 
-class _Given(Struct):
+class _WordsByKind(Struct):
     """The words of a command by what they are."""
 
     operands: list[int]
@@ -57,10 +57,10 @@ class _Given(Struct):
     target_at: int | None = None
 
 
-_NOTHING: Final = Changes()
+_NOTHING: Final = TreeChanges()
 
 
-def changes(words: Words) -> Changes:
+def changes(words: Words) -> TreeChanges:
     """Return what the words of a command, or of one behind a runner, do; `None` is not known."""
     head = program(words[0]) if words and words[0] else ""
     if not head:
@@ -89,8 +89,8 @@ def destination(words: Words) -> int | None:
     return given.operands[-1] if len(given.operands) > 1 else None
 
 
-def _given(words: Words, begin: int, with_value: str) -> _Given:
-    found = _Given([], set(), [])
+def _given(words: Words, begin: int, with_value: str) -> _WordsByKind:
+    found = _WordsByKind([], set(), [])
     at, ended = begin + 1, False
     while at < len(words):
         word = words[at]
@@ -106,7 +106,7 @@ def _given(words: Words, begin: int, with_value: str) -> _Given:
     return found
 
 
-def _long(found: _Given, word: str, at: int, *, is_target: bool) -> int:
+def _long(found: _WordsByKind, word: str, at: int, *, is_target: bool) -> int:
     """Note a long option; return how many words behind belong to it."""
     name, attached, value = word.partition("=")
     found.longs.append(name)
@@ -116,7 +116,7 @@ def _long(found: _Given, word: str, at: int, *, is_target: bool) -> int:
     return 1 if name in _LONG_WITH_VALUE and not attached else 0
 
 
-def _bundle(found: _Given, word: str, at: int, with_value: str) -> int:
+def _bundle(found: _WordsByKind, word: str, at: int, with_value: str) -> int:
     for index, letter in enumerate(word[1:], 2):
         if letter in with_value:
             rest = word[index:]
@@ -127,7 +127,7 @@ def _bundle(found: _Given, word: str, at: int, with_value: str) -> int:
     return 0
 
 
-def _of_putter(name: str, words: Words, begin: int) -> Changes:
+def _of_putter(name: str, words: Words, begin: int) -> TreeChanges:
     given = _given(words, begin, PUTTERS[name])
     sources, target, target_at = given.operands, given.target, given.target_at
     if not target and target_at is None and len(sources) > 1:
@@ -141,10 +141,10 @@ def _of_putter(name: str, words: Words, begin: int) -> Changes:
     deep = name == "mv" or bool(given.letters & set("aRr")) or _begins(given.longs, "--recursive")
     deep = (deep or _begins(given.longs, "--archive")) and name not in ("ln", "install")
     into = not ("T" in given.letters or _begins(given.longs, "--no-target-directory"))
-    puts = tuple(Put(at, target_at, target, deep, into or name == "rsync") for at in sources)
+    puts = tuple(Transfer(at, target_at, target, deep, into or name == "rsync") for at in sources)
     cleans = name == "rsync" and any(each.startswith("--del") for each in given.longs)
     cleaned = (target_at,) if cleans and target_at is not None else ()
-    return Changes((*sources, *cleaned) if name == "mv" else cleaned, puts)
+    return TreeChanges((*sources, *cleaned) if name == "mv" else cleaned, puts)
 
 
 def _begins(longs: list[str], name: str) -> bool:
@@ -152,16 +152,16 @@ def _begins(longs: list[str], name: str) -> bool:
     return any(len(each) > 3 and name.startswith(each) for each in longs)
 
 
-def _of_changer(name: str, words: Words, begin: int) -> Changes:
+def _of_changer(name: str, words: Words, begin: int) -> TreeChanges:
     if name == "find":
         behind = begin + 1
         while behind < len(words) and not (words[behind] or "").startswith(("-", "(", "!")):
             behind += 1
         rest = words[behind:]
         is_all = "-delete" in rest and all(word in _FIND_ALL for word in rest)
-        return Changes(tuple(range(begin + 1, behind))) if is_all else _NOTHING
+        return TreeChanges(tuple(range(begin + 1, behind))) if is_all else _NOTHING
     given = _given(words, begin, "")
     is_deep = bool(given.letters & set("Rr")) if name == "rm" else "R" in given.letters
     if not is_deep and not _begins(given.longs, "--recursive"):
         return _NOTHING
-    return Changes(tuple(given.operands))
+    return TreeChanges(tuple(given.operands))

@@ -9,10 +9,10 @@ from wcore.policy.shell_paths.syntax import (
     Atom,
     Close,
     Command,
-    Computed,
     Open,
     Parameter,
-    Piped,
+    ProcessSubstitution,
+    RuntimeValue,
     Scope,
     Text,
     Word,
@@ -65,7 +65,7 @@ class WordParser(Cursor):
             depth += {"(": 1, ")": -1}.get(here, 0)
             if depth == 0:
                 self.at += 1
-                return [Computed(quoted=False, is_name=True)]
+                return [RuntimeValue(quoted=False, is_name=True)]
             if run := _ORDINARY.match(self.text, self.at):
                 self.at = run.end()
             elif here in METACHARACTERS:
@@ -170,11 +170,11 @@ class WordParser(Cursor):
             begin, count = self.at, len(self.events)
             self.at += 3
             if self.arithmetic():
-                return Computed(quoted, is_name=True)
+                return RuntimeValue(quoted, is_name=True)
             self.at = begin
             del self.events[count:]
         self.at += 2
-        return Computed(quoted, is_cwd=self._subshell() == "pwd")
+        return RuntimeValue(quoted, is_cwd=self._subshell() == "pwd")
 
     def _subshell(self) -> str | None:
         """Read commands up to `)`; return the only word of the only command, if that is all."""
@@ -195,7 +195,7 @@ class WordParser(Cursor):
     def _pipe(self) -> Atom:
         self.at += 2
         self._subshell()
-        return Piped()
+        return ProcessSubstitution()
 
     def _backticks(self, *, quoted: bool) -> Atom:
         begin = self.at + 1
@@ -210,7 +210,7 @@ class WordParser(Cursor):
         self.events.append(Open(Scope.SUBSHELL, self.before))
         self.text_within(inner)
         self.events.append(Close())
-        return Computed(quoted, is_cwd=inner.strip(" ") == "pwd")
+        return RuntimeValue(quoted, is_cwd=inner.strip(" ") == "pwd")
 
     def _array(self) -> tuple[Word, ...]:
         self.at += 1
@@ -250,7 +250,7 @@ class WordParser(Cursor):
         self.at = operator.end()
         argument = self._argument(quoted=quoted)
         if prefix == "#":
-            return Computed(quoted, is_name=True)
+            return RuntimeValue(quoted, is_name=True)
         return Parameter(name[0], quoted, prefix or operator[0], argument)
 
     def _argument(self, *, quoted: bool) -> tuple[Atom, ...]:
