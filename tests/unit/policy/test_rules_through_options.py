@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
-from wcore.policy.shell.option_specs import Takes, option_spec
+from wcore.policy.shell.option_specs import OptionArgument, option_spec
 from wcore.policy.shell_paths.named_paths import paths_named
 
 from .test_rules import PLACES, bash, outcome, policies, rules
@@ -27,12 +27,12 @@ def option_forms(key: str) -> list[str]:
     found = ["--unheard-of", "--unheard-of=v", "--unheard-of v", "--", "'--unheard-of'", "+v"]
     for name, takes in {**spec.known, **spec.asks}.items():
         option = name[1:] if spec.single_dash else name
-        if takes is Takes.VALUE:
+        if takes is OptionArgument.VALUE:
             found += [f"{option} v", f"{option} 'v w'"]
             found.append(f"{option}=v" if name.startswith("--") else f"{option}v")
         else:
             found += [option, f"{option} true"] if name.startswith("--") else [option]
-        if takes is Takes.ATTACHED:
+        if takes is OptionArgument.ATTACHED:
             found.append(f"{option}=v")
     return found
 

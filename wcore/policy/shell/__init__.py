@@ -22,7 +22,7 @@ Two analyses read each text: `lexer` and `parser`, our own, accept only what the
 from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex
 from wcore.policy.shell.bashlex_check import warm
 from wcore.policy.shell.builtins import renames
-from wcore.policy.shell.coverage import Kind
+from wcore.policy.shell.coverage import CommandKind
 from wcore.policy.shell.embedded_commands import (
     is_told_a_language,
     loose_words,
@@ -67,7 +67,7 @@ __all__ = [
     "Coverage",
     "Grant",
     "GrantRefused",
-    "Kind",
+    "CommandKind",
     "PrefixNote",
     "Mentions",
     "Reason",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from wcore.policy.shell.model import Word
-from wcore.policy.shell.option_specs import OptionSpec, Takes, Tasks
+from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, Tasks
 
 _PIECE: Final = re.compile(
     r"'(?P<single>[^']*)'|\\(?P<escaped>.)|(?P<plain>[^'\"\\$*?\[{~]+)", re.DOTALL
@@ -172,14 +172,14 @@ class ArgumentReader:
         takes = self._spec.known.get(name)
         if takes is not None:
             choices = self._spec.values.get(name)
-            self._value_next = takes is Takes.VALUE and not equals
+            self._value_next = takes is OptionArgument.VALUE and not equals
             self._choices = choices
             if not equals:
                 return True
             if choices is not None and (computed or value not in choices):
                 return False
             fits = _fits(self._spec.value_pattern, value, computed=computed)
-            return fits and (takes is not Takes.NOTHING or self._spec.is_open)
+            return fits and (takes is not OptionArgument.NOTHING or self._spec.is_open)
         meant = next((each for each in self._spec.asks if each.startswith(name)), None)
         if meant is not None:
             return self._harmful(meant, self._spec.asks[meant], attached=bool(equals))
@@ -195,23 +195,23 @@ class ArgumentReader:
                 takes = self._spec.asks[name]
                 if not self._harmful(name, takes, attached=attached):
                     return False
-                if takes is not Takes.NOTHING:
+                if takes is not OptionArgument.NOTHING:
                     return True
                 continue
             takes = self._spec.known.get(name)
             if takes is None and not self._spec.is_open:
                 return False
             self._unknown = self._unknown or takes is None
-            if takes in (Takes.VALUE, Takes.ATTACHED):
-                self._value_next = takes is Takes.VALUE and not attached and not computed
+            if takes in (OptionArgument.VALUE, OptionArgument.ATTACHED):
+                self._value_next = takes is OptionArgument.VALUE and not attached and not computed
                 return _fits(self._spec.value_pattern, letters[at + 1 :], computed=computed)
         return not computed
 
-    def _harmful(self, name: str, takes: Takes, *, attached: bool) -> bool:
+    def _harmful(self, name: str, takes: OptionArgument, *, attached: bool) -> bool:
         """Whether the grant names this option; with a value of its own it names only that one."""
-        self._value_next = takes is Takes.VALUE and not attached
+        self._value_next = takes is OptionArgument.VALUE and not attached
         if self.at < self._granted:
-            valued = attached or (takes is Takes.VALUE and self.at + 1 < self._granted)
+            valued = attached or (takes is OptionArgument.VALUE and self.at + 1 < self._granted)
             if not valued:
                 self._named.add(name)
             return True

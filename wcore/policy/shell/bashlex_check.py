@@ -49,27 +49,27 @@ class _Unknown(Exception):  # noqa: N818 - the tree has something that we do not
     pass
 
 
-class Doubt(Struct, frozen=True):
+class Disagreement(Struct, frozen=True):
     """The two analyses do not agree. `span` counts characters."""
 
     reason: Reason
     span: Span | None = None
 
 
-def find_doubt(text: str, commands: tuple[SimpleCommand, ...]) -> Doubt | None:
+def find_doubt(text: str, commands: tuple[SimpleCommand, ...]) -> Disagreement | None:
     """Return why the second analysis of `text` does not confirm `commands`, if it does not."""
     for reading in (text, text.replace("\\\n", "")):
         if brace := _OPEN_BRACE.search(reading):
-            return Doubt(Reason.EXPANSION, brace.span() if reading is text else None)
+            return Disagreement(Reason.EXPANSION, brace.span() if reading is text else None)
     try:
         outlines = list(_outlines(text))
     except Exception:  # noqa: BLE001 - six kinds are known, and all mean the same
-        return Doubt(Reason.PARSER_FAILED)
+        return Disagreement(Reason.PARSER_FAILED)
     for command, outline in zip(commands, outlines, strict=False):
         if _outline_of(command) != outline:
-            return Doubt(Reason.PARSER_DISAGREES, command.span)
+            return Disagreement(Reason.PARSER_DISAGREES, command.span)
     if len(outlines) != len(commands):
-        return Doubt(Reason.PARSER_DISAGREES)
+        return Disagreement(Reason.PARSER_DISAGREES)
     return None
 
 

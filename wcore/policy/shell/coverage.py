@@ -24,7 +24,7 @@ from wcore.policy.shell.runners import RUNNING_SUBCOMMANDS, Words
 _TOOLCHAIN: Final = "+"  # `cargo +nightly test`
 
 
-class Kind(StrEnum):
+class CommandKind(StrEnum):
     """What a command is known to do."""
 
     READS = "reads"
@@ -51,7 +51,7 @@ GROUPS: Final[Mapping[str, str]] = {
 }
 
 
-class Located(Struct, frozen=True):
+class TableEntry(Struct, frozen=True):
     """Which command of the tables a command is, if any; its own words end before `end`.
 
     `problem` is a word on the way there that no prefix covers unless it names it.
@@ -63,11 +63,11 @@ class Located(Struct, frozen=True):
     is_module: bool = False  # of Python; the workspace may have one of that name, or have it soon
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> CommandKind:
         if self.key in PROJECT_TASKS:
-            return Kind.PROJECT_CODE
+            return CommandKind.PROJECT_CODE
         reads = self.key in READING_PROGRAMS or self.key in READING_TOOLS
-        return Kind.READS if reads and not self.is_module else Kind.OTHER
+        return CommandKind.READS if reads and not self.is_module else CommandKind.OTHER
 
 
 def find_uncovered(command: SimpleCommand, granted: Words) -> Word | None:
@@ -93,7 +93,7 @@ def find_uncovered(command: SimpleCommand, granted: Words) -> Word | None:
     return words[located.end - 1] if is_short else uncovered
 
 
-def locate(words: Sequence[Word], granted: int = 0) -> Located:
+def locate(words: Sequence[Word], granted: int = 0) -> TableEntry:
     """Return the longest command of the tables with which `words` begin.
 
     Options between a program and its subcommand are read as those of the program. `granted` of
@@ -113,18 +113,18 @@ def locate(words: Sequence[Word], granted: int = 0) -> Located:
         problem = reader.read_options()
         operand = below[reader.at] if reader.at < len(below) else None
         if problem is not None or operand is None:
-            return Located("", end, problem)
+            return TableEntry("", end, problem)
         at = end + reader.at
         toolchain = operand.value.startswith(_TOOLCHAIN)
         if operand.dynamic or (toolchain and "/" in operand.value):
-            return Located("", end, operand if at >= granted else None)
+            return TableEntry("", end, operand if at >= granted else None)
         if toolchain:
             end = at + 1
         elif _is_known(f"{key} {operand.value}"):
             key, end = f"{key} {operand.value}", at + 1
         else:
-            return Located("", end)
-    return Located(key if _is_known(key) else "", end, is_module=is_module)
+            return TableEntry("", end)
+    return TableEntry(key if _is_known(key) else "", end, is_module=is_module)
 
 
 def _program(words: Sequence[Word]) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from typing import Final
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.leading_options import deeper, program_key
-from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
+from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_spec
 from wcore.policy.shell.programs_with_scripts import may_run
 from wcore.policy.shell.runners import SHELLS, is_interpreter, program
 
@@ -197,7 +197,7 @@ def _specs(words: Words) -> Iterator[OptionSpec]:
 
 def _values(words: Words, spec: OptionSpec) -> Iterator[str]:
     """Yield the values of options that the spec never covers, shortened names included."""
-    valued = [name for name, takes in spec.asks.items() if takes is not Takes.NOTHING]
+    valued = [name for name, takes in spec.asks.items() if takes is not OptionArgument.NOTHING]
     for at, word in enumerate(words[1:], 1):
         behind = words[at + 1] if at + 1 < len(words) else ""
         bundle = at == 1 and program(words[0]) in _OLD_STYLE and not word.startswith("-")

@@ -11,7 +11,7 @@ from typing import Final
 
 from wcore.policy.shell import runners
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
-from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
+from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_spec
 
 _UNKNOWN: Final = option_spec("*")
 #: What some programs take as the value of an option that needs none: `npm --silent true publish`.
@@ -82,19 +82,19 @@ def _taken(word: str, after: str, spec: OptionSpec) -> tuple[int, ...]:
             return _ONE
     if takes is None:
         return _EITHER
-    if takes is Takes.VALUE:
+    if takes is OptionArgument.VALUE:
         return _TWO
     return _EITHER if after in _OF_FLAGS else _ONE
 
 
-def _of_bundle(letters: str, spec: OptionSpec) -> tuple[Takes | None, bool]:
+def _of_bundle(letters: str, spec: OptionSpec) -> tuple[OptionArgument | None, bool]:
     """Return what the last of several letters takes, and whether it stands right behind it."""
     for at, letter in enumerate(letters):
         takes = _takes(f"-{letter}", spec)
-        if takes is not Takes.NOTHING:
-            return takes, takes is Takes.VALUE and at + 1 < len(letters)
-    return Takes.NOTHING, False
+        if takes is not OptionArgument.NOTHING:
+            return takes, takes is OptionArgument.VALUE and at + 1 < len(letters)
+    return OptionArgument.NOTHING, False
 
 
-def _takes(name: str, spec: OptionSpec) -> Takes | None:
+def _takes(name: str, spec: OptionSpec) -> OptionArgument | None:
     return spec.known.get(name, spec.asks.get(name))

@@ -27,7 +27,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 
-class Takes(Enum):
+class OptionArgument(Enum):
     """What follows an option."""
 
     NOTHING = ""
@@ -46,8 +46,8 @@ class Tasks(Enum):
 class OptionSpec(Struct, frozen=True):
     """The options and operands of one command. Names are written with their dashes."""
 
-    known: Mapping[str, Takes]
-    asks: Mapping[str, Takes]
+    known: Mapping[str, OptionArgument]
+    asks: Mapping[str, OptionArgument]
     asks_itself: bool = False
     is_open: bool = False  # `*`
     is_harmless: bool = False  # `~`
@@ -70,7 +70,12 @@ class OptionSpec(Struct, frozen=True):
         return tuple(names)
 
 
-_SUFFIXES = {":": Takes.VALUE, "=": Takes.VALUE, "?": Takes.ATTACHED, "=?": Takes.ATTACHED}
+_SUFFIXES = {
+    ":": OptionArgument.VALUE,
+    "=": OptionArgument.VALUE,
+    "?": OptionArgument.ATTACHED,
+    "=?": OptionArgument.ATTACHED,
+}
 _MARKS = {"!", "*", "~", ".", "=", "-#", "/", "^", "^0"}
 _CHOICE = re.compile(r"(--[^={}]+)=\{([^{}]+)\}")
 
@@ -83,8 +88,8 @@ def option_spec(text: str) -> OptionSpec:
         ValueError: it is not written as the module's docstring says.
     """
     tokens = text.split()
-    known: dict[str, Takes] = {}
-    asks: dict[str, Takes] = {}
+    known: dict[str, OptionArgument] = {}
+    asks: dict[str, OptionArgument] = {}
     limit: int | None = None
     least = 0
     patterns: dict[str, str] = {}
@@ -100,7 +105,7 @@ def option_spec(text: str) -> OptionSpec:
             before = patterns.get(token[0])
             patterns[token[0]] = token[1:] if before is None else f"{before}|{token[1:]}"
         elif choice := _CHOICE.fullmatch(token):
-            known[choice[1]] = Takes.VALUE
+            known[choice[1]] = OptionArgument.VALUE
             values[choice[1]] = frozenset(choice[2].split(","))
         else:
             _add(token.removeprefix("!"), asks if token.startswith("!") else known)
@@ -128,10 +133,10 @@ def _compiled(pattern: str | None) -> re.Pattern[str] | None:
     return None if pattern is None else re.compile(pattern)
 
 
-def _add(token: str, options: dict[str, Takes]) -> None:
+def _add(token: str, options: dict[str, OptionArgument]) -> None:
     name = token.rstrip(":=?")
     suffix = token[len(name) :]
-    takes = _SUFFIXES[suffix] if suffix else Takes.NOTHING
+    takes = _SUFFIXES[suffix] if suffix else OptionArgument.NOTHING
     if name.startswith("--") and len(name) > 2:
         options[name] = takes
     elif name.startswith("-") and len(name) > 1:

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy.shell import runners
-from wcore.policy.shell.coverage import COMMANDS, GROUPS, Kind, locate
+from wcore.policy.shell.coverage import COMMANDS, GROUPS, CommandKind, locate
 from wcore.policy.shell.model import Word
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_EXAMPLES
@@ -20,13 +20,13 @@ class PrefixNote(Struct, frozen=True):
     With `only_listed` every other option that is not known to be harmless asks as well.
     """
 
-    kind: Kind
+    kind: CommandKind
     not_covered: tuple[str, ...] = ()
     only_listed: bool = False
 
     @property
     def runs_project_code(self) -> bool:
-        return self.kind is Kind.PROJECT_CODE
+        return self.kind is CommandKind.PROJECT_CODE
 
     @property
     def sentences(self) -> tuple[str, ...]:

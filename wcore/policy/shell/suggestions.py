@@ -13,7 +13,7 @@ from msgspec import Struct
 from wcore.policy.shell import runners
 from wcore.policy.shell.analysis import lex
 from wcore.policy.shell.characters import ASSIGNMENT
-from wcore.policy.shell.coverage import Kind, locate
+from wcore.policy.shell.coverage import CommandKind, locate
 from wcore.policy.shell.grant_matcher import matches
 from wcore.policy.shell.grants import Grant, parse_grant
 from wcore.policy.shell.model import Analysis, SimpleCommand, Word
@@ -44,7 +44,7 @@ class Suggestion(Struct, frozen=True):
     """A prefix that may be offered; with `PROJECT_CODE` it runs what the project's files say."""
 
     words: tuple[str, ...]
-    kind: Kind
+    kind: CommandKind
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ def suggest_prefix(command: SimpleCommand) -> Suggestion | None:
         assigned += 1
     start = assigned + (2 if tuple(sources[assigned : assigned + 2]) in _ENVIRONMENTS else 0)
     found = _known_words(command.words[start:], sources[start:])
-    if found is None or (start > assigned and found[1] is not Kind.PROJECT_CODE):
+    if found is None or (start > assigned and found[1] is not CommandKind.PROJECT_CODE):
         return None
     words = tuple(sources[: start + found[0]])
     grant = parse_grant(" ".join(words))
@@ -85,13 +85,13 @@ def suggest(command: Analysis | str) -> list[str]:
     return [first.text] if first is not None and covers else []
 
 
-def _known_words(words: tuple[Word, ...], sources: list[str]) -> tuple[int, Kind] | None:
+def _known_words(words: tuple[Word, ...], sources: list[str]) -> tuple[int, CommandKind] | None:
     """Return how many leading words are a command of the tables, all written plainly."""
     if not words or not sources[0] or not _is_offered(sources[0]):
         return None
     located = locate(words)
     key, count = located.key, located.end
-    if located.problem is not None or located.kind is Kind.OTHER:
+    if located.problem is not None or located.kind is CommandKind.OTHER:
         return None
     spelled = key.split(" ")
     if tuple(sources[count - len(spelled) + 1 : count]) != tuple(spelled[1:]):

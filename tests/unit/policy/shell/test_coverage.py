@@ -5,8 +5,8 @@ from unit.policy.shell.gate import why
 
 from wcore.policy.invocations import read
 from wcore.policy.shell import Grant, GrantRefused, Reason, analyse, note_of, parse_grant
-from wcore.policy.shell.coverage import COMMANDS, GROUPS, Kind
-from wcore.policy.shell.option_specs import OptionSpec, Takes, option_spec
+from wcore.policy.shell.coverage import COMMANDS, GROUPS, CommandKind
+from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_CHECKS
 from wcore.policy.shell.project_tasks import TASK_GROUPS
 from wcore.policy.shell.read_only_commands import TOOL_GROUPS
@@ -55,7 +55,7 @@ def test_an_option_that_does_harm_asks_in_every_spelling(key: str) -> None:
                 short for short in shorter
                 if not spec.single_dash and not _means_another(spec, short)
             ]  # fmt: skip
-        elif takes is not Takes.NOTHING:
+        elif takes is not OptionArgument.NOTHING:
             forms += [f"{option}x"]
         for form in forms:
             if spec.hands_on and form.startswith("x "):
@@ -75,7 +75,7 @@ def test_a_letter_that_does_harm_asks_among_others(key: str) -> None:
         return
     letters = [name[1] for name in spec.asks if len(name) == 2]
     before = [name[1] for name, takes in spec.known.items()
-              if len(name) == 2 and takes is Takes.NOTHING]  # fmt: skip
+              if len(name) == 2 and takes is OptionArgument.NOTHING]  # fmt: skip
     for harmless, letter in product(before, letters):
         assert why(f"{command} -{harmless}{letter}", command) == ARGUMENT
         assert why(f"{command} -{harmless}{letter}x", command) == ARGUMENT
@@ -95,7 +95,11 @@ def test_a_harmless_option_is_covered(key: str) -> None:
     for name, takes in spec.known.items():
         option = dashed(spec, name)
         chosen = next(iter(spec.values.get(name, "x")))
-        value = {Takes.VALUE: f" {chosen}", Takes.NOTHING: "", Takes.ATTACHED: ""}[takes]
+        value = {
+            OptionArgument.VALUE: f" {chosen}",
+            OptionArgument.NOTHING: "",
+            OptionArgument.ATTACHED: "",
+        }[takes]
         if spec.value_pattern is None and spec.word_pattern is None:
             operands = " x" * spec.operands_min
             assert why(f"{command} {option}{value}{operands}", command) is None, option
@@ -240,7 +244,7 @@ def test_braces_that_make_some_words_are_covered() -> None:
 
 def test_a_note_says_what_a_prefix_leaves_out() -> None:
     note = note_of(("sort",))
-    assert (note.kind, note.runs_project_code) == (Kind.READS, False)
+    assert (note.kind, note.runs_project_code) == (CommandKind.READS, False)
     assert "-o" in note.not_covered
     assert "-o" in note.sentences[0]
     assert "-o" not in note_of(("sort", "-o")).not_covered

@@ -2,8 +2,8 @@ import pytest
 
 from wcore.policy.shell import (
     SUGGESTIONS_MAX,
+    CommandKind,
     Grant,
-    Kind,
     analyse,
     covers,
     lex,
@@ -41,7 +41,7 @@ def test_a_runner_of_the_projects_code_is_offered_down_to_its_task(text: str, pr
     assert suggest(analyse(text)) == [prefix]
     offered = suggest_prefix(lex(text).commands[0])
     assert offered is not None
-    assert (offered.text, offered.kind) == (prefix, Kind.PROJECT_CODE)
+    assert (offered.text, offered.kind) == (prefix, CommandKind.PROJECT_CODE)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_command_that_reads_is_offered_with_all_its_subcommands(text: str, pre
     assert suggest(text) == [prefix]
     offered = suggest_prefix(lex(text).commands[0])
     assert offered is not None
-    assert (offered.text, offered.kind) == (prefix, Kind.READS)
+    assert (offered.text, offered.kind) == (prefix, CommandKind.READS)
 
 
 @pytest.mark.parametrize(
