@@ -86,7 +86,7 @@ def _covered(mode: Mode, category: Category) -> str:
     if category not in decide.MODE_COVERS[mode]:
         return "asks"
     spares = mode is Mode.AUTO_EDIT and category is Category.EDIT
-    return f"runs ({decide.SPARED_BY_AUTO_EDIT} asks)" if spares else "runs"
+    return f"runs ({decide.AUTO_EDIT_EXCLUDES} asks)" if spares else "runs"
 
 
 def _aliases() -> str:

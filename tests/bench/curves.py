@@ -13,7 +13,7 @@ from typing import Final
 from tests.bench.bench_decide import policies
 from tests.bench.engines import Engine, write_script
 from tests.bench.measures import DONE, TRUE, decided, pending
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import GrantBook
 from wcore.vocabulary import Access, Category, Mode
@@ -98,13 +98,13 @@ def rules(scale: float) -> Curve:
     points: list[Point] = []
     for part in (0.02, 0.1, 0.25, 0.5, 1.0):
         count = max(2, int(5000 * scale * part))
-        standing = Standing(
+        context = DecisionContext(
             Mode.READ_ONLY, GrantBook(), frozenset({"Write"}), policies("paths anywhere", count)
         )
-        decide(facts, standing)
+        decide(facts, context)
         began = process_time()
         for _ in range(DECISIONS):
-            decide(facts, standing)
+            decide(facts, context)
         points.append((count, (process_time() - began) * 1e6 / DECISIONS))
     return Curve("rules", "rules", "CPU us of a decision", points)
 

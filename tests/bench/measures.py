@@ -15,7 +15,7 @@ from tests.bench.bench_shell import long_text
 from tests.bench.engines import WAIT_S, Engine, Event, cpu_ms, memory_mib, write_script
 from tests.bench.floors import Values, interpreter
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import GrantBook
 from wcore.vocabulary import Category, Mode
@@ -248,12 +248,12 @@ def pending(place: Path, count: int) -> Values:
 def decided(size: int) -> float:
     """Return the CPU time of analysing and deciding a command of so many bytes, in ms."""
     text = "cargo test" if size < 100 else long_text("words", size)
-    standing = Standing(Mode.DEFAULT, GrantBook(), frozenset({"Bash"}))
+    context = DecisionContext(Mode.DEFAULT, GrantBook(), frozenset({"Bash"}))
     shell.warm()
     took: list[float] = []
     for _ in range(DECIDE_ROUNDS):
         began = time.process_time()
-        decide(Facts("Bash", Category.EXEC, (), shell.analyse(text)), standing)
+        decide(Facts("Bash", Category.EXEC, (), shell.analyse(text)), context)
         took.append((time.process_time() - began) * 1000)
     return median(took)
 

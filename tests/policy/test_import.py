@@ -9,7 +9,7 @@ from policy.asking import explain, wcore
 
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.rule import Level, ParseContext
 
 CLAUDE = """\
 {
@@ -218,7 +218,7 @@ def test_an_existing_file_stays_unless_told(workspace: Path) -> None:
     output = workspace / "policy.toml"
     to_file = ("policy", "import", "codex", "theirs", "--output", str(output), "--yes")
     assert wcore(*to_file, cwd=workspace).returncode == 10
-    parse(output.read_text(), "p", Level.USER, Scene(Places("/ws", "/h"), {}))
+    parse(output.read_text(), "p", Level.USER, ParseContext(Places("/ws", "/h"), {}))
     output.write_text("mine")
     done = wcore(*to_file, cwd=workspace)
     assert done.returncode == 1
@@ -241,6 +241,6 @@ def test_nothing_of_a_hostile_file_is_run_or_hidden(workspace: Path) -> None:
     done = wcore("policy", "import", "claude", "-", cwd=workspace, stdin=text.encode())
     assert done.returncode == 0
     assert "\u202e" not in done.stdout + done.stderr
-    policy = parse(done.stdout, "p", Level.USER, Scene(Places("/ws", "/h"), {}))
+    policy = parse(done.stdout, "p", Level.USER, ParseContext(Places("/ws", "/h"), {}))
     assert not policy.rules
     assert policy.deny

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wcore.persistence.held_grants import HeldGrants
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.inheritance import Situation, decide_below, decide_strictest, situations
+from wcore.policy.inheritance import Situation, decide_for_subagent, decide_strictest, situations
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyFile
-from wcore.policy.rules.policy_set import STRICTNESS, Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import STRICTNESS, PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.store import LastingGrant, Loaded
@@ -25,7 +25,7 @@ from wcore.vocabulary import Access, Always, Category, Mode, Persist, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCENE = Scene(Places("/ws", "/home/me"), {})
+SCENE = ParseContext(Places("/ws", "/home/me"), {})
 CATEGORIES = {"Read": Category.INFO, "Write": Category.EDIT, "Bash": Category.EXEC}
 TOOLS = tuple(CATEGORIES)
 CALLS = [
@@ -56,16 +56,16 @@ def files(draw: st.DrawFn, level: Level) -> PolicyFile:
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> Policies:
+def policies(draw: st.DrawFn) -> PolicySet:
     chosen = [level for level in LEVELS if draw(st.booleans())]
-    return Policies([draw(files(level)) for level in chosen], trusted=draw(st.booleans()))
+    return PolicySet([draw(files(level)) for level in chosen], trusted=draw(st.booleans()))
 
 
 @st.composite
-def standings(draw: st.DrawFn, mode: Mode | None = None) -> Standing:
+def standings(draw: st.DrawFn, mode: Mode | None = None) -> DecisionContext:
     book = GrantBook(Grant(f"g-{tool}", tool, Always(), "", "c") for tool in draw(names))
     chosen = mode or draw(st.sampled_from(Mode))
-    return Standing(chosen, book, draw(names), draw(policies()), draw(tiers))
+    return DecisionContext(chosen, book, draw(names), draw(policies()), draw(tiers))
 
 
 calls = st.sampled_from(CALLS)
@@ -73,7 +73,7 @@ calls = st.sampled_from(CALLS)
 
 @given(standings(), standings(), calls)
 def test_the_verdict_is_never_looser_than_either(
-    one: Standing, other: Standing, call: Facts
+    one: DecisionContext, other: DecisionContext, call: Facts
 ) -> None:
     both = [Situation(one), Situation(other)]
     verdict = STRICTNESS[decide_strictest(call, both).verdict]
@@ -82,19 +82,23 @@ def test_the_verdict_is_never_looser_than_either(
 
 @given(*([standings()] * 4), calls)
 def test_nor_below_another_agent(
-    own: Standing, held: Standing, above: Standing, above_held: Standing, call: Facts
+    own: DecisionContext,
+    held: DecisionContext,
+    above: DecisionContext,
+    above_held: DecisionContext,
+    call: Facts,
 ) -> None:
     verdict = STRICTNESS[
         decide_strictest(call, situations([(own, held), (above, above_held)])).verdict
     ]
     for mine, theirs in ((own, above), (held, above_held)):
-        assert verdict >= STRICTNESS[decide_below(call, mine, [theirs]).verdict]
+        assert verdict >= STRICTNESS[decide_for_subagent(call, mine, [theirs]).verdict]
 
 
 # --- sequences of acts ----------------------------------------------------------------------------
 
 
-def snapshot(policies: Policies) -> PolicySnapshot:
+def snapshot(policies: PolicySet) -> PolicySnapshot:
     """Return what a reading found; its texts only tell one apart from another."""
     texts = {level: (file.path, repr(id(file))) for level, file in policies.files.items()}
     return PolicySnapshot(policies, texts, agents={})
@@ -105,7 +109,7 @@ def unasked(rules: Rules, mode: Mode) -> set[int]:
     found: set[int] = set()
     for number, call in enumerate(CALLS):
         both = [
-            Situation(Standing(mode, GrantBook(), frozenset(TOOLS), each.policies))
+            Situation(DecisionContext(mode, GrantBook(), frozenset(TOOLS), each.policies))
             for each in rules.both
         ]
         if decide_strictest(call, both).verdict is Verdict.ALLOW:
@@ -120,7 +124,7 @@ def alone(snapshot: PolicySnapshot, mode: Mode) -> set[int]:
 @given(policies(), st.lists(st.tuples(st.sampled_from(("other", "accept", "trust")), policies()),
                             max_size=6), st.sampled_from(Mode))  # fmt: skip
 def test_what_others_write_never_lets_more_run_than_is_held(
-    start: Policies, acts: list[tuple[str, Policies]], mode: Mode
+    start: PolicySet, acts: list[tuple[str, PolicySet]], mode: Mode
 ) -> None:
     rules = Rules.of(snapshot(start))
     for act, written in acts:
@@ -129,7 +133,7 @@ def test_what_others_write_never_lets_more_run_than_is_held(
             rules.accept()
             continue
         if act == "trust":  # what the host saw of the project, and nothing else that was written
-            rules.trust(snapshot(Policies(written.files.values(), trusted=True)))
+            rules.trust(snapshot(PolicySet(written.files.values(), trusted=True)))
             others = {level: rules.held.policies.files.get(level) for level in LEVELS[:2]}
             assert others == {level: held.policies.files.get(level) for level in LEVELS[:2]}
             continue

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from property import importing as theirs
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
-from wcore.policy.importers import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
+from wcore.policy.importers import OBJECTS, TEXTS, Difference, Draft, ForeignError, as_toml
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.vocabulary import Access, Always, Category, Mode, Verdict
 
-SCENE: Final = Scene(Places("/ws", "/home/me"), {})
+SCENE: Final = ParseContext(Places("/ws", "/home/me"), {})
 TRIES: Final = settings(max_examples=100)
 
 WORDS: Final = st.sampled_from("git log push rm -rf x lx time FOO=1".split())
@@ -30,22 +30,24 @@ PATTERNS: Final = st.tuples(COMMANDS, ENDS).map("".join) | st.sampled_from(["*",
 VERDICTS: Final = st.sampled_from(["allow", "ask", "deny"])
 
 
-def policy_of(draft: Draft) -> Policies:
-    return Policies([parse(as_toml(draft, "there"), "/p.toml", Level.USER, SCENE)])
+def policy_of(draft: Draft) -> PolicySet:
+    return PolicySet([parse(as_toml(draft, "there"), "/p.toml", Level.USER, SCENE)])
 
 
-def decided(facts: Facts, policies: Policies, agent: str = "main") -> Verdict:
-    standing = Standing(Mode.DEFAULT, GrantBook(), frozenset({facts.tool}), policies, agent=agent)
-    return decide(facts, standing).verdict
+def decided(facts: Facts, policies: PolicySet, agent: str = "main") -> Verdict:
+    context = DecisionContext(
+        Mode.DEFAULT, GrantBook(), frozenset({facts.tool}), policies, agent=agent
+    )
+    return decide(facts, context).verdict
 
 
-def whatever_is_granted(facts: Facts, policies: Policies, mode: Mode) -> Verdict:
+def whatever_is_granted(facts: Facts, policies: PolicySet, mode: Mode) -> Verdict:
     """Decide where the person lets the tool run unasked."""
     grants = GrantBook([Grant("g", facts.tool, Always(), "2026-01-01T00:00:00Z", "c")])
-    return decide(facts, Standing(mode, grants, frozenset({facts.tool}), policies)).verdict
+    return decide(facts, DecisionContext(mode, grants, frozenset({facts.tool}), policies)).verdict
 
 
-def run(text: str, policies: Policies, agent: str = "main") -> Verdict:
+def run(text: str, policies: PolicySet, agent: str = "main") -> Verdict:
     return decided(Facts("Bash", Category.EXEC, (), shell.analyse(text)), policies, agent)
 
 
@@ -56,13 +58,13 @@ def on_file(tool: str, path: str) -> Facts:
     return Facts(tool, category, (fact,))
 
 
-def touch(tool: str, path: str, policies: Policies, agent: str = "main") -> Verdict:
+def touch(tool: str, path: str, policies: PolicySet, agent: str = "main") -> Verdict:
     return decided(on_file(tool, path), policies, agent)
 
 
 def is_looser(draft: Draft) -> bool:
     """Whether the report says that something is lost, but for what every allow of Codex loses."""
-    return any(n.kind is Kind.LOOSER and n.said != "decision = allow" for n in draft.notes)
+    return any(n.kind is Difference.LOOSER and n.said != "decision = allow" for n in draft.notes)
 
 
 def at_least(ours: Verdict, source: Verdict, draft: Draft) -> None:

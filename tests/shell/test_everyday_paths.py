@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
@@ -23,7 +23,7 @@ def test_everyday_texts_ask_only_for_paths_outside(tmp_path: Path) -> None:
     places = Places(str(workspace), str(home))
     find, environ = finder(places), {"HOME": str(home), "PATH": "/usr/bin:/bin"}
     granted = GrantBook([Grant("g", "Bash", Always(), "", "")])
-    standing = Standing(Mode.DEFAULT, granted, frozenset({"Bash"}))
+    context = DecisionContext(Mode.DEFAULT, granted, frozenset({"Bash"}))
     texts = {case.text for case in read_cases([FOLDER / "everyday.jsonl"])}
     asking: dict[str, Row] = {}
     for text in texts:
@@ -31,7 +31,7 @@ def test_everyday_texts_ask_only_for_paths_outside(tmp_path: Path) -> None:
         prepared = Prepared(
             "Bash", Category.EXEC, {}, "", "", (), text, named=named.paths, programs=named.programs
         )
-        decision = decide(gather(prepared, shell.lex(text), places), standing)
+        decision = decide(gather(prepared, shell.lex(text), places), context)
         if decision.verdict is not Verdict.ALLOW:
             asking[text] = decision.why.row
     assert len(texts) >= 400

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from wcore.policy.shell import Grant, parse_grant, suggest
+from wcore.policy.shell import PrefixGrant, parse_grant, suggest
 
 from .corpus import read_cases
 from .gate import decide
@@ -36,7 +36,7 @@ def test_no_offered_prefix_covers_a_known_abuse() -> None:
     for case in read_cases():
         if case.severity == "argument" and len(case.grants) == 1:
             granted = case.grants[0].strip()
-            if not isinstance(parse_grant(granted), Grant):
+            if not isinstance(parse_grant(granted), PrefixGrant):
                 continue
             abuses[granted.split(" ")[0]].append((granted, case.text))
     everyday = [case.text for case in read_cases() if case.covered]

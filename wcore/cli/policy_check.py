@@ -7,7 +7,7 @@ from typing import Final
 from wcore.cli import environment
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.policy.rules.lint import lint
-from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.visible import visible_line
 
@@ -26,7 +26,7 @@ def add_place(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on one line")
 
 
-def load(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyFiles, Policies]:
+def load(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyFiles, PolicySet]:
     """Return the files of the workspace and what they say.
 
     Raises:

@@ -95,10 +95,12 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     places = environment.places(cwd, environ)
     facts = hypothetical_call.facts_of(given.tool, args, places)
     policies = PolicyFiles.of(places).load().policies
-    standing = decide.Standing(mode, grants, frozenset({given.tool}), policies, agent=given.agent)
-    number, decision = decide.decide_by_row(facts, standing)
+    context = decide.DecisionContext(
+        mode, grants, frozenset({given.tool}), policies, agent=given.agent
+    )
+    number, decision = decide.decide_by_row(facts, context)
     asks = decision.verdict is Verdict.ASK
-    scopes = suggest(facts, standing, places) if asks else []
+    scopes = suggest(facts, context, places) if asks else []
     command = args.get("command") if given.tool == hypothetical_call.SHELL_TOOL else None
     told = {"verdict": decision.verdict, "number": number, **_reasons(decision.why)}
     if command is not None:
@@ -144,7 +146,7 @@ def _grants(texts: list[str], tool: str) -> tuple[GrantBook, list[_RefusedGrant]
     refused: list[_RefusedGrant] = []
     for number, text in enumerate(texts, 1):
         parsed = shell.parse_grant(text)
-        if isinstance(parsed, shell.GrantRefused):
+        if isinstance(parsed, shell.PrefixGrantRefused):
             refused.append(_RefusedGrant(text, parsed.reason))
         else:
             scope = AlwaysPrefix(parsed.text)

@@ -10,10 +10,10 @@ from wcore.cli import environment, jsonc
 from wcore.cli.consent import add_yes, refuse_inside_call, require
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError
-from wcore.policy.importers import OBJECTS, TEXTS, Draft, ForeignError, Kind, as_toml
+from wcore.policy.importers import OBJECTS, TEXTS, Difference, Draft, ForeignError, as_toml
 from wcore.policy.rules.parser import FILE_BYTES_MAX, parse
 from wcore.policy.rules.policy_file import PolicyError
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.visible import visible_line
 
 EXIT_LOOSER: Final = 10
@@ -64,7 +64,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if given.output is not None:
         refuse_inside_call()
     text = _read(given.file)
-    scene = Scene(environment.places(environment.folder(None), environ), {})
+    scene = ParseContext(environment.places(environment.folder(None), environ), {})
     draft = _drafted(given.format, text, given.file, scene)
     made = as_toml(draft, f"{given.file} ({given.format})")
     try:
@@ -80,10 +80,10 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         _tell(draft)
         if given.output is None:
             write(made)
-    return EXIT_LOOSER if any(note.kind is Kind.LOOSER for note in draft.notes) else 0
+    return EXIT_LOOSER if any(note.kind is Difference.LOOSER for note in draft.notes) else 0
 
 
-def _drafted(name: str, text: str, path: str, scene: Scene) -> Draft:
+def _drafted(name: str, text: str, path: str, scene: ParseContext) -> Draft:
     try:
         if name in TEXTS:
             return TEXTS[name](text, scene)

@@ -2,18 +2,18 @@
 
 from wcore.approval import manager
 from wcore.errors import UsageError
-from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level
 from wcore.vocabulary import Mode
 
 
-def ttl_s(asked: float | None, policies: Policies) -> float:
+def ttl_s(asked: float | None, policies: PolicySet) -> float:
     """Return how many seconds a question waits: as asked for, or less where a file says so."""
     chosen = asked or manager.DEFAULT_APPROVAL_TTL
     return min(chosen, policies.limits.ttl_s or chosen)
 
 
-def start_mode(mode: Mode, flag: Mode, policies: Policies) -> tuple[Mode, Mode, tuple[str, ...]]:
+def start_mode(mode: Mode, flag: Mode, policies: PolicySet) -> tuple[Mode, Mode, tuple[str, ...]]:
     """Return mode and ceiling to start with, and what the host must be told.
 
     Raises:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from wcore.cli import policy_check
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.policy.rules.policy_file import Limits, PolicyFile
-from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, Rule
 from wcore.visible import visible_line
 from wcore.vocabulary import Mode, Verdict
@@ -60,7 +60,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _in_order(policies: Policies) -> Iterator[_Shown]:
+def _in_order(policies: PolicySet) -> Iterator[_Shown]:
     """Yield what denies absolutely, then the rules, then the default permission."""
     for level, file in policies.files.items():
         for rule in file.deny:
@@ -68,7 +68,7 @@ def _in_order(policies: Policies) -> Iterator[_Shown]:
     for level, file in _files(policies):
         loose = level is Level.PROJECT and not policies.trusted
         for rule in file.rules:
-            stands = STANDS if rule.stands and rule.do is not Verdict.ALLOW else None
+            stands = STANDS if rule.stands and rule.verdict is not Verdict.ALLOW else None
             yield _shown(rule, level, STRICTER if loose else stands)
     default = policies.default
     if default is not None:
@@ -78,7 +78,7 @@ def _in_order(policies: Policies) -> Iterator[_Shown]:
                 yield _Shown(verdict, "*", level, source, note="the default permission")
 
 
-def _files(policies: Policies) -> Iterator[tuple[Level, PolicyFile]]:
+def _files(policies: PolicySet) -> Iterator[tuple[Level, PolicyFile]]:
     """Yield the files as they are looked at: a trusted project comes before the user."""
     order = [Level.MANAGED, Level.USER, Level.PROJECT]
     if policies.trusted:
@@ -89,7 +89,7 @@ def _files(policies: Policies) -> Iterator[tuple[Level, PolicyFile]]:
 
 
 def _shown(rule: Rule, level: Level, note: str | None) -> _Shown:
-    return _Shown(rule.do, rule.text, level, rule.source, rule.agent, note)
+    return _Shown(rule.verdict, rule.text, level, rule.source, rule.agent, note)
 
 
 def _as_object(rule: _Shown) -> dict[str, str]:

@@ -13,8 +13,8 @@ from wcore.cli.recorded_calls import calls_of
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.policy.protected import Places
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.simulate import Recorded, decide_again
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.simulate import RecordedCall, decide_again
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.reading import read_owned
 from wcore.store import SessionMissingError, SessionRow, journal, sessions
@@ -44,7 +44,7 @@ exit codes:
 
 class _Change(Struct, frozen=True):
     session_id: str
-    call: Recorded
+    call: RecordedCall
     now: Decision
 
 
@@ -91,7 +91,7 @@ class _Simulation:
     def __init__(self, text: str, path: str) -> None:
         self._text, self._path = text, path
         self._calls = 0
-        self._policies: dict[Places, Policies] = {}
+        self._policies: dict[Places, PolicySet] = {}
 
     def changes(self, database: Database, row: SessionRow) -> Iterator[_Change]:
         """Yield the calls of a session that would be decided differently."""
@@ -123,14 +123,14 @@ class _Simulation:
         write_json({"calls": self._calls, "differ": count, "changes": listed})
         return EXIT_DIFFERS if count else 0
 
-    def _in_force(self, places: Places) -> Policies:
+    def _in_force(self, places: Places) -> PolicySet:
         if places not in self._policies:
             files = PolicyFiles.of(places)
             self._policies[places] = files.supposing(self._text, self._path)
         return self._policies[places]
 
 
-def _what(call: Recorded) -> str:
+def _what(call: RecordedCall) -> str:
     prepared = call.prepared
     return prepared.command or ", ".join(touch.path for touch in prepared.touches)
 

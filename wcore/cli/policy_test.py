@@ -7,11 +7,11 @@ from typing import Final
 from wcore.cli import hypothetical_call, policy_check
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.policy_file import RuleTest
-from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import split
 from wcore.visible import visible_line
 
@@ -48,7 +48,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 1 if wrong else 0
 
 
-def _judged(test: RuleTest, policies: Policies, places: Places) -> dict[str, str]:
+def _judged(test: RuleTest, policies: PolicySet, places: Places) -> dict[str, str]:
     """Return what is wrong, or nothing."""
     told = {"source": test.source, "call": test.call}
     tool, argument = split(test.call)
@@ -58,8 +58,8 @@ def _judged(test: RuleTest, policies: Policies, places: Places) -> dict[str, str
     except UsageError as error:
         return {**told, "problem": str(error)}
     agent = test.agent or MAIN_AGENT
-    standing = Standing(test.mode, GrantBook(), frozenset({tool}), policies, agent=agent)
-    decision = decide(facts, standing)
+    context = DecisionContext(test.mode, GrantBook(), frozenset({tool}), policies, agent=agent)
+    decision = decide(facts, context)
     if decision.verdict is test.expect:
         return {}
     why = decision.why

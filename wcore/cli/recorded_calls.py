@@ -9,7 +9,7 @@ from wcore.cli.hypothetical_call import category_of
 from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
-from wcore.policy.simulate import Recorded
+from wcore.policy.simulate import RecordedCall
 from wcore.store import AuditSource, JournalRecord, Kind
 from wcore.vocabulary import (
     MODE_ALIASES,
@@ -30,7 +30,7 @@ _UNDECIDED: Final = frozenset({AuditSource.STOP.value, AuditSource.SIGNAL.value}
 Body = Mapping[str, Json]
 
 
-def calls_of(records: Iterable[JournalRecord]) -> Iterator[Recorded]:
+def calls_of(records: Iterable[JournalRecord]) -> Iterator[RecordedCall]:
     """Yield each call that was prepared and decided, once, in the order of the decisions.
 
     Records that are not understood are passed over: they are about no such call.
@@ -51,7 +51,7 @@ class _Reader(Struct):
     names: dict[str, str] = field(default_factory=dict[str, str])
     prepared: dict[str, Body] = field(default_factory=dict[str, Body])
 
-    def read(self, record: JournalRecord) -> Recorded | None:
+    def read(self, record: JournalRecord) -> RecordedCall | None:
         body = record.body
         call_id = str(body.get("call_id"))
         match record.kind:
@@ -79,7 +79,7 @@ class _Reader(Struct):
         self.mode = MODE_ALIASES.get(str(body.get("mode")), Mode.DEFAULT)
         self.max_mode = MODE_ALIASES.get(str(body.get("max_mode")), Mode.FORCE)
 
-    def _decided(self, call_id: str, body: Body) -> Recorded | None:
+    def _decided(self, call_id: str, body: Body) -> RecordedCall | None:
         source = str(body.get("source"))
         if source in _UNDECIDED:
             return None
@@ -91,7 +91,7 @@ class _Reader(Struct):
 
     def _call(
         self, call_id: str, was: Verdict, row: str | None, *, was_granted: bool = False
-    ) -> Recorded | None:
+    ) -> RecordedCall | None:
         body, tool = self.prepared.pop(call_id, None), self.names.get(call_id)
         if body is None or tool is None or self.places is None:
             return None  # decided before, or never prepared
@@ -109,7 +109,9 @@ class _Reader(Struct):
         )
         where = Row(row) if row else None
         agent = str(body.get("agent", MAIN_AGENT))
-        return Recorded(call_id, prepared, self.places, self.mode, was, where, was_granted, agent)
+        return RecordedCall(
+            call_id, prepared, self.places, self.mode, was, where, was_granted, agent
+        )
 
 
 def _named(body: Body) -> tuple[PathFact, ...] | None:

@@ -49,7 +49,7 @@ def parsed(stored: LastingGrant) -> Grant | None:
     prefix = None
     if isinstance(stored.scope, AlwaysPrefix):
         prefix = shell.parse_grant(stored.scope.prefix)
-        if isinstance(prefix, shell.GrantRefused):
+        if isinstance(prefix, shell.PrefixGrantRefused):
             return None
     launch, schema = stored.launch_digest, stored.schema_digest
     return Grant(

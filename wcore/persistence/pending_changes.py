@@ -106,11 +106,11 @@ def _looser(then: PolicyFile, now: PolicyFile) -> Iterator[str]:
     """Yield what a file allows now and did not allow then."""
     yield from (f"`{rule.text}` is no longer denied" for rule in _only(then.deny, now.deny))
     for rule in _only(then.rules, now.rules):
-        if rule.do is not Verdict.ALLOW:
-            yield f"the rule `{rule.text}` ({rule.do}) is gone"
+        if rule.verdict is not Verdict.ALLOW:
+            yield f"the rule `{rule.text}` ({rule.verdict}) is gone"
     added = list(_only(now.rules, then.rules))
-    yield from (f"`{rule.text}` is allowed" for rule in added if rule.do is Verdict.ALLOW)
-    if any(rule.do is Verdict.ASK for rule in added) or _reordered(then.rules, now.rules):
+    yield from (f"`{rule.text}` is allowed" for rule in added if rule.verdict is Verdict.ALLOW)
+    if any(rule.verdict is Verdict.ASK for rule in added) or _reordered(then.rules, now.rules):
         yield "the order of its rules has changed"
     before, after = (None if file.default is None else file.default[0] for file in (then, now))
     if (
@@ -143,7 +143,7 @@ def _reordered(then: Sequence[Rule], now: Sequence[Rule]) -> bool:
 
 
 def _key(rule: Rule) -> tuple[object, ...]:
-    return rule.text, rule.do, rule.agent
+    return rule.text, rule.verdict, rule.agent
 
 
 def _more(then: int | None, now: int | None) -> bool:

@@ -12,9 +12,9 @@ from msgspec import Struct
 from wcore.policy import exact_grants, shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
-from wcore.policy.rules.policy_set import NO_POLICIES, Policies
+from wcore.policy.rules.policy_set import NO_POLICIES, PolicySet
 from wcore.policy.rules.rule import Level, Rule
-from wcore.policy.rules.rule_index import Case, Match
+from wcore.policy.rules.rule_index import DecisionInput, Match
 from wcore.policy.safety import find_danger
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
 from wcore.vocabulary import (
@@ -30,7 +30,7 @@ from wcore.vocabulary import (
 
 QUESTION_TOOL: Final = "AskUserQuestion"
 OVERRIDE: Final = "override"  # the rule of an allow that a user's override gave
-SPARED_BY_AUTO_EDIT: Final = "Delete"  # an edit that no later edit can undo
+AUTO_EDIT_EXCLUDES: Final = "Delete"  # an edit that no later edit can undo
 
 MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
     Mode.DEFAULT: frozenset(),
@@ -40,7 +40,7 @@ MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
 }
 
 
-class Standing(Struct, frozen=True):
+class DecisionContext(Struct, frozen=True):
     """What is in force when a call is decided. `offered` are the tools the model was shown.
 
     `tiers` are those of `agent` at this moment, overrides included.
@@ -49,65 +49,65 @@ class Standing(Struct, frozen=True):
     mode: Mode
     grants: GrantBook
     offered: frozenset[str]
-    policies: Policies = NO_POLICIES
+    policies: PolicySet = NO_POLICIES
     tiers: AgentPermissionSnapshot = NO_TIERS
     agent: str = MAIN_AGENT
 
 
-Answer = Callable[[Case, Standing], Decision | None]
+Answer = Callable[[DecisionInput, DecisionContext], Decision | None]
 
 
-def decide(facts: Facts, standing: Standing) -> Decision:
+def decide(facts: Facts, context: DecisionContext) -> Decision:
     """Return the answer of the first row that has one; the last row always has."""
-    return decide_by_row(facts, standing)[1]
+    return decide_by_row(facts, context)[1]
 
 
-def decide_by_row(facts: Facts, standing: Standing) -> tuple[str, Decision]:
+def decide_by_row(facts: Facts, context: DecisionContext) -> tuple[str, Decision]:
     """Return the decision with the number of its row in the design's table."""
-    case = Case(facts, standing.agent)
+    case = DecisionInput(facts, context.agent)
     for row in ROWS:
-        decision = row(case, standing)
+        decision = row(case, context)
         if decision is not None:
             return (row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision
     raise AssertionError("the last row always answers")
 
 
-def _not_offered(case: Case, standing: Standing) -> Decision | None:
+def _not_offered(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 1: the tool is blocked for this agent, or not offered."""
     tool = case.facts.tool
-    if tool in standing.offered and standing.tiers.offers(tool):
+    if tool in context.offered and context.tiers.offers(tool):
         return None
     return _answer(Verdict.DENY, Row.BLOCKED, f"{tool} is not offered")
 
 
-def _absolute(case: Case, standing: Standing) -> Decision | None:
+def _absolute_deny(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 2: an absolute deny of a policy file."""
-    match = standing.policies.absolute_deny(case)
+    match = context.policies.absolute_deny(case)
     return None if match is None else _by_rule(Row.DENY, match, "is denied by the policy")
 
 
-def _never_right(case: Case, standing: Standing) -> Decision | None:
+def _never_allowed(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 2: writing wcore's own rules, grants or records; a command that can never be right."""
-    del standing  # in every mode
+    del context  # in every mode
     for path in case.facts.paths:
         if path.own and path.access is Access.WRITE and not path.unknown:
             return _answer(Verdict.DENY, Row.SAFETY, f"{path.path} holds wcore's own files")
     return _danger(case, Verdict.DENY)
 
 
-def _denied(case: Case, standing: Standing) -> Decision | None:
+def _ordered_deny(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 3: the first ordered rule that fits says deny."""
-    denies = [m for m in standing.policies.in_force(case) if m.rule.do is Verdict.DENY]
+    denies = [m for m in context.policies.in_force(case) if m.rule.verdict is Verdict.DENY]
     for match in denies:
-        if not _is_lifted(match.rule, case, standing):
+        if not _is_lifted(match.rule, case, context):
             return _by_rule(Row.RULE, match, "is denied by a rule")
     return None
 
 
-def _unreadable(case: Case, standing: Standing) -> Decision | None:
+def _unreadable(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 3b: a command that deny rules cannot be held against."""
-    found = standing.policies.unreadable(case)
-    if found is None or (not found.broken and granted_exactly(case.facts, standing.grants)):
+    found = context.policies.unreadable(case)
+    if found is None or (not found.broken and granted_exactly(case.facts, context.grants)):
         return None
     verdict = Verdict.DENY if found.broken else Verdict.ASK
     detail = (
@@ -119,7 +119,7 @@ def _unreadable(case: Case, standing: Standing) -> Decision | None:
     return Decision(verdict, why)
 
 
-def _uncounted(case: Case, standing: Standing) -> Decision | None:
+def _uncounted(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 3b: what may be denied, in every mode: one of more paths than are looked at.
 
     So may one of wcore's own files that is named to a program which may write it.
@@ -129,37 +129,37 @@ def _uncounted(case: Case, standing: Standing) -> Decision | None:
         uncounted = path.own or (path.inside and path.protected is None)
         if not path.unknown or not (uncounted or is_lost):
             continue
-        if path.protected is not None and standing.mode is not Mode.FORCE:
+        if path.protected is not None and context.mode is not Mode.FORCE:
             continue  # row 5 says why it asks
         writes_own = path.own and path.access is Access.WRITE
         if writes_own and path.protected is not None:
             detail = f"the command may write {path.path} ({path.protected})"
             return _answer(Verdict.ASK, Row.UNREADABLE, detail)
-        if writes_own or standing.policies.stops_files(case.agent, standing.mode):
+        if writes_own or context.policies.stops_files(case.agent, context.mode):
             what = path.path or "the command"
             detail = f"{what} stands for more paths than are looked at: one may be denied"
             return _answer(Verdict.ASK, Row.UNREADABLE, detail)
     return None
 
 
-def _person(case: Case, standing: Standing) -> Decision | None:
+def _needs_person(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 4b: only a person can answer: a question, or a command with somebody else's rights."""
-    del standing  # in every mode
+    del context  # in every mode
     if case.facts.tool == QUESTION_TOOL:
         return _answer(Verdict.ASK, Row.QUESTION, "only a person can answer this")
     return _danger(case, Verdict.ASK)
 
 
-def _standing_ask(case: Case, standing: Standing) -> Decision | None:
+def _standing_ask(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 4c: a rule asks that has a spec, is `always` or managed: nothing lifts it."""
-    levels = (Level.MANAGED,) if standing.mode is Mode.FORCE else tuple(Level)
-    match = standing.policies.standing_ask(case, levels)
+    levels = (Level.MANAGED,) if context.mode is Mode.FORCE else tuple(Level)
+    match = context.policies.standing_ask(case, levels)
     return None if match is None else _by_rule(Row.RULE, match, "asks by a rule that nothing lifts")
 
 
-def _protected(case: Case, standing: Standing) -> Decision | None:
+def _protected(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 5: a protected path asks, whatever was granted."""
-    if standing.mode is Mode.FORCE:
+    if context.mode is Mode.FORCE:
         return None
     for path in case.facts.paths:
         if path.protected is not None:
@@ -168,15 +168,15 @@ def _protected(case: Case, standing: Standing) -> Decision | None:
     return None
 
 
-def _outside(case: Case, standing: Standing) -> Decision | None:
+def _outside(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 6: a path outside the workspace asks, unless a grant or rule for it covers it."""
-    if standing.mode is Mode.FORCE or granted_exactly(case.facts, standing.grants):
+    if context.mode is Mode.FORCE or granted_exactly(case.facts, context.grants):
         return None
     for path in case.facts.paths:
-        if path.inside or _granted_folder(path, case.facts, standing):
+        if path.inside or _granted_folder(path, case.facts, context):
             continue
-        if path.unknown or not standing.policies.opens(path, case):
-            what, doubt = path.path, None if path.path else case.reading
+        if path.unknown or not context.policies.opens(path, case):
+            what, doubt = path.path, None if path.path else case.scan
             code, span = (doubt.doubt, doubt.span) if doubt else (None, None)
             if code == shell.Reason.SCRIPT_FROM_INPUT:
                 what = "what a shell reads and runs"
@@ -187,13 +187,13 @@ def _outside(case: Case, standing: Standing) -> Decision | None:
     return None
 
 
-def _granted(case: Case, standing: Standing) -> Decision | None:
+def _granted(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 7: a grant or the user's override covers the call."""
     facts = case.facts
-    if facts.tool in standing.tiers.user_overrides:
-        detail = f"the user lets {standing.agent} use {facts.tool} without asking"
+    if facts.tool in context.tiers.user_overrides:
+        detail = f"the user lets {context.agent} use {facts.tool} without asking"
         return Decision(Verdict.ALLOW, Why(Row.GRANT, detail, rule=OVERRIDE))
-    grant = granting(facts, standing.grants)
+    grant = find_covering_grant(facts, context.grants)
     if grant is None:
         return None
     what = f"`{grant.prefix.text}`" if grant.prefix else grant.tool
@@ -205,56 +205,56 @@ def _granted(case: Case, standing: Standing) -> Decision | None:
     )
 
 
-def _chosen_tier(case: Case, standing: Standing) -> Decision | None:
+def _chosen_tier(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 8: the tier that was chosen for the tool of this agent."""
-    tiers, tool = standing.tiers, case.facts.tool
+    tiers, tool = context.tiers, case.facts.tool
     tier = None if tool in tiers.defaulted else tiers.tier_of(tool)
-    return None if tier is None else _by_tier(tier, "chosen", case, standing)
+    return None if tier is None else _by_tier(tier, "chosen", case, context)
 
 
-def _ruled(case: Case, standing: Standing) -> Decision | None:
+def _ordered_rule(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 9: the first ordered rule that fits says allow or ask."""
-    found = standing.policies.in_force(case)
-    match = next((m for m in found if m.rule.do is not Verdict.DENY), None)
+    found = context.policies.in_force(case)
+    match = next((m for m in found if m.rule.verdict is not Verdict.DENY), None)
     if match is None:
         return None
-    allows = match.rule.do is Verdict.ALLOW
+    allows = match.rule.verdict is Verdict.ALLOW
     told = _by_rule(Row.RULE, match, "is allowed by a rule" if allows else "asks by a rule")
-    return _unless_forced(told, standing)
+    return _unless_forced(told, context)
 
 
-def _unread(case: Case, standing: Standing) -> Decision | None:
+def _unread(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 9b: the tiers of the agent cannot be read: what only mode or default allows asks."""
-    if not standing.tiers.unread or standing.mode is Mode.FORCE:
+    if not context.tiers.unread or context.mode is Mode.FORCE:
         return None
     detail = f"the store was lost, and what it says of {case.facts.tool} is not known"
     return _answer(Verdict.ASK, Row.TIER, detail)
 
 
-def _mode(case: Case, standing: Standing) -> Decision | None:
+def _mode(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 10: the mode covers the category."""
-    mode, facts = standing.mode, case.facts
+    mode, facts = context.mode, case.facts
     if facts.category not in MODE_COVERS[mode]:
         return None
-    if mode is Mode.AUTO_EDIT and facts.tool == SPARED_BY_AUTO_EDIT:
+    if mode is Mode.AUTO_EDIT and facts.tool == AUTO_EDIT_EXCLUDES:
         return None
     return _answer(Verdict.ALLOW, Row.MODE, f"mode {mode} covers {facts.category} tools")
 
 
-def _defaulted_tier(case: Case, standing: Standing) -> Decision | None:
+def _default_tier(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 11: the tier that a tool has when none was chosen."""
-    tier = standing.tiers.tier_of(case.facts.tool)
-    return None if tier is None else _by_tier(tier, "default", case, standing)
+    tier = context.tiers.tier_of(case.facts.tool)
+    return None if tier is None else _by_tier(tier, "default", case, context)
 
 
-def _default(case: Case, standing: Standing) -> Decision | None:
+def _default(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 12: nothing else applied: the default permission of the policy, else ask."""
-    facts, default = case.facts, standing.policies.default
+    facts, default = case.facts, context.policies.default
     if default is not None:
         detail = f"the default of the policy is {default[0]}"
         return Decision(default[0], Why(Row.DEFAULT, detail, source=default[1]))
-    detail = f"mode {standing.mode} asks before {facts.category} tools"
-    prefixes = [g.prefix for g in standing.grants.prefixes(facts.tool) if g.prefix]
+    detail = f"mode {context.mode} asks before {facts.category} tools"
+    prefixes = [g.prefix for g in context.grants.prefixes(facts.tool) if g.prefix]
     if facts.analysis is None or (facts.analysis.reason is None and not prefixes):
         return _answer(Verdict.ASK, Row.DEFAULT, detail)
     coverage = shell.matches(facts.analysis, prefixes)
@@ -265,12 +265,12 @@ def _default(case: Case, standing: Standing) -> Decision | None:
 BINDING: Final[tuple[Answer, ...]] = (
     *(
         _not_offered,
-        _absolute,
-        _never_right,
-        _denied,
+        _absolute_deny,
+        _never_allowed,
+        _ordered_deny,
         _unreadable,
         _uncounted,
-        _person,
+        _needs_person,
         _standing_ask,
     ),
 )
@@ -281,18 +281,18 @@ ROWS: Final[tuple[Answer, ...]] = (
     _outside,
     _granted,
     _chosen_tier,
-    _ruled,
+    _ordered_rule,
     _unread,
     _mode,
-    _defaulted_tier,
+    _default_tier,
     _default,
 )
 
 
-def _danger(case: Case, verdict: Verdict) -> Decision | None:
+def _danger(case: DecisionInput, verdict: Verdict) -> Decision | None:
     danger = (
-        find_danger(case.facts.analysis, case.reading, verdict, case.facts.paths)
-        if case.facts.analysis and case.reading
+        find_danger(case.facts.analysis, case.scan, verdict, case.facts.paths)
+        if case.facts.analysis and case.scan
         else None
     )
     if danger is None:
@@ -301,15 +301,15 @@ def _danger(case: Case, verdict: Verdict) -> Decision | None:
     return Decision(verdict, Why(Row.SAFETY, detail, rule=danger.check.name, span=danger.span))
 
 
-def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
+def _is_lifted(rule: Rule, case: DecisionInput, context: DecisionContext) -> bool:
     """Whether a yes to the tool's name lifts a deny; never one with a spec or an admin's.
 
     Nor does a yes that is older: it was not said in spite of the rule.
     """
     if rule.stands:
         return False
-    tool, tiers = case.facts.tool, standing.tiers
-    grant = standing.grants.by_name(tool, case.facts.pin)
+    tool, tiers = case.facts.tool, context.tiers
+    grant = context.grants.by_name(tool, case.facts.pin)
     said = [tiers.overridden_at.get(tool, "")] if tool in tiers.user_overrides else []
     said += [grant.created_at] if grant else []
     return any(not rule.since or at > rule.since for at in said)
@@ -318,23 +318,23 @@ def _is_lifted(rule: Rule, case: Case, standing: Standing) -> bool:
 def _by_rule(row: Row, match: Match, what: str) -> Decision:
     rule = match.rule
     detail = f"`{rule.text}` {what}"
-    return Decision(rule.do, Why(row, detail, rule.text, rule.source, match.span, match.code))
+    return Decision(rule.verdict, Why(row, detail, rule.text, rule.source, match.span, match.code))
 
 
-def _by_tier(tier: Tier, which: str, case: Case, standing: Standing) -> Decision:
+def _by_tier(tier: Tier, which: str, case: DecisionInput, context: DecisionContext) -> Decision:
     verdict = Verdict.ALLOW if tier is Tier.ALWAYS_ALLOW else Verdict.ASK
-    detail = f"{case.facts.tool} is {tier} for {standing.agent} ({which})"
-    return _unless_forced(_answer(verdict, Row.TIER, detail), standing)
+    detail = f"{case.facts.tool} is {tier} for {context.agent} ({which})"
+    return _unless_forced(_answer(verdict, Row.TIER, detail), context)
 
 
-def _unless_forced(decision: Decision, standing: Standing) -> Decision:
+def _unless_forced(decision: Decision, context: DecisionContext) -> Decision:
     """Return `decision`, or in mode force the allow that it becomes instead of an ask."""
-    if decision.verdict is not Verdict.ASK or standing.mode is not Mode.FORCE:
+    if decision.verdict is not Verdict.ASK or context.mode is not Mode.FORCE:
         return decision
-    return _answer(Verdict.ALLOW, Row.MODE, f"mode {standing.mode} asks nothing")
+    return _answer(Verdict.ALLOW, Row.MODE, f"mode {context.mode} asks nothing")
 
 
-def granting(facts: Facts, grants: GrantBook) -> Grant | None:
+def find_covering_grant(facts: Facts, grants: GrantBook) -> Grant | None:
     """Return a grant that covers the whole call: by name, text, prefix, or folder."""
     whole = grants.by_name(facts.tool, facts.pin) or granted_exactly(facts, grants)
     if whole is not None:
@@ -363,9 +363,9 @@ def _first_used(analysis: shell.Analysis, prefixes: list[Grant]) -> Grant:
     return next(g for g in prefixes if g.prefix and shell.matches(first, [g.prefix]).covered)
 
 
-def _granted_folder(path: PathFact, facts: Facts, standing: Standing) -> bool:
+def _granted_folder(path: PathFact, facts: Facts, context: DecisionContext) -> bool:
     readable = facts.category is Category.INFO and path.access is Access.READ
-    return readable and standing.grants.of_path(path.path) is not None
+    return readable and context.grants.of_path(path.path) is not None
 
 
 def _answer(verdict: Verdict, row: Row, detail: str) -> Decision:

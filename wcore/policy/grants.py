@@ -52,7 +52,7 @@ class Grant(Struct, frozen=True):
     scope: Scope
     created_at: str
     from_call_id: str
-    prefix: shell.Grant | None = None
+    prefix: shell.PrefixGrant | None = None
     persist: Persist = Persist.SESSION
     agent: str = MAIN_AGENT
     uses: int = 0
@@ -72,8 +72,8 @@ class ScopeRefused(Struct, frozen=True):
     reason: str
 
 
-#: What `weigh` finds: nothing more to say, or the parsed prefixes that the scope spells.
-Weighed: TypeAlias = shell.Grant | tuple[shell.Grant, ...] | None
+#: What `validate_scope` finds: nothing more to say, or the parsed prefixes that the scope spells.
+Weighed: TypeAlias = shell.PrefixGrant | tuple[shell.PrefixGrant, ...] | None
 
 
 class GrantBook:
@@ -194,18 +194,20 @@ def is_of_project(scope: Scope) -> bool:
     return isinstance(scope, AlwaysExact)
 
 
-def parts_of(scope: Scope, weighed: Weighed) -> list[tuple[Scope, shell.Grant | None]]:
+def parts_of(scope: Scope, weighed: Weighed) -> list[tuple[Scope, shell.PrefixGrant | None]]:
     """Return what is kept of a scope that was weighed: of a set, each prefix as one grant."""
     match weighed:
         case None:
             return [(scope, None)]
-        case shell.Grant():
+        case shell.PrefixGrant():
             return [(AlwaysPrefix(weighed.text), weighed)]
         case _:
             return [(AlwaysPrefix(prefix.text), prefix) for prefix in weighed]
 
 
-def weigh(scope: Scope, facts: Facts, places: Places, book: GrantBook) -> Weighed | ScopeRefused:
+def validate_scope(
+    scope: Scope, facts: Facts, places: Places, book: GrantBook
+) -> Weighed | ScopeRefused:
     """Return whether `scope` may be kept after a yes to the call of `facts`.
 
     `None` means yes; for prefixes the parsed grants are returned. `AlwaysPath.root` must be
@@ -230,11 +232,11 @@ def weigh(scope: Scope, facts: Facts, places: Places, book: GrantBook) -> Weighe
             return _weigh_path(scope, facts, places, book)
 
 
-def _weigh_prefix(prefix: str, facts: Facts) -> shell.Grant | ScopeRefused:
+def _weigh_prefix(prefix: str, facts: Facts) -> shell.PrefixGrant | ScopeRefused:
     if facts.category is not Category.EXEC or facts.analysis is None:
         return ScopeRefused(f"a command prefix means nothing for {facts.tool}")
     grant = shell.parse_grant(prefix)
-    if isinstance(grant, shell.GrantRefused):
+    if isinstance(grant, shell.PrefixGrantRefused):
         return ScopeRefused(f"the prefix cannot be granted: {grant.reason}")
     coverage = shell.matches(facts.analysis, [grant])
     if not coverage.covered:
@@ -244,16 +246,16 @@ def _weigh_prefix(prefix: str, facts: Facts) -> shell.Grant | ScopeRefused:
 
 def _weigh_prefixes(
     prefixes: tuple[str, ...], facts: Facts
-) -> tuple[shell.Grant, ...] | ScopeRefused:
+) -> tuple[shell.PrefixGrant, ...] | ScopeRefused:
     """All or none: together they cover the text, and none of them could be left out of it."""
     if facts.category is not Category.EXEC or facts.analysis is None:
         return ScopeRefused(f"a command prefix means nothing for {facts.tool}")
     if not 1 <= len(prefixes) <= PREFIXES_MAX:
         return ScopeRefused(f"a set has 1 to {PREFIXES_MAX} prefixes, not {len(prefixes)}")
-    grants: dict[str, shell.Grant] = {}
+    grants: dict[str, shell.PrefixGrant] = {}
     for prefix in prefixes:
         grant = shell.parse_grant(prefix)
-        if isinstance(grant, shell.GrantRefused):
+        if isinstance(grant, shell.PrefixGrantRefused):
             return ScopeRefused(f"a prefix of the set cannot be granted: {grant.reason}")
         grants[grant.text] = grant
     coverage = shell.matches(facts.analysis, list(grants.values()))

@@ -1,34 +1,34 @@
-"""Whether a grant may be given without a call: what `weigh` asks but for the call. Pure."""
+"""Whether a grant may be given without a call: what `validate_scope` asks without one. Pure."""
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
-from wcore.policy.grants import GrantBook, ScopeRefused, Weighed, weigh
+from wcore.policy.grants import GrantBook, ScopeRefused, Weighed, validate_scope
 from wcore.policy.protected import Places
 from wcore.policy.rules.rule import FILE_TOOLS, SHELL_TOOL
 from wcore.vocabulary import Access, Always, AlwaysPath, AlwaysPrefix, Category, Scope
 
 
-def weigh_unasked(
+def validate_host_grant(
     scope: Scope, tool: str, category: Category, places: Places, book: GrantBook
 ) -> Weighed | ScopeRefused:
-    """Return whether `scope` may be granted for `tool`, as `weigh` does after a yes to a call.
+    """Return whether `scope` may be granted for `tool`, as `validate_scope` tells for a call.
 
     `AlwaysPath.root` must be absolute and resolved.
     """
     match scope:
         case Always():
-            return weigh(scope, Facts(tool, category), places, book)
+            return validate_scope(scope, Facts(tool, category), places, book)
         case AlwaysPath(root) if tool in FILE_TOOLS:
             inside = PathFact(root, Access.READ, inside=False)
-            return weigh(scope, Facts(tool, category, (inside,)), places, book)
+            return validate_scope(scope, Facts(tool, category, (inside,)), places, book)
         case AlwaysPath():
             return ScopeRefused(f"a folder grant means nothing for {tool}")
         case AlwaysPrefix(prefix) if tool == SHELL_TOOL:
-            full = weigh(Always(), Facts(tool, category), places, book)
+            full = validate_scope(Always(), Facts(tool, category), places, book)
             if isinstance(full, ScopeRefused):
                 return full
             grant = shell.parse_grant(prefix)
-            if isinstance(grant, shell.GrantRefused):
+            if isinstance(grant, shell.PrefixGrantRefused):
                 return ScopeRefused(f"the prefix cannot be granted: {grant.reason}")
             return grant
         case AlwaysPrefix():

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from wcore.policy.decide import BINDING, Standing, decide, granted_exactly
+from wcore.policy.decide import BINDING, DecisionContext, decide, granted_exactly
 from wcore.policy.facts import Facts
-from wcore.policy.rules.rule_index import STRICTNESS, Case
+from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput
 from wcore.vocabulary import Decision, Row, Verdict
 
 
 class Situation(Struct, frozen=True):
     """What is in force for an agent at one moment, and for those `above`, which it works for."""
 
-    own: Standing
-    above: tuple[Standing, ...] = ()
+    own: DecisionContext
+    above: tuple[DecisionContext, ...] = ()
 
 
-def situations(chain: Sequence[Sequence[Standing]]) -> list[Situation]:
+def situations(chain: Sequence[Sequence[DecisionContext]]) -> list[Situation]:
     """Return what binds at present and, where that is different, as it is held.
 
     `chain` has one or two standings of each agent, from the one that calls up to main.
@@ -34,11 +34,13 @@ def situations(chain: Sequence[Sequence[Standing]]) -> list[Situation]:
 
 def decide_strictest(facts: Facts, situations: Sequence[Situation]) -> Decision:
     """Return the strictest of the decisions; of equally strict ones that of the first situation."""
-    decisions = [decide_below(facts, each.own, each.above) for each in situations]
+    decisions = [decide_for_subagent(facts, each.own, each.above) for each in situations]
     return max(decisions, key=lambda decision: STRICTNESS[decision.verdict])
 
 
-def decide_below(facts: Facts, own: Standing, above: Sequence[Standing]) -> Decision:
+def decide_for_subagent(
+    facts: Facts, own: DecisionContext, above: Sequence[DecisionContext]
+) -> Decision:
     """Return the decision on a call of an agent that works for the agents `above`.
 
     They come without their grants and overrides: these are not handed down. What rows 1 to 4c
@@ -50,9 +52,9 @@ def decide_below(facts: Facts, own: Standing, above: Sequence[Standing]) -> Deci
         return decision
     found = [
         bound
-        for standing in above
+        for context in above
         for row in BINDING
-        if (bound := row(Case(facts, standing.agent), standing)) is not None
+        if (bound := row(DecisionInput(facts, context.agent), context)) is not None
     ]
     denied = next((bound for bound in found if bound.verdict is Verdict.DENY), None)
     if denied is not None or decision.verdict is not Verdict.ALLOW:

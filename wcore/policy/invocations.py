@@ -47,7 +47,7 @@ _GIT_ALIAS: Final = re.compile(r"alias\.[^=]*=(!?)(.*)", re.DOTALL | re.IGNORECA
 GRAMMAR: Final = frozenset("if then elif else do while until for case in ! { } time coproc".split())
 
 
-class Started(Struct, frozen=True):
+class Invocation(Struct, frozen=True):
     """One command that a text may start; its first word is the program. `span`: where it is."""
 
     words: tuple[str, ...]
@@ -65,10 +65,10 @@ class Perhaps(Struct, frozen=True):
     span: Span | None = None
 
 
-class Reading(Struct, frozen=True):
+class InvocationScan(Struct, frozen=True):
     """All that a text may start. `doubt` is set when it cannot be known: a code, and where."""
 
-    started: tuple[Started, ...]
+    invocations: tuple[Invocation, ...]
     doubt: str | None = None
     span: Span | None = None
     perhaps: tuple[Perhaps, ...] = ()
@@ -79,14 +79,14 @@ def program(word: str) -> str:
     return word.rsplit("/", 1)[-1].casefold()
 
 
-def read(analysis: shell.Analysis) -> Reading:
+def scan_invocations(analysis: shell.Analysis) -> InvocationScan:
     """Return what the analysed text may start; total, and linear in the text."""
     reader = _Reader(analysis)
     if analysis.reason is not None:
         text = without_data(analysis.text[: shell.ROUGH_CHARS_MAX])
         rough = _first(reader.rough(text, None, 0))
-        return Reading(rough, analysis.reason, analysis.span, tuple(reader.perhaps))
-    found: dict[Started, None] = {}
+        return InvocationScan(rough, analysis.reason, analysis.span, tuple(reader.perhaps))
+    found: dict[Invocation, None] = {}
     code, doubt = shell.Reason.DYNAMIC_HEAD, None
     before: shell.SimpleCommand | None = None
     for command in analysis.commands:
@@ -104,10 +104,10 @@ def read(analysis: shell.Analysis) -> Reading:
         if doubt is None and len(found) >= STARTED_MAX:
             code, doubt = shell.Reason.TOO_MANY_COMMANDS, command.span
     started = tuple(found)[:STARTED_MAX]
-    return Reading(started, code if doubt else None, doubt, tuple(reader.perhaps))
+    return InvocationScan(started, code if doubt else None, doubt, tuple(reader.perhaps))
 
 
-def _first(found: Iterator[Started]) -> tuple[Started, ...]:
+def _first(found: Iterator[Invocation]) -> tuple[Invocation, ...]:
     return tuple(each for _, each in zip(range(STARTED_MAX), found, strict=False))
 
 
@@ -135,7 +135,9 @@ class _Reader:
             if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
                 self._leads_to.setdefault(fact.word, []).append(fact.path)
 
-    def expanded(self, values: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+    def expanded(
+        self, values: Sequence[str], span: Span | None, depth: int
+    ) -> Iterator[Invocation]:
         """Yield the command of `values`, and those that it hands on."""
         if any(shell.expands_again(value, sets=at > 0) for at, value in enumerate(values)):
             self.lost = shell.Reason.EVALUATED
@@ -150,9 +152,9 @@ class _Reader:
         for head in (words[0], *self._led_to(words[0])):
             yield from self._handed((head, *words[1:]), span, depth)
 
-    def _handed(self, words: Sequence[str], span: Span | None, depth: int) -> Iterator[Started]:
+    def _handed(self, words: Sequence[str], span: Span | None, depth: int) -> Iterator[Invocation]:
         words = tuple(words)
-        yield Started(words[:WORDS_MAX], span)
+        yield Invocation(words[:WORDS_MAX], span)
         if shell.renames(words):
             self.lost = shell.Reason.RENAMED
         if shell.evaluates(words, text=self._text) or shell.runs_appended(words):
@@ -160,7 +162,7 @@ class _Reader:
         name = program(words[0])
         main, dash, sub = name.partition("-")
         if main and dash:  # `git-push`, `docker-compose`
-            yield Started((main, sub, *words[1 : WORDS_MAX - 1]), span)
+            yield Invocation((main, sub, *words[1 : WORDS_MAX - 1]), span)
         runs = shell.may_start_any(words)
         if len(words) > PARTS_MAX:
             reads = runs or program(words[0]) in TAKE_TEXT or self._is_shell(words[0])
@@ -171,9 +173,9 @@ class _Reader:
             words = _replaced(words)
         for start in range(1, len(words) if runs else 1):
             behind = (*words[start : start + WORDS_MAX], *more)[:WORDS_MAX]
-            yield Started(behind, span)
+            yield Invocation(behind, span)
             for head in self._led_to(behind[0]):
-                yield Started((head, *behind[1:]), span)
+                yield Invocation((head, *behind[1:]), span)
         texts, others = self._texts(words, name, runs=runs)
         for start in range(len(words) if runs else 1):
             self._note_perhaps(words[start:], span, sure=start == 0 and not runs)
@@ -210,7 +212,7 @@ class _Reader:
                 texts += given[at : at + 1] if at is not None else ()
         return texts, list(given)
 
-    def handed_on(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
+    def handed_on(self, text: str, span: Span | None, depth: int) -> Iterator[Invocation]:
         """Yield what a text starts that is handed on: as it is written, and roughly."""
         yield from self.rough(text, span, depth)
         for command in shell.lex(text).commands:
@@ -259,7 +261,7 @@ class _Reader:
 
     def input_of(
         self, values: Sequence[str], given: Sequence[str | None], span: Span | None, depth: int
-    ) -> Iterator[Started]:
+    ) -> Iterator[Invocation]:
         """Yield what a command may start of what another one, of the words `given`, prints."""
         words = _command_words(values)
         if words and shell.reads_a_language(words) and (known := shell.printed(given)):
@@ -273,7 +275,7 @@ class _Reader:
             yield from self.handed_on(text, span, depth + 1)
             self._judge_texts([text], depth)
 
-    def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Started]:
+    def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Invocation]:
         """Yield what looks like commands in a text that is not understood."""
         before: list[str] = []
         reads = "|" in text or "<" in text or depth > 0

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.invocations import Reading, Span, Started
+from wcore.policy.invocations import Invocation, InvocationScan, Span
 from wcore.policy.program_mentions import mentions
 from wcore.vocabulary import PathFact, Verdict
 
@@ -48,7 +48,7 @@ class Check(Struct, frozen=True):
     what: str
     examples: tuple[str, ...]
     verdict: Verdict
-    applies: Callable[[Started], bool]
+    applies: Callable[[Invocation], bool]
 
 
 class Danger(Struct, frozen=True):
@@ -75,8 +75,8 @@ def _flags(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
     return flags, others
 
 
-def _removes(place: re.Pattern[str]) -> Callable[[Started], bool]:
-    def applies(started: Started) -> bool:
+def _removes(place: re.Pattern[str]) -> Callable[[Invocation], bool]:
+    def applies(started: Invocation) -> bool:
         if started.program != "rm":
             return False
         flags, others = _flags(started.words)
@@ -86,7 +86,7 @@ def _removes(place: re.Pattern[str]) -> Callable[[Started], bool]:
     return applies
 
 
-def _changes_owner_of_root(started: Started) -> bool:
+def _changes_owner_of_root(started: Invocation) -> bool:
     if started.program not in ("chmod", "chown", "chgrp"):
         return False
     flags, others = _flags(started.words)
@@ -94,7 +94,7 @@ def _changes_owner_of_root(started: Started) -> bool:
     return deep and any(_ROOT.fullmatch(word) for word in others[1:])
 
 
-def _writes_device(started: Started) -> bool:
+def _writes_device(started: Invocation) -> bool:
     name = started.program
     if name == "dd":
         return any(w.startswith("of=") and _DEVICE.match(w[3:]) for w in started.words)
@@ -103,7 +103,7 @@ def _writes_device(started: Started) -> bool:
     return False
 
 
-def _turns_off(started: Started) -> bool:
+def _turns_off(started: Invocation) -> bool:
     if started.program in ("systemctl", "loginctl"):
         return not _MANAGED.isdisjoint(started.words[1:])
     if started.program in ("init", "telinit"):
@@ -111,7 +111,7 @@ def _turns_off(started: Started) -> bool:
     return started.program in _POWER
 
 
-def _is(names: frozenset[str]) -> Callable[[Started], bool]:
+def _is(names: frozenset[str]) -> Callable[[Invocation], bool]:
     return lambda started: started.program in names
 
 
@@ -181,7 +181,7 @@ _RIGHTS: Final = next(check for check in CHECKS if check.name == "other-rights")
 
 def find_danger(
     analysis: shell.Analysis,
-    reading: Reading,
+    reading: InvocationScan,
     verdict: Verdict,
     paths: Iterable[PathFact] = (),
 ) -> Danger | None:
@@ -200,7 +200,7 @@ def find_danger(
         for pattern, check in ((_FORK_BOMB, _BOMB), (_TO_DEVICE, _DEVICES)):
             if pattern.search(text):
                 return Danger(check, analysis.span)
-    for started in reading.started:
+    for started in reading.invocations:
         for check in CHECKS:
             if check.verdict is verdict and check.applies(started):
                 return Danger(check, started.span)

@@ -9,19 +9,19 @@ from functools import partial
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing
+from wcore.policy.decide import DecisionContext
 from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import Facts, gather
-from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.inheritance import decide_below
+from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, parts_of, validate_scope
+from wcore.policy.inheritance import decide_for_subagent
 from wcore.policy.protected import Places
-from wcore.policy.rules.policy_set import Policies
+from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.suggestions import scopes_for
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Always, AlwaysExact, Decision, Mode, Prepared, Row, Verdict
 
 
-class Recorded(Struct, frozen=True):
+class RecordedCall(Struct, frozen=True):
     """One call of a session as it was decided then. `row` is where it is known: of a question."""
 
     call_id: str
@@ -34,17 +34,17 @@ class Recorded(Struct, frozen=True):
     agent: str = MAIN_AGENT
 
 
-def decide_again(call: Recorded, policies: Policies) -> Decision:
+def decide_again(call: RecordedCall, policies: PolicySet) -> Decision:
     """Return the decision on a recorded call under other policies."""
     command = call.prepared.command
     analysis = None if command is None else shell.analyse(command)
     facts = gather(call.prepared, analysis, call.places)
     grants = _grants(facts, call.places) if call.was_granted else GrantBook()
     offered = frozenset({call.prepared.tool})
-    own = Standing(call.mode, grants, offered, policies, _tiers(call), call.agent)
-    bare = partial(Standing, call.mode, GrantBook(), offered, policies)
+    own = DecisionContext(call.mode, grants, offered, policies, _tiers(call), call.agent)
+    bare = partial(DecisionContext, call.mode, GrantBook(), offered, policies)
     above = [bare(agent=name) for name in _above(call.agent)]
-    return decide_below(facts, own, above)
+    return decide_for_subagent(facts, own, above)
 
 
 def _above(agent: str) -> list[str]:
@@ -53,7 +53,7 @@ def _above(agent: str) -> list[str]:
     return ["/".join(names[:length]) or MAIN_AGENT for length in range(len(names) - 1, -1, -1)]
 
 
-def _tiers(call: Recorded) -> AgentPermissionSnapshot:
+def _tiers(call: RecordedCall) -> AgentPermissionSnapshot:
     """Return the tier that decided then; nothing is known of one that did not."""
     tool = frozenset({call.prepared.tool})
     if call.row is not Row.TIER:
@@ -68,7 +68,7 @@ def _grants(facts: Facts, places: Places) -> GrantBook:
     book = GrantBook()
     likely = sorted(scopes_for(facts), key=lambda scope: isinstance(scope, AlwaysExact))
     for scope in [*likely, Always()]:  # an exact one lifts most: it is taken for the last
-        weighed = weigh(scope, facts, places, book)
+        weighed = validate_scope(scope, facts, places, book)
         if not isinstance(weighed, ScopeRefused):
             for number, (part, prefix) in enumerate(parts_of(scope, weighed)):
                 book.add(

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing
+from wcore.policy.decide import DecisionContext
 from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import Facts
 from wcore.policy.grants import (
@@ -16,9 +16,9 @@ from wcore.policy.grants import (
     GrantBook,
     ScopeRefused,
     parts_of,
-    weigh,
+    validate_scope,
 )
-from wcore.policy.inheritance import decide_below
+from wcore.policy.inheritance import decide_for_subagent
 from wcore.policy.protected import Places
 from wcore.vocabulary import (
     AlwaysExact,
@@ -33,15 +33,15 @@ _TRIED: Final = "tried"  # the id of a grant that is only imagined
 
 
 def suggest(
-    facts: Facts, standing: Standing, places: Places, above: Sequence[Standing] = ()
+    facts: Facts, context: DecisionContext, places: Places, above: Sequence[DecisionContext] = ()
 ) -> list[Scope]:
     """Return scopes, the narrowest first, at most `shell.SUGGESTIONS_MAX`, each one grantable.
 
     With any of them in force the call would have been allowed: what asks whatever was granted
     (a protected path, a question, a command with somebody else's rights) has no suggestion.
-    `above` binds a sub-agent, see `decide_below`.
+    `above` binds a sub-agent, see `decide_for_subagent`.
     """
-    spares = (s for s in scopes_for(facts) if _spares(s, facts, standing, places, above))
+    spares = (s for s in scopes_for(facts) if _spares(s, facts, context, places, above))
     return list(spares)[: shell.SUGGESTIONS_MAX]
 
 
@@ -80,9 +80,13 @@ def _prefixes(analysis: shell.Analysis) -> list[Scope]:
 
 
 def _spares(
-    scope: Scope, facts: Facts, standing: Standing, places: Places, above: Sequence[Standing]
+    scope: Scope,
+    facts: Facts,
+    context: DecisionContext,
+    places: Places,
+    above: Sequence[DecisionContext],
 ) -> bool:
-    weighed = weigh(scope, facts, places, standing.grants)
+    weighed = validate_scope(scope, facts, places, context.grants)
     if isinstance(weighed, ScopeRefused):
         return False
     ties = ties_of(facts)
@@ -90,5 +94,5 @@ def _spares(
         Grant(f"{_TRIED} {number}", facts.tool, part, "", "", prefix, pin=facts.pin, ties=ties)
         for number, (part, prefix) in enumerate(parts_of(scope, weighed))
     ]
-    granted = replace(standing, grants=GrantBook((*standing.grants, *tried)))
-    return decide_below(facts, granted, above).verdict is Verdict.ALLOW
+    granted = replace(context, grants=GrantBook((*context.grants, *tried)))
+    return decide_for_subagent(facts, granted, above).verdict is Verdict.ALLOW

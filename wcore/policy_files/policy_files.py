@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy_files.agent_files import AgentFiles, Agents, agent_files, parse_agents
 from wcore.policy_files.reading import (
     POLICY_NAME,
@@ -36,7 +36,7 @@ class Loaded(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
     @property
-    def policies(self) -> Policies:
+    def policies(self) -> PolicySet:
         return self.snapshot.policies
 
 
@@ -54,7 +54,7 @@ class PolicyFiles:
         }
         self._real: dict[str, str] = {}  # where folders that rules name really are
         self._since: dict[tuple[Level, str], str] = {}  # when liftable denies came to be there
-        self._scene = Scene(places, {}, self._realpath)
+        self._scene = ParseContext(places, {}, self._realpath)
         self._texts: dict[Level, PolicyText] = {}
         self._was_trusted: bool | None = None
         self._found = PolicySnapshot()
@@ -89,7 +89,7 @@ class PolicyFiles:
             scene = replace(self._scene, since=came)
             files = [parse(each.text, self._paths[at], at, scene) for at, each in texts.items()]
             named = {level: (self._paths[level], each.text) for level, each in texts.items()}
-            policies = Policies(files, trusted=trusted)
+            policies = PolicySet(files, trusted=trusted)
             self._found = PolicySnapshot(policies, named, dict(self._real), since)
             self._texts, self._was_trusted, self._since = texts, trusted, since
         self._project = project
@@ -132,7 +132,7 @@ class PolicyFiles:
         self._told, self._agents, self._agents_of = told, agents, agents_of
         return found
 
-    def supposing(self, text: str, path: str) -> Policies:
+    def supposing(self, text: str, path: str) -> PolicySet:
         """Return what would be in force if `text`, the file `path`, were the user's policy.
 
         Raises:
@@ -147,7 +147,7 @@ class PolicyFiles:
         ]
         files.append(parse(text, path, Level.USER, self._scene))
         trusted, _ = self._is_trusted(project)
-        return Policies(files, trusted=trusted)
+        return PolicySet(files, trusted=trusted)
 
     def project(self) -> ProjectFiles:
         """Return the project's files as they are now.

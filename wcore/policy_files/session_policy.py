@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, ConfigError, WcoreError
-from wcore.policy.decide import Standing
+from wcore.policy.decide import DecisionContext
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
@@ -186,7 +186,7 @@ class Ruling(Struct):
 
     def standings(
         self, mode: Mode, grants: GrantBook, offered: frozenset[str]
-    ) -> tuple[Standing, ...]:
+    ) -> tuple[DecisionContext, ...]:
         """Return what is in force for a decision now: one standing, or the present and the held.
 
         Where there are two, the stricter decision counts.
@@ -194,11 +194,11 @@ class Ruling(Struct):
         kept = grants if self.may_grant else GrantBook()
         policies, tiers = [each.policies for each in self.rules.both], self.live
         return tuple(
-            Standing(mode, kept, offered, policies[-which], tiers[-which], self.agent)
+            DecisionContext(mode, kept, offered, policies[-which], tiers[-which], self.agent)
             for which in range(max(len(policies), len(tiers)))
         )
 
-    def bounds(self, mode: Mode, offered: frozenset[str]) -> tuple[Standing, ...]:
+    def bounds(self, mode: Mode, offered: frozenset[str]) -> tuple[DecisionContext, ...]:
         """Return what binds those who work for this agent: its grants and overrides do not."""
         return tuple(
             replace(each, tiers=replace(each.tiers, user_overrides=frozenset()))

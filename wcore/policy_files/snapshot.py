@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wcore.agents import AgentDefinition
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.policy_file import Limits
-from wcore.policy.rules.policy_set import NO_POLICIES, Policies
+from wcore.policy.rules.policy_set import NO_POLICIES, PolicySet
 from wcore.policy.rules.rule import Level
 from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy_files.agent_files import narrowed
@@ -30,7 +30,7 @@ class PolicySnapshot(Struct, frozen=True):
     they were read; `of_project` names the project's among them.
     """
 
-    policies: Policies = NO_POLICIES
+    policies: PolicySet = NO_POLICIES
     texts: Mapping[Level, tuple[str, str]] = field(default_factory=dict[Level, tuple[str, str]])
     real: Mapping[str, str] = field(default_factory=dict[str, str])
     since: Mapping[tuple[Level, str], str] = field(default_factory=dict[tuple[Level, str], str])
@@ -119,7 +119,7 @@ class Rules(Struct):
             theirs = {n: a for n, a in (project.agents or {}).items() if n in project.of_project}
             agents = dict(sorted({**theirs, **own}.items()))
         self.held = PolicySnapshot(
-            Policies([file for file in files.values() if file], trusted=True),
+            PolicySet([file for file in files.values() if file], trusted=True),
             {level: text for level, text in texts.items() if text},
             {**held.real, **project.real},
             {**held.since, **project.since},
@@ -133,7 +133,7 @@ class Rules(Struct):
         agents = held.agents
         if agents is not None:
             agents = {name: each for name, each in agents.items() if name not in held.of_project}
-        policies = Policies(held.policies.files.values(), trusted=False)
+        policies = PolicySet(held.policies.files.values(), trusted=False)
         self.held = replace(held, policies=policies, agents=agents, of_project=frozenset())
 
     def agents(self) -> Mapping[str, AgentDefinition]:

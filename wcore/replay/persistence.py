@@ -16,8 +16,8 @@ from wcore.persistence.tiers import KeptTiers
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
 from wcore.policy_files.session_policy import BrokenRulesError, Ruling
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
@@ -194,14 +194,14 @@ def _snapshot(facts: Mapping[str, Json], places: Places) -> PolicySnapshot:
     return PolicySnapshot(_policies(facts, places), agents=_agents(facts))
 
 
-def _policies(facts: Mapping[str, Json], places: Places) -> Policies:
+def _policies(facts: Mapping[str, Json], places: Places) -> PolicySet:
     texts, real = facts.get("texts"), facts.get("real")
     known = {k: str(v) for k, v in real.items()} if isinstance(real, Mapping) else {}
     since = {
         (str(level), str(rule)): str(at)
         for level, rule, at in (listed(each) for each in listed(facts.get("since")))
     }
-    scene = Scene(
+    scene = ParseContext(
         places,
         {},
         lambda folder: known.get(folder, folder),
@@ -215,7 +215,7 @@ def _policies(facts: Mapping[str, Json], places: Places) -> Policies:
             else ()
         )
     ]
-    return Policies(files, trusted=facts.get("trusted") is True)
+    return PolicySet(files, trusted=facts.get("trusted") is True)
 
 
 def _agents(facts: Mapping[str, Json]) -> dict[str, AgentDefinition]:

@@ -22,10 +22,10 @@ from wcore.persistence import records
 from wcore.persistence.persistence import Keeper
 from wcore.persistence.restore import OpenTurn, Restored
 from wcore.policy import shell
-from wcore.policy.decide import Standing
+from wcore.policy.decide import DecisionContext
 from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of
 from wcore.policy.facts import Facts, Studied, gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
+from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, validate_scope
 from wcore.policy.inheritance import Situation, decide_strictest, situations
 from wcore.policy.suggestions import suggest
 from wcore.policy_files.session_policy import Ruling
@@ -245,7 +245,7 @@ class Session:
         facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
         return facts, decide_strictest(facts, self._situations())
 
-    def _standings(self) -> tuple[Standing, ...]:
+    def _standings(self) -> tuple[DecisionContext, ...]:
         grants = self.grants.of_agent(self.ruling.agent, self.agent_digest)
         return self.ruling.standings(self.approvals.mode, grants, self.permitted)
 
@@ -269,7 +269,7 @@ class Session:
         if isinstance(scope, AlwaysPath):
             scope = AlwaysPath(self.resolved(scope.root), scope.write)
         facts = facts or card.facts
-        verdict = weigh(scope, facts, self.settings.places, self.grants)
+        verdict = validate_scope(scope, facts, self.settings.places, self.grants)
         if isinstance(verdict, ScopeRefused):
             return verdict
         parts = parts_of(scope, verdict)

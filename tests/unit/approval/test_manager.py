@@ -319,7 +319,7 @@ def test_prefix_grants_cover_commands_of_their_own_tool() -> None:
     parking = Parking()
     parking.park()
     prefix = shell.parse_grant("cargo ")
-    assert isinstance(prefix, shell.Grant)
+    assert isinstance(prefix, shell.PrefixGrant)
     scope = AlwaysPrefix("cargo")
     grant = Grant("g1", "Bash", scope, "2026-01-01T00:00:00Z", "c1", prefix=prefix)
     parking.manager.approve("c1", (grant,))

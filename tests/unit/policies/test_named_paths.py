@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy_files.named_paths import COMPARED_MAX, FITTING_MAX, finder
 from wcore.vocabulary import Always, Category, Mode
 
@@ -51,10 +51,10 @@ def outcome(text: str, workspace: Path, policy: str = "", mode: Mode = Mode.DEFA
     """Decide on `text` in a workspace where every Bash command was granted."""
     home = str(workspace.parent)
     places = Places(str(workspace), home, (f"{home}/.config/wcore",))
-    files = [parse(policy, "p", Level.USER, Scene(places, {}))] if policy else []
+    files = [parse(policy, "p", Level.USER, ParseContext(places, {}))] if policy else []
     paths = finder(places)(text, {"HOME": home}).paths
     facts = Facts("Bash", Category.EXEC, paths, shell.analyse(text))
-    decision = decide(facts, Standing(mode, GRANTED, frozenset({"Bash"}), Policies(files)))
+    decision = decide(facts, DecisionContext(mode, GRANTED, frozenset({"Bash"}), PolicySet(files)))
     return f"{decision.verdict.value} {decision.why.row.value}"
 
 

@@ -7,13 +7,13 @@ from typing import Final
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy_files.named_paths import finder
 from wcore.vocabulary import AlwaysPrefix, Category, Decision, Mode, Prepared, Verdict
 
@@ -29,9 +29,9 @@ def program(path: Path) -> Path:
     return path
 
 
-def parsed(text: str) -> shell.Grant:
+def parsed(text: str) -> shell.PrefixGrant:
     found = shell.parse_grant(text)
-    assert isinstance(found, shell.Grant), text
+    assert isinstance(found, shell.PrefixGrant), text
     return found
 
 
@@ -62,8 +62,8 @@ def decided(
     book = GrantBook(
         Grant(each, "Bash", AlwaysPrefix(each), "", "", parsed(each)) for each in grants
     )
-    policies = Policies([parse(rules, "/p.toml", Level.USER, Scene(places, {}))])
-    return decide(facts, Standing(Mode.DEFAULT, book, frozenset({"Bash"}), policies))
+    policies = PolicySet([parse(rules, "/p.toml", Level.USER, ParseContext(places, {}))])
+    return decide(facts, DecisionContext(Mode.DEFAULT, book, frozenset({"Bash"}), policies))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
@@ -61,10 +61,10 @@ def asks(workspace: Path, text: str, *granted: str) -> bool:
     grants: list[Grant] = []
     for prefix in granted or ("git diff", "cd"):
         parsed = shell.parse_grant(prefix)
-        assert isinstance(parsed, shell.Grant)
+        assert isinstance(parsed, shell.PrefixGrant)
         grants.append(Grant(prefix, "Bash", AlwaysPrefix(prefix), "", "", prefix=parsed))
-    standing = Standing(Mode.DEFAULT, GrantBook(grants), frozenset({"Bash"}))
-    decision = decide(gather(prepared, shell.analyse(text), places), standing)
+    context = DecisionContext(Mode.DEFAULT, GrantBook(grants), frozenset({"Bash"}))
+    decision = decide(gather(prepared, shell.analyse(text), places), context)
     return decision.verdict is not Verdict.ALLOW
 
 

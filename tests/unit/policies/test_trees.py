@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import gather
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy_files.named_paths import TREE_ENTRIES_MAX, finder
 from wcore.vocabulary import Always, Category, Decision, Mode, Prepared, Row, Verdict
 
@@ -39,10 +39,10 @@ def decided(home: Path, text: str, mode: Mode = Mode.DEFAULT, policy: str = "") 
     environ = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PWD": str(home / "ws")}
     named = finder(places)(text, environ)
     prepared = Prepared("Bash", Category.EXEC, {}, "", "", (), text, named=named.paths)
-    files = [parse(policy, "p", Level.USER, Scene(places, {}))] if policy else []
+    files = [parse(policy, "p", Level.USER, ParseContext(places, {}))] if policy else []
     granted = GrantBook([Grant("g", "Bash", Always(), "", "")])
-    standing = Standing(mode, granted, frozenset({"Bash"}), Policies(files))
-    return decide(gather(prepared, shell.analyse(text), places), standing)
+    context = DecisionContext(mode, granted, frozenset({"Bash"}), PolicySet(files))
+    return decide(gather(prepared, shell.analyse(text), places), context)
 
 
 OWN = [

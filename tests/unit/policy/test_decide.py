@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
 from wcore.vocabulary import (
@@ -121,9 +121,9 @@ def oracle(case: Case) -> tuple[Verdict, Row]:
 # --- the code under test --------------------------------------------------------------------------
 
 
-def prefix(text: str) -> shell.Grant:
+def prefix(text: str) -> shell.PrefixGrant:
     parsed = shell.parse_grant(text)
-    assert isinstance(parsed, shell.Grant)
+    assert isinstance(parsed, shell.PrefixGrant)
     return parsed
 
 
@@ -131,7 +131,7 @@ def grant(kind: str, tool: str, path: Path | None) -> Grant:
     """Return the grant of one kind for a call of `tool` on `path`."""
     other = "Read" if tool != "Read" else "Grep"
     root = path.text.rpartition("/")[0] if path else "/out"
-    made: dict[str, tuple[str, Scope, shell.Grant | None]] = {
+    made: dict[str, tuple[str, Scope, shell.PrefixGrant | None]] = {
         "name": (tool, Always(), None),
         "other name": (other, Always(), None),
         "prefix": (tool, AlwaysPrefix("cargo"), prefix("cargo")),
@@ -171,7 +171,7 @@ def facts(case: Case) -> Facts:
 def decided(case: Case) -> tuple[Verdict, Row]:
     given = book_of(case.tool, case.path, case.grants)
     offered = frozenset(TOOLS) - (frozenset() if case.offered else {case.tool})
-    decision = decide(facts(case), Standing(case.mode, given, offered))
+    decision = decide(facts(case), DecisionContext(case.mode, given, offered))
     assert decision.why.detail
     return decision.verdict, decision.why.row
 
@@ -289,20 +289,20 @@ def test_of_several_paths_the_strictest_decides(
     )
     for order in (paths, paths[::-1]):
         called = Facts("Read", Category.INFO, order)
-        decision = decide(called, Standing(Mode.READ_ONLY, grants, frozenset({"Read"})))
+        decision = decide(called, DecisionContext(Mode.READ_ONLY, grants, frozenset({"Read"})))
         assert (decision.verdict, decision.why.row) == expected
 
 
 # --- the reasons ----------------------------------------------------------------------------------
 
 
-def bash(text: str, *prefixes: str) -> tuple[Facts, Standing]:
+def bash(text: str, *prefixes: str) -> tuple[Facts, DecisionContext]:
     grants = [
         Grant(f"g {p}", "Bash", AlwaysPrefix(p), "2026-01-01T00:00:00Z", "c", prefix=prefix(p))
         for p in prefixes
     ]
     called = Facts("Bash", Category.EXEC, (), shell.analyse(text))
-    return called, Standing(Mode.DEFAULT, book(*grants), frozenset({"Bash"}))
+    return called, DecisionContext(Mode.DEFAULT, book(*grants), frozenset({"Bash"}))
 
 
 def test_an_allow_by_grant_names_the_grant() -> None:
@@ -340,5 +340,5 @@ def test_a_command_without_commands_or_too_long_is_never_covered(text: str) -> N
 
 
 def test_asking_twice_gives_the_same_answer() -> None:
-    called, standing = bash("cargo test; curl x", "cargo")
-    assert decide(called, standing) == decide(called, standing)
+    called, context = bash("cargo test; curl x", "cargo")
+    assert decide(called, context) == decide(called, context)

@@ -11,19 +11,19 @@ from itertools import product
 from typing import Final
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Access, Always, Category, Mode, Row, Verdict
 
 ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.ASK
-SCENE: Final = Scene(Places("/ws", "/home/me"), {})
+SCENE: Final = ParseContext(Places("/ws", "/home/me"), {})
 GUARDED: Final = 'deny = ["Bash(curl)"]\n'  # in the managed file: so texts must be readable
 
 COMMANDS: Final = {
@@ -136,13 +136,13 @@ def _rest(case: Case) -> tuple[Verdict, Row]:
 
 
 @lru_cache
-def policies(tool: str, rule: str, *, absolute: bool) -> Policies:
+def policies(tool: str, rule: str, *, absolute: bool) -> PolicySet:
     spec = SPECS[tool] if rule == "deny spec" else ""
     text = f'deny = ["{tool}"]\n' if absolute else ""
     if rule != "none":
         text += f'[[rule]]\nmatch = "{tool}{spec}"\ndo = "{rule.split(maxsplit=1)[0]}"\n'
     managed = parse(GUARDED, "/m.toml", Level.MANAGED, SCENE)
-    return Policies([managed, parse(text, "/u.toml", Level.USER, SCENE)])
+    return PolicySet([managed, parse(text, "/u.toml", Level.USER, SCENE)])
 
 
 def snapshot(case: Case) -> AgentPermissionSnapshot:
@@ -159,14 +159,14 @@ def snapshot(case: Case) -> AgentPermissionSnapshot:
 
 def decided(case: Case, tiers: AgentPermissionSnapshot | None = None) -> tuple[Verdict, Row]:
     grant = Grant("g", case.tool, Always(), "2026-01-01T00:00:00Z", "c")
-    standing = Standing(
+    context = DecisionContext(
         case.mode,
         GrantBook([grant] if case.granted else []),
         frozenset({case.tool}),
         policies(case.tool, case.rule, absolute=case.absolute),
         tiers or snapshot(case),
     )
-    decision = decide(CALLS[case.call], standing)
+    decision = decide(CALLS[case.call], context)
     return decision.verdict, decision.why.row
 
 

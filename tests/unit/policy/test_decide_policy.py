@@ -12,19 +12,19 @@ from typing import Final
 
 import pytest
 
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyFile
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Access, Always, Category, Mode, Persist, Row, Verdict
 
 ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.ASK
-SCENE: Final = Scene(Places("/ws", "/home/me"), {})
+SCENE: Final = ParseContext(Places("/ws", "/home/me"), {})
 STRICT: Final = {ALLOW: 0, ASK: 1, DENY: 2}
 
 TOOLS: Final = {
@@ -134,7 +134,7 @@ def oracle(case: Case) -> Verdict:
 
 
 @lru_cache(maxsize=4096)
-def policies(w: Written, tool: str) -> Policies:
+def policies(w: Written, tool: str) -> PolicySet:
     files: list[PolicyFile] = []
     for level, rule in (
         (Level.MANAGED, w.managed),
@@ -146,7 +146,7 @@ def policies(w: Written, tool: str) -> Policies:
         if rule != "none":
             text += f'[[rule]]\nmatch = "{tool}{spec}"\ndo = "{rule.split()[0]}"\n'
         files.append(parse(text, f"/{level}.toml", level, SCENE))
-    return Policies(files, trusted=w.trusted)
+    return PolicySet(files, trusted=w.trusted)
 
 
 def snapshot(case: Case) -> AgentPermissionSnapshot:
@@ -173,14 +173,14 @@ def decided(case: Case) -> tuple[Verdict, Row]:
     category = TOOLS[case.tool]
     access = Access.READ if category is Category.INFO else Access.WRITE
     paths = () if case.tool == "AskUserQuestion" else (PathFact("/ws/a", access, inside=True),)
-    standing = Standing(
+    context = DecisionContext(
         case.mode,
         book(case),
         frozenset(TOOLS),
         policies(case.written, case.tool),
         snapshot(case),
     )
-    why = decide(Facts(case.tool, category, paths), standing)
+    why = decide(Facts(case.tool, category, paths), context)
     assert why.why.detail
     return why.verdict, why.why.row
 
@@ -270,5 +270,5 @@ def test_the_reason_says_how_long_a_grant_lasts(persist: Persist, lasts: str) ->
     found = GrantBook()
     found.add(Grant("g1", "Read", Always(), "2026-01-01T00:00:00Z", "c1", persist=persist))
     facts = Facts("Read", Category.INFO, (PathFact("/ws/a", Access.READ, inside=True),))
-    why = decide(facts, Standing(Mode.DEFAULT, found, frozenset({"Read"}))).why
+    why = decide(facts, DecisionContext(Mode.DEFAULT, found, frozenset({"Read"}))).why
     assert why.detail == f"Read was granted {lasts}"

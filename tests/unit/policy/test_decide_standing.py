@@ -13,14 +13,14 @@ import pytest
 from msgspec.structs import replace
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide, decide_by_row
+from wcore.policy.decide import DecisionContext, decide, decide_by_row
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyError
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.suggestions import suggest
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.vocabulary import Access, Always, AlwaysPrefix, Category, Mode, Verdict
@@ -28,7 +28,7 @@ from wcore.vocabulary import Access, Always, AlwaysPrefix, Category, Mode, Verdi
 ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.ASK
 STRICT: Final = {ALLOW: 0, ASK: 1, DENY: 2}
 PLACES: Final = Places("/ws", "/home/me")
-SCENE: Final = Scene(PLACES, {})
+SCENE: Final = ParseContext(PLACES, {})
 OLDER: Final = "2025-12-31T23:59:59.999999Z"
 YES_AT: Final = "2026-01-01T00:00:00.000000Z"
 YOUNGER: Final = "2026-01-01T00:00:00.000001Z"
@@ -134,9 +134,9 @@ def _counting(w: Written) -> list[tuple[Level, str]]:
 
 
 @lru_cache(maxsize=8192)
-def policies(w: Written, tool: str) -> Policies:
+def policies(w: Written, tool: str) -> PolicySet:
     files = [parse(_text(w.of(level), tool), f"/{level}", level, SCENE) for level in Level]
-    return Policies(files, trusted=w.trusted)
+    return PolicySet(files, trusted=w.trusted)
 
 
 def _text(kinds: tuple[str, ...], tool: str) -> str:
@@ -150,7 +150,7 @@ def _rule(kind: str, tool: str) -> str:
     return f'[[rule]]\nmatch = "{tool}{spec}"\ndo = "{do}"\n{always}'
 
 
-def standing(tool: str, lift: str, mode: Mode, found: Policies) -> Standing:
+def standing(tool: str, lift: str, mode: Mode, found: PolicySet) -> DecisionContext:
     nobody, named = frozenset[str](), frozenset({tool})
     tiers = AgentPermissionSnapshot(
         named if lift == "tier" else nobody,
@@ -163,10 +163,10 @@ def standing(tool: str, lift: str, mode: Mode, found: Policies) -> Standing:
         grants.append(Grant("g", tool, Always(), YES_AT, "c"))
     if lift == "prefix":
         prefix = shell.parse_grant("git push")
-        assert isinstance(prefix, shell.Grant)
+        assert isinstance(prefix, shell.PrefixGrant)
         scope = AlwaysPrefix("git push")
         grants.append(Grant("g", tool, scope, YES_AT, "c", prefix=prefix))
-    return Standing(mode, GrantBook(grants), named, found, tiers)
+    return DecisionContext(mode, GrantBook(grants), named, found, tiers)
 
 
 @pytest.mark.parametrize("lift", LIFTS)
@@ -194,7 +194,7 @@ def test_a_yes_lifts_no_deny_that_is_younger(tool: str, lift: str) -> None:
     for level, since in product((Level.USER, Level.PROJECT), (OLDER, YES_AT, YOUNGER)):
         scene = replace(SCENE, since=partial(_always, since))
         text = _text(("deny",), tool)
-        found = Policies([parse(text, "/p", level, scene)], trusted=True)
+        found = PolicySet([parse(text, "/p", level, scene)], trusted=True)
         decision = decide_by_row(CALLS[tool], standing(tool, lift, Mode.DEFAULT, found))[1]
         assert (decision.verdict is ALLOW) == (since == OLDER), (level, since)
 
@@ -224,7 +224,7 @@ def test_a_card_offers_nothing_that_would_not_have_spared_the_question() -> None
 def asked(text: str, policy: str, *paths: PathFact, mode: Mode = Mode.DEFAULT) -> str:
     """Return the row that decides about a text of a tool that the user lets run unasked."""
     facts = Facts("Bash", Category.EXEC, paths, shell.analyse(text))
-    found = Policies([parse(policy, "/u.toml", Level.USER, SCENE)])
+    found = PolicySet([parse(policy, "/u.toml", Level.USER, SCENE)])
     return decide_by_row(facts, standing("Bash", "grant", mode, found))[0]
 
 

@@ -156,7 +156,7 @@ def test_bash_really_evaluates_it(template: str, tmp_path: Path) -> None:
 )
 def test_no_prefix_covers_what_evaluates_text(prefix: str) -> None:
     granted = shell.parse_grant(prefix)
-    assert isinstance(granted, shell.Grant)
+    assert isinstance(granted, shell.PrefixGrant)
     for _, template in CONSTRUCTS:
         for hidden in HIDDEN:
             assert not shell.covers(written(template, hidden), [granted]).covered, template

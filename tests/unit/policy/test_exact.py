@@ -8,15 +8,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide, granting
+from wcore.policy.decide import DecisionContext, decide, find_covering_grant
 from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of, why_not
 from wcore.policy.facts import Facts, gather
-from wcore.policy.grants import PREFIXES_MAX, Grant, GrantBook, ScopeRefused, parts_of, weigh
-from wcore.policy.inheritance import decide_below
+from wcore.policy.grants import (
+    PREFIXES_MAX,
+    Grant,
+    GrantBook,
+    ScopeRefused,
+    parts_of,
+    validate_scope,
+)
+from wcore.policy.inheritance import decide_for_subagent
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.suggestions import suggest
 from wcore.vocabulary import (
     Always,
@@ -54,14 +61,14 @@ def called(text: str, ties: str | None = None) -> Facts:
     return gather(prepared, shell.lex(text), PLACES, ties)
 
 
-def standing(grants: GrantBook, mode: Mode = Mode.DEFAULT) -> Standing:
-    policies = Policies([parse(RULES, "/p.toml", Level.USER, Scene(PLACES, {}))])
-    return Standing(mode, grants, frozenset({"Bash"}), policies)
+def standing(grants: GrantBook, mode: Mode = Mode.DEFAULT) -> DecisionContext:
+    policies = PolicySet([parse(RULES, "/p.toml", Level.USER, ParseContext(PLACES, {}))])
+    return DecisionContext(mode, grants, frozenset({"Bash"}), policies)
 
 
 def book(scope: Scope, facts: Facts) -> GrantBook:
     """Return what a yes with `scope` to the call leaves behind."""
-    weighed = weigh(scope, facts, PLACES, GrantBook())
+    weighed = validate_scope(scope, facts, PLACES, GrantBook())
     if isinstance(weighed, ScopeRefused):
         return GrantBook()
     ties = ties_of(facts)
@@ -86,7 +93,7 @@ def test_an_exact_grant_covers_the_same_text_with_the_same_ties_only(
     for other in damaged(text):
         facts = called(other, now)
         same = other.encode() == text.encode() and ties_of(facts) == ties_of(given_on)
-        assert (granting(facts, grants) is not None) == same
+        assert (find_covering_grant(facts, grants) is not None) == same
     same_paths = called(text, now).paths == given_on.paths
     assert (ties_of(called(text, now)) == ties_of(given_on)) == (now == then and same_paths)
 
@@ -95,7 +102,7 @@ def test_an_exact_grant_covers_the_same_text_with_the_same_ties_only(
 def test_a_set_is_all_its_prefixes_or_none(text: str, prefixes: list[str]) -> None:
     facts = called(text)
     single = [shell.parse_grant(prefix) for prefix in prefixes]
-    parsed = [each for each in single if isinstance(each, shell.Grant)]
+    parsed = [each for each in single if isinstance(each, shell.PrefixGrant)]
     kept = book(AlwaysPrefixes(tuple(prefixes)), facts)
     if not kept:
         return
@@ -144,11 +151,11 @@ def test_the_doubt_about_a_text_is_lifted_for_a_sub_agent_by_its_own_card_only()
     facts = called("for i in 1; do date; done")
     exact = book(AlwaysExact("for i in 1; do date; done"), facts)
     own, bare = standing(exact), standing(GrantBook())
-    assert decide_below(facts, bare, [own]).verdict is Verdict.ASK
-    assert decide_below(facts, own, [bare]).verdict is Verdict.ALLOW
+    assert decide_for_subagent(facts, bare, [own]).verdict is Verdict.ASK
+    assert decide_for_subagent(facts, own, [bare]).verdict is Verdict.ALLOW
     denied = called("for i in 1; do curl; done")
     exact = book(AlwaysExact("for i in 1; do curl; done"), denied)
-    assert decide_below(denied, standing(exact), [bare]).verdict is Verdict.DENY
+    assert decide_for_subagent(denied, standing(exact), [bare]).verdict is Verdict.DENY
 
 
 @pytest.mark.parametrize(
@@ -169,14 +176,14 @@ def test_what_cannot_be_granted_to_the_letter(command: str, facts: Facts, why: s
 
 @pytest.mark.parametrize("prefixes", [(), ("git log",) * (PREFIXES_MAX + 1)])
 def test_a_set_has_one_to_sixteen(prefixes: tuple[str, ...]) -> None:
-    refused = weigh(AlwaysPrefixes(prefixes), called("git log"), PLACES, GrantBook())
+    refused = validate_scope(AlwaysPrefixes(prefixes), called("git log"), PLACES, GrantBook())
     assert isinstance(refused, ScopeRefused)
     assert "16" in refused.reason
 
 
 def test_an_exact_grant_of_one_tool_or_agent_is_not_anothers() -> None:
     grants = GrantBook([Grant("g", "Bash", AlwaysExact("a"), "", "c", agent="helper")])
-    assert granting(called("a"), grants.of_agent("main", None)) is None
-    assert granting(called("a"), grants.of_agent("helper", None)) is not None
+    assert find_covering_grant(called("a"), grants.of_agent("main", None)) is None
+    assert find_covering_grant(called("a"), grants.of_agent("helper", None)) is not None
     other = Facts("Sh", Category.EXEC, command="a")
-    assert granting(other, grants.of_agent("helper", None)) is None
+    assert find_covering_grant(other, grants.of_agent("helper", None)) is None

@@ -11,7 +11,7 @@ from wcore.policy.grants import (
     Grant,
     GrantBook,
     ScopeRefused,
-    weigh,
+    validate_scope,
 )
 from wcore.policy.protected import Places
 from wcore.vocabulary import (
@@ -45,7 +45,7 @@ def running(text: str, tool: str = "Bash", category: Category = Category.EXEC) -
 
 def refusal(scope: Scope, facts: Facts, book: GrantBook | None = None) -> str:
     """Return why `scope` is refused; it must be."""
-    verdict = weigh(scope, facts, PLACES, book or GrantBook())
+    verdict = validate_scope(scope, facts, PLACES, book or GrantBook())
     assert isinstance(verdict, ScopeRefused), verdict
     assert verdict.reason
     return verdict.reason
@@ -75,7 +75,7 @@ def grant(number: int = 0, scope: Scope | None = None, tool: str = "Bash") -> Gr
 def test_a_folder_that_holds_the_paths_of_the_call_can_be_granted(
     root: str, paths: list[str]
 ) -> None:
-    assert weigh(AlwaysPath(root), reading(*paths), PLACES, GrantBook()) is None
+    assert validate_scope(AlwaysPath(root), reading(*paths), PLACES, GrantBook()) is None
 
 
 @pytest.mark.parametrize("root", ["/", "//", "/home", "/home/ann"])
@@ -155,12 +155,14 @@ def test_sixty_four_folders_can_be_granted_and_no_more() -> None:
     assert PATH_GRANTS_MAX == 64
     book = GrantBook()
     for number in range(64):
-        assert weigh(AlwaysPath("/data"), reading("/data/a"), PLACES, book) is None
+        assert validate_scope(AlwaysPath("/data"), reading("/data/a"), PLACES, book) is None
         book.add(grant(number, AlwaysPath(f"/data/{number}")))
     assert "64" in refusal(AlwaysPath("/data"), reading("/data/a"), book)
-    assert weigh(Always(), reading("/data/a"), PLACES, book) is None, "other grants still can"
+    assert validate_scope(Always(), reading("/data/a"), PLACES, book) is None, (
+        "other grants still can"
+    )
     book.revoke("g5")
-    assert weigh(AlwaysPath("/data"), reading("/data/a"), PLACES, book) is None
+    assert validate_scope(AlwaysPath("/data"), reading("/data/a"), PLACES, book) is None
 
 
 # --- names and prefixes ---------------------------------------------------------------------------
@@ -168,8 +170,8 @@ def test_sixty_four_folders_can_be_granted_and_no_more() -> None:
 
 @pytest.mark.parametrize("facts", [reading("/data/a"), running("ls"), Facts("x", Category.MCP)])
 def test_once_and_the_name_of_a_tool_can_always_be_granted(facts: Facts) -> None:
-    assert weigh(Once(), facts, PLACES, GrantBook()) is None
-    assert weigh(Always(), facts, PLACES, GrantBook()) is None
+    assert validate_scope(Once(), facts, PLACES, GrantBook()) is None
+    assert validate_scope(Always(), facts, PLACES, GrantBook()) is None
 
 
 @pytest.mark.parametrize(
@@ -182,8 +184,8 @@ def test_once_and_the_name_of_a_tool_can_always_be_granted(facts: Facts) -> None
     ],
 )
 def test_a_prefix_that_covers_the_very_command_can_be_granted(text: str, command: str) -> None:
-    verdict = weigh(AlwaysPrefix(text), running(command), PLACES, GrantBook())
-    assert isinstance(verdict, shell.Grant)
+    verdict = validate_scope(AlwaysPrefix(text), running(command), PLACES, GrantBook())
+    assert isinstance(verdict, shell.PrefixGrant)
     assert verdict.text == text.strip()
 
 
@@ -242,7 +244,7 @@ def test_a_thousand_and_twenty_four_grants_and_no_more(scope: Scope) -> None:
     for number in range(1024):
         book.add(grant(number, tool=f"mcp__a__{number}"))
     assert "1024" in refusal(scope, running("ls"), book)
-    assert weigh(Once(), running("ls"), PLACES, book) is None
+    assert validate_scope(Once(), running("ls"), PLACES, book) is None
 
 
 # --- the book -------------------------------------------------------------------------------------
@@ -258,7 +260,7 @@ def test_a_name_covers_that_tool_and_no_other() -> None:
 
 def test_a_prefix_belongs_to_its_tool_and_is_no_grant_of_the_name() -> None:
     parsed = shell.parse_grant("ls")
-    assert isinstance(parsed, shell.Grant)
+    assert isinstance(parsed, shell.PrefixGrant)
     book = GrantBook()
     kept = Grant("g1", "Bash", AlwaysPrefix("ls"), "2026-01-01T00:00:00Z", "c1", prefix=parsed)
     book.add(kept)

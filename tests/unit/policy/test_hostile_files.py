@@ -3,26 +3,26 @@
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.lint import lint
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyError
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.vocabulary import Access, Category, Mode, Prepared, Touch, Verdict
 
 PLACES = Places("/ws", "/home/me", own=("/home/me/.config/wcore", "/home/me/.local/state/wcore"))
-SCENE = Scene(PLACES, {})
+SCENE = ParseContext(PLACES, {})
 
 
 def forced(facts: Facts, text: str) -> Verdict:
     """Return the verdict in mode force, where only what denies is left."""
-    policies = Policies([parse(text, "/p.toml", Level.PROJECT, SCENE)])
-    standing = Standing(Mode.FORCE, GrantBook(), frozenset({facts.tool}), policies)
-    return decide(facts, standing).verdict
+    policies = PolicySet([parse(text, "/p.toml", Level.PROJECT, SCENE)])
+    context = DecisionContext(Mode.FORCE, GrantBook(), frozenset({facts.tool}), policies)
+    return decide(facts, context).verdict
 
 
 def write(path: str) -> Facts:

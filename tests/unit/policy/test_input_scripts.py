@@ -129,11 +129,11 @@ def test_a_rule_that_denies_leaves_other_texts_alone(text: str) -> None:
 
 @pytest.mark.parametrize("text", [*READABLE, *UNREADABLE])
 def test_no_prefix_covers_a_shell_that_runs_its_input(text: str) -> None:
-    grants: list[shell.Grant] = []
+    grants: list[shell.PrefixGrant] = []
     for each in ("echo", "bash", "sh", "bash -s", "printf", "env bash", "xargs bash", "xargs",
                  "cat", "curl", "source", ".", "bash /dev/stdin", "base64"):  # fmt: skip
         parsed = shell.parse_grant(each)
-        if isinstance(parsed, shell.Grant):
+        if isinstance(parsed, shell.PrefixGrant):
             grants.append(parsed)
     shown = text.replace("{}", "ls").replace("{{", "{").replace("}}", "}")
     assert not shell.covers(shown, grants).covered

@@ -6,14 +6,14 @@ from typing import Final
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyError
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.vocabulary import Access, Always, Category, Decision, Mode, Row, Verdict
 
 PLACES: Final = Places("/ws", "/home/me")
@@ -26,9 +26,9 @@ Resolve = Callable[[str], str]
 
 def policies(
     text: str, level: Level = Level.USER, *, trusted: bool = False, resolve: Resolve | None = None
-) -> Policies:
-    scene = Scene(PLACES, {}, resolve or (lambda path: path))
-    return Policies([parse(text, f"/{level}.toml", level, scene)], trusted=trusted)
+) -> PolicySet:
+    scene = ParseContext(PLACES, {}, resolve or (lambda path: path))
+    return PolicySet([parse(text, f"/{level}.toml", level, scene)], trusted=trusted)
 
 
 def rules(*pairs: tuple[str, str], extra: str = "") -> str:
@@ -48,17 +48,17 @@ def bash(text: str) -> Facts:
 
 def outcome(
     facts: Facts,
-    found: Policies,
+    found: PolicySet,
     mode: Mode = Mode.DEFAULT,
     grants: GrantBook | None = None,
     agent: str = "main",
 ) -> Decision:
     offered = frozenset({facts.tool})
-    standing = Standing(mode, grants or GrantBook(), offered, found, agent=agent)
-    return decide(facts, standing)
+    context = DecisionContext(mode, grants or GrantBook(), offered, found, agent=agent)
+    return decide(facts, context)
 
 
-def verdict(facts: Facts, found: Policies, mode: Mode = Mode.DEFAULT) -> str:
+def verdict(facts: Facts, found: PolicySet, mode: Mode = Mode.DEFAULT) -> str:
     return outcome(facts, found, mode).verdict.value
 
 
@@ -331,12 +331,12 @@ def test_groups_that_multiply_are_refused_quickly() -> None:
 
 
 def test_limits_combine_as_the_strictest() -> None:
-    scene = Scene(PLACES, {})
+    scene = ParseContext(PLACES, {})
     texts = {
         Level.MANAGED: "[limits]\nmax_mode = 'auto_edit'\nttl = 100",
         Level.USER: "[limits]\nmax_mode = 'force'\ngrants = 5\nttl = 50",
         Level.PROJECT: "[limits]\nmax_mode = 'read_only'\ngrants = false",
     }
-    found = Policies([parse(text, "/x", level, scene) for level, text in texts.items()])
+    found = PolicySet([parse(text, "/x", level, scene) for level, text in texts.items()])
     assert found.limits.max_mode is Mode.READ_ONLY
     assert (found.limits.grants, found.limits.ttl_s) == (0, 50.0)

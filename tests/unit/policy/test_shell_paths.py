@@ -3,13 +3,13 @@
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.shell_paths.lookups import Candidate, LookupResult
 from wcore.policy.shell_paths.named_paths import Disk, candidates, paths_named
 from wcore.vocabulary import Always, Category, Decision, Mode, Row, Verdict
@@ -23,10 +23,10 @@ def decided(
     text: str, policy: str = "", mode: Mode = Mode.DEFAULT, disk: Disk | None = None
 ) -> Decision:
     """Decide on `text` where every Bash command was granted."""
-    files = [parse(policy, "p", Level.USER, Scene(PLACES, {}))] if policy else []
+    files = [parse(policy, "p", Level.USER, ParseContext(PLACES, {}))] if policy else []
     paths = tuple(paths_named(text, PLACES, ENVIRON, disk or {}))
     facts = Facts("Bash", Category.EXEC, paths, shell.analyse(text))
-    return decide(facts, Standing(mode, GRANTED, frozenset({"Bash"}), Policies(files)))
+    return decide(facts, DecisionContext(mode, GRANTED, frozenset({"Bash"}), PolicySet(files)))
 
 
 def outcome(text: str, policy: str = "") -> tuple[str, str]:

@@ -3,14 +3,14 @@
 import pytest
 
 from wcore.policy import shell
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, weigh
+from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, validate_scope
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
-from wcore.policy.rules.policy_set import Policies
-from wcore.policy.rules.rule import Level, Scene
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.suggestions import suggest
 from wcore.vocabulary import (
     Access,
@@ -33,9 +33,9 @@ ASK_TOOL = '[[rule]]\nmatch = "Bash"\ndo = "ask"\n'
 DENY_RULE = 'deny = ["Bash(curl)"]\n'
 
 
-def standing(tool: str, rules: str) -> Standing:
-    policies = Policies([parse(rules, "/p.toml", Level.USER, Scene(PLACES, {}))])
-    return Standing(Mode.DEFAULT, GrantBook(), frozenset({tool}), policies)
+def standing(tool: str, rules: str) -> DecisionContext:
+    policies = PolicySet([parse(rules, "/p.toml", Level.USER, ParseContext(PLACES, {}))])
+    return DecisionContext(Mode.DEFAULT, GrantBook(), frozenset({tool}), policies)
 
 
 def offered(prepared: Prepared, rules: str = NO_RULES) -> list[Scope]:
@@ -46,7 +46,7 @@ def offered(prepared: Prepared, rules: str = NO_RULES) -> list[Scope]:
     assert decide(facts, before).verdict is Verdict.ASK
     found = suggest(facts, before, PLACES)
     for scope in found:
-        weighed = weigh(scope, facts, PLACES, GrantBook())
+        weighed = validate_scope(scope, facts, PLACES, GrantBook())
         assert not isinstance(weighed, ScopeRefused)
         after = standing(prepared.tool, rules)
         for number, (part, prefix) in enumerate(parts_of(scope, weighed)):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import GrantBook
 from wcore.policy.tiers import (
@@ -95,12 +95,12 @@ def test_a_tool_of_a_server_gains_nothing_by_its_name() -> None:
     offered = frozenset({"mcp__a__list_x"})
     for tools in (None, {}, {"Read": Assigned("Read", Category.INFO)}):
         tiers = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
-        standing = Standing(Mode.AUTO_EDIT, GrantBook(), offered, tiers=tiers)
+        context = DecisionContext(Mode.AUTO_EDIT, GrantBook(), offered, tiers=tiers)
         assert tiers.offers(facts.tool)
-        assert decide(facts, standing).verdict is Verdict.ASK
+        assert decide(facts, context).verdict is Verdict.ASK
     assigned = snapshot_of({facts.tool: Assigned(facts.tool, Category.MCP)})
-    standing = Standing(Mode.AUTO_EDIT, GrantBook(), offered, tiers=assigned)
-    assert decide(facts, standing).why.row is Row.TIER
+    context = DecisionContext(Mode.AUTO_EDIT, GrantBook(), offered, tiers=assigned)
+    assert decide(facts, context).why.row is Row.TIER
 
 
 async def test_rows_are_taken_back_and_others_may_stay_as_they_were() -> None:

@@ -7,7 +7,7 @@ from wcore.engine.commands.approvals import how_long
 from wcore.engine.commands.introspection import grant_info
 from wcore.errors import RefusedError
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
-from wcore.policy.host_grants import weigh_unasked
+from wcore.policy.host_grants import validate_host_grant
 from wcore.protocol import commands as said
 from wcore.protocol import scopes
 from wcore.session.session import Session
@@ -53,7 +53,7 @@ def _weighed(session: Session, command: said.GiveGrant, tool: Tool) -> Grant:
     agent = command.agent or MAIN_AGENT
     digest = _digest_of(session, agent)
     category, places = tool.spec.category, session.settings.places
-    found = weigh_unasked(scope, command.tool, category, places, session.grants)
+    found = validate_host_grant(scope, command.tool, category, places, session.grants)
     if isinstance(found, ScopeRefused):
         raise RefusedError(found.reason)
     ((part, prefix),) = parts_of(scope, found)  # a set of prefixes is refused without a call

@@ -12,7 +12,7 @@ from wcore.engine.commands import changes, grants
 from wcore.engine.commands.changes import changing
 from wcore.errors import Code, RefusedError, WcoreError
 from wcore.persistence.tiers import BUILT_IN, MCP
-from wcore.policy.decide import Standing, decide
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.lint import nearest
@@ -83,9 +83,9 @@ def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
     grants = session.grants if name == ruling.agent else GrantBook()
     offered = frozenset((*assigned, *unlisted))
     both = ruling.standings(session.approvals.mode, grants, offered)
-    standings = [
-        replace(standing, tiers=tiers, agent=name)
-        for standing, tiers in ((both[0], now), (both[-1], held))
+    contexts = [
+        replace(context, tiers=tiers, agent=name)
+        for context, tiers in ((both[0], now), (both[-1], held))
     ]
     tools: list[dict[str, object]] = []
     for tool, row in {**assigned, **dict.fromkeys(unlisted)}.items():
@@ -98,14 +98,14 @@ def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
                 "status": row.effective if row else Tier.NEEDS_APPROVAL,
                 "status_source": source,
                 "override": tool in overrides,
-                "verdict": _strictest(Facts(tool, _category(session, tool)), standings),
+                "verdict": _strictest(Facts(tool, _category(session, tool)), contexts),
             }
         )
     return [{"agent": name, "tools": tools, "only": now.is_assigned or None}]
 
 
-def _strictest(facts: Facts, standings: Sequence[Standing]) -> Verdict:
-    verdicts = (decide(facts, each).verdict for each in standings)
+def _strictest(facts: Facts, contexts: Sequence[DecisionContext]) -> Verdict:
+    verdicts = (decide(facts, each).verdict for each in contexts)
     return max(verdicts, key=lambda verdict: STRICTNESS[verdict])
 
 

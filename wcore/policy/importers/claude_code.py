@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from wcore.policy.importers.commands import grant_text, stop_text, words_of
-from wcore.policy.importers.draft import Draft, ForeignError, Kind
+from wcore.policy.importers.draft import Difference, Draft, ForeignError
 from wcore.policy.importers.globs import around_gitignore, inside_gitignore
 from wcore.policy.importers.values import as_object, as_texts, literal_name
-from wcore.policy.rules.rule import SHELL_TOOL, Scene
+from wcore.policy.rules.rule import SHELL_TOOL, ParseContext
 from wcore.vocabulary import Mode, Verdict
 
 _LISTS: Final = {"deny": Verdict.DENY, "ask": Verdict.ASK, "allow": Verdict.ALLOW}
@@ -42,7 +42,7 @@ _RESTRICTING: Final = {
 _ASKING_HOOKS: Final = ("PreToolUse", "PermissionRequest")
 
 
-def from_claude_code(value: object, scene: Scene) -> Draft:
+def from_claude_code(value: object, scene: ParseContext) -> Draft:
     """Return the policy that the settings amount to.
 
     Raises:
@@ -58,7 +58,7 @@ def from_claude_code(value: object, scene: Scene) -> Draft:
         draft.stop(Verdict.DENY, f"mcp__{literal_name(server)}__*", None, server)
     _modes(draft, permissions)
     for folder in as_texts(permissions.get("additionalDirectories"), "additionalDirectories"):
-        draft.note(Kind.STRICTER, f"additionalDirectories: {folder}", "paths outside ask")
+        draft.note(Difference.STRICTER, f"additionalDirectories: {folder}", "paths outside ask")
     _not_carried(draft, settings, permissions)
     draft.finish()
     return draft
@@ -69,7 +69,7 @@ def _modes(draft: Draft, permissions: Mapping[str, Any]) -> None:
     if mode not in _MODES:
         raise ForeignError(f"`defaultMode` is {mode!r}, which is not known")
     if _MODES[mode]:
-        kind = Kind.LOOSER if mode == "plan" else Kind.LEFT_OUT
+        kind = Difference.LOOSER if mode == "plan" else Difference.LEFT_OUT
         draft.note(kind, f"defaultMode: {mode}", f"a policy sets no mode; {_MODES[mode]}")
     if mode == "dontAsk":
         draft.default, draft.max_mode = Verdict.DENY, Mode.DEFAULT
@@ -138,7 +138,7 @@ def _allow_paths(draft: Draft, names: tuple[str, ...], spec: str, said: str) -> 
         draft.left_out(said, "the pattern has another meaning here; it asks")
         return
     if spec.startswith(("~", "//")):
-        draft.note(Kind.STRICTER, said, "outside the workspace it asks anyway")
+        draft.note(Difference.STRICTER, said, "outside the workspace it asks anyway")
     for name in names:
         draft.allow(f"{name}({glob})", said)
 
@@ -153,7 +153,7 @@ def _allow_command(draft: Draft, spec: str, said: str) -> None:
         draft.left_out(said, "only the beginning of a command can be allowed here; it asks")
     else:
         if not spec.endswith((" *", ":*")):
-            draft.note(Kind.STRICTER, said, f"only whole words: `{text}`")
+            draft.note(Difference.STRICTER, said, f"only whole words: `{text}`")
         draft.allow(f"{SHELL_TOOL}({text})", said)
 
 

@@ -10,8 +10,8 @@ from itertools import islice, product
 from typing import Any, Final
 
 from wcore.policy.importers.commands import grant_text, stop_text
-from wcore.policy.importers.draft import Draft, ForeignError, Kind
-from wcore.policy.rules.rule import SHELL_TOOL, Scene
+from wcore.policy.importers.draft import Difference, Draft, ForeignError
+from wcore.policy.rules.rule import SHELL_TOOL, ParseContext
 from wcore.vocabulary import Verdict
 
 SPELLINGS_MAX: Final = 256  # of one pattern with alternatives; past that it is cut short
@@ -27,7 +27,7 @@ _WORDS_MAY_BE_COMPUTED: Final = (
 _KNOWN: Final = ("pattern", "decision", "justification", "match", "not_match")
 
 
-def from_codex(text: str, scene: Scene) -> Draft:
+def from_codex(text: str, scene: ParseContext) -> Draft:
     """Return the policy that the rules amount to.
 
     Raises:
@@ -52,7 +52,7 @@ def from_codex(text: str, scene: Scene) -> Draft:
                     draft.looser(said, "what a command reaches is not looked at here")
             case "host_executable":
                 text = "a program named with its folder is never allowed by its name here"
-                draft.note(Kind.STRICTER, said, text)
+                draft.note(Difference.STRICTER, said, text)
             case name:
                 raise _wrong(call, f"{name} is not known")
     draft.finish()

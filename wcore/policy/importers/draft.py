@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from wcore.errors import ConfigError
-from wcore.policy.rules.rule import SHELL_TOOL, RuleError, Scene, parse_targets
+from wcore.policy.rules.rule import SHELL_TOOL, ParseContext, RuleError, parse_targets
 from wcore.visible import visible_line
 from wcore.vocabulary import Mode, Verdict
 
@@ -20,7 +20,7 @@ class ForeignError(ConfigError):
     """A file of another engine is not understood; nothing is made of it."""
 
 
-class Kind(StrEnum):
+class Difference(StrEnum):
     """How a rule differs from what it was made of."""
 
     STRICTER = "stricter"  #: it says no, or asks, more often
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 class Note(Struct, frozen=True):
     """What is not the same. `said` is the rule as it was written."""
 
-    kind: Kind
+    kind: Difference
     said: str
     text: str
 
@@ -51,7 +51,7 @@ class Drafted(Struct, frozen=True):
 class Draft(Struct):
     """Rules and remarks. `is_ordered`: the first rule that fits wins; else the strictest."""
 
-    scene: Scene
+    scene: ParseContext
     is_ordered: bool = False
     default: Verdict | None = None
     max_mode: Mode | None = None
@@ -59,7 +59,7 @@ class Draft(Struct):
     notes_left: int = 0
     _rules: dict[Drafted, None] = field(default_factory=dict[Drafted, None])
 
-    def note(self, kind: Kind, said: str, text: str) -> None:
+    def note(self, kind: Difference, said: str, text: str) -> None:
         found = Note(kind, said, text)
         if found in self.notes:
             return
@@ -73,7 +73,7 @@ class Draft(Struct):
         try:
             parse_targets(match, Verdict.ALLOW, self.scene)
         except RuleError as error:
-            self.note(Kind.LEFT_OUT, said, f"{error}; it asks")
+            self.note(Difference.LEFT_OUT, said, f"{error}; it asks")
             return
         self._rules[Drafted(match, Verdict.ALLOW, agent)] = None
 
@@ -99,15 +99,15 @@ class Draft(Struct):
                 raise ForeignError(f"{visible_line(said, SHOWN_CHARS_MAX)}: {error}") from error
             match, why = tool, f"{error}; so every call of {tool}"
         if why:
-            self.note(Kind.STRICTER, said, why)
+            self.note(Difference.STRICTER, said, why)
         for name in (agent,) if agent is None else (agent, f"*/{agent}"):
             self._rules[Drafted(match, do, name, bool(why))] = None
 
     def left_out(self, said: str, text: str) -> None:
-        self.note(Kind.LEFT_OUT, said, text)
+        self.note(Difference.LEFT_OUT, said, text)
 
     def looser(self, said: str, text: str) -> None:
-        self.note(Kind.LOOSER, said, text)
+        self.note(Difference.LOOSER, said, text)
 
     def sorted(self) -> tuple[list[Drafted], list[Drafted]]:
         """Return the absolute denies and the ordered rules."""

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from wcore.policy.importers.commands import grant_text, stop_text, words_of
 from wcore.policy.importers.draft import Draft, ForeignError
 from wcore.policy.importers.values import as_object, as_texts, literal_name
-from wcore.policy.rules.rule import SHELL_TOOL, Scene
+from wcore.policy.rules.rule import SHELL_TOOL, ParseContext
 from wcore.vocabulary import Verdict
 
 _DECISIONS: Final = {"deny": Verdict.DENY, "ask_user": Verdict.ASK, "allow": Verdict.ALLOW}
@@ -39,7 +39,7 @@ _IN_BRACKETS: Final = re.compile(r"\([^()]*\)")
 _REGEX: Final = re.compile(r"[][.^$*+?{}\\|()]")
 
 
-def from_gemini(text: str, scene: Scene) -> Draft:
+def from_gemini(text: str, scene: ParseContext) -> Draft:
     """Return the policy that the file amounts to.
 
     Raises:

@@ -15,7 +15,7 @@ from wcore.policy.importers.commands import grant_text, stop_text, words_of
 from wcore.policy.importers.draft import Draft, ForeignError
 from wcore.policy.importers.globs import around_wildcard, inside_wildcard, is_whole_wildcard
 from wcore.policy.importers.values import as_object, literal_name
-from wcore.policy.rules.rule import SHELL_TOOL, Scene
+from wcore.policy.rules.rule import SHELL_TOOL, ParseContext
 from wcore.vocabulary import Verdict
 
 _EDITS: Final = ("Write", "Edit", "MultiEdit")
@@ -63,7 +63,7 @@ class _Entry(Struct, frozen=True):
         return f"{above}permission.{self.key}: {self.pattern} = {self.do}"
 
 
-def from_opencode(value: object, scene: Scene) -> Draft:
+def from_opencode(value: object, scene: ParseContext) -> Draft:
     """Return the policy that the configuration amounts to.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import patterns
-from wcore.policy.invocations import ASSIGNMENT, GRAMMAR, Started
+from wcore.policy.invocations import ASSIGNMENT, GRAMMAR, Invocation
 from wcore.policy.invocations import WORDS_MAX as READ_MAX
 from wcore.policy.invocations import program as name_of
 from wcore.policy.patterns import PatternError
@@ -29,7 +29,7 @@ class RuleError(ValueError):
     """The text is no rule; the message says why, for people."""
 
 
-class StopSpec(Struct, frozen=True):
+class CommandGlob(Struct, frozen=True):
     """Which commands to stop: globs over the leading words, one alternative must fit."""
 
     alternatives: tuple[tuple[str, ...], ...]
@@ -38,7 +38,7 @@ class StopSpec(Struct, frozen=True):
     def programs(self) -> tuple[str, ...]:
         return tuple(words[0] for words in self.alternatives)
 
-    def fits(self, started: Started) -> bool:
+    def fits(self, started: Invocation) -> bool:
         return any(_begins(started, words, guesses=False) for words in self.alternatives)
 
     def fits_among(self, words: tuple[str, ...]) -> bool:
@@ -46,17 +46,17 @@ class StopSpec(Struct, frozen=True):
         begins = {program[:1].casefold() for program in self.programs}
         wild = not begins.isdisjoint("*?[")
         return any(
-            self.fits(Started(words[at : at + READ_MAX]))
+            self.fits(Invocation(words[at : at + READ_MAX]))
             for at, word in enumerate(words)
             if wild or name_of(word)[:1] in begins or word[:1] in begins
         )
 
-    def may_fit(self, started: Started) -> bool:
+    def may_fit(self, started: Invocation) -> bool:
         """Whether it would fit if the shell made the right words of those that it computes."""
         return any(_begins(started, words, guesses=True) for words in self.alternatives)
 
 
-def stop_spec(spec: str) -> StopSpec:
+def parse_command_glob(spec: str) -> CommandGlob:
     """Return the commands to stop, with every choice of a `{a,b}` group.
 
     Raises:
@@ -78,7 +78,7 @@ def stop_spec(spec: str) -> StopSpec:
         found.append(tuple(words))
     for words in found:
         _check(words, spec)
-    return StopSpec(tuple(found))
+    return CommandGlob(tuple(found))
 
 
 def _check(words: tuple[str, ...], spec: str) -> None:
@@ -94,7 +94,7 @@ def _check(words: tuple[str, ...], spec: str) -> None:
             raise RuleError(f"{word!r} in ({spec}): {error}") from error
 
 
-def _begins(started: Started, wanted: tuple[str, ...], *, guesses: bool) -> bool:
+def _begins(started: Invocation, wanted: tuple[str, ...], *, guesses: bool) -> bool:
     """Whether a command begins with words like these, options in front of any of them left out.
 
     With `guesses` a word that the shell computes may be any, and so may what was not read.

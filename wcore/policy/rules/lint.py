@@ -30,12 +30,12 @@ def lint(file: PolicyFile) -> Iterator[Finding]:
     """Yield what is odd about one file, in the order of its rules."""
     for index, rule in enumerate(file.rules):
         yield from _never_reached(rule, file.rules[:index])
-        if rule.do is Verdict.ALLOW:
+        if rule.verdict is Verdict.ALLOW:
             yield from _too_much(rule)
             yield from _prefix(rule)
     for rule in (*file.deny, *file.rules):
         yield from _misspelled(rule)
-        if rule.do is Verdict.DENY:
+        if rule.verdict is Verdict.DENY:
             yield from _too_little(rule)
 
 
@@ -45,7 +45,7 @@ def _never_reached(rule: Rule, earlier: tuple[Rule, ...]) -> Iterator[Finding]:
             continue
         same = other.text.strip() == rule.text.strip()
         if same or (other.bare and _covers(other, rule)):
-            kind = "dead" if other.do is rule.do else "shadowed"
+            kind = "dead" if other.verdict is rule.verdict else "shadowed"
             text = f"`{rule.text}` is never reached: `{other.text}` ({other.source}) comes first"
             yield Finding(rule.source, kind, text)
             return

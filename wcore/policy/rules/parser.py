@@ -19,9 +19,9 @@ from wcore.policy.rules.rule import (
     CATEGORIES,
     GROUPS,
     Level,
+    ParseContext,
     Rule,
     RuleError,
-    Scene,
     parse_targets,
     split,
 )
@@ -44,7 +44,7 @@ _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\
 _GROUP_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def parse(text: str, path: str, level: Level, scene: Scene) -> PolicyFile:
+def parse(text: str, path: str, level: Level, scene: ParseContext) -> PolicyFile:
     """Return the policy that `text`, the content of the file `path`, spells.
 
     Raises:
@@ -79,7 +79,7 @@ class _Checked(Struct):
 
     path: str
     level: Level
-    scene: Scene
+    scene: ParseContext
     tables: dict[str, Any]
     lines: Lines
     named: int = 0  # tools by rules, groups included

@@ -13,11 +13,11 @@ from msgspec import Struct
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
-from wcore.policy.invocations import Reading
+from wcore.policy.invocations import InvocationScan
 from wcore.policy.program_mentions import mentions
 from wcore.policy.rules.policy_file import Limits, PolicyFile
-from wcore.policy.rules.rule import SHELL_TOOL, Level, Rule, StopSpec, Target
-from wcore.policy.rules.rule_index import STRICTNESS, Case, Match, Plan
+from wcore.policy.rules.rule import SHELL_TOOL, CommandGlob, Level, Rule, Target
+from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput, Match, RuleIndex
 from wcore.vocabulary import Access, Category, Mode, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
@@ -35,17 +35,17 @@ class Unreadable(Struct, frozen=True):
     broken: bool
 
 
-class Policies:
+class PolicySet:
     """What all files say. Never changes: a reload makes another one."""
 
     def __init__(self, files: Iterable[PolicyFile] = (), *, trusted: bool = False) -> None:
         self.files: Final[Mapping[Level, PolicyFile]] = {file.level: file for file in files}
         self.trusted: Final = trusted
-        self._plans: dict[tuple[str, str, Category, str, str], Plan] = {}
+        self._plans: dict[tuple[str, str, Category, str, str], RuleIndex] = {}
         self._stand: Final = [
             level
             for level, file in self.files.items()
-            if any(rule.do is Verdict.ASK and rule.stands for rule in file.rules)
+            if any(rule.verdict is Verdict.ASK and rule.stands for rule in file.rules)
         ]
 
     @property
@@ -71,7 +71,7 @@ class Policies:
             return project
         return base
 
-    def absolute_deny(self, case: Case) -> Match | None:
+    def absolute_deny(self, case: DecisionInput) -> Match | None:
         """Return the first `deny` entry of any file that fits."""
         for level in self.files:
             found = self._plan(level, "deny", _deny_of, case).first(case)
@@ -79,7 +79,7 @@ class Policies:
                 return found
         return None
 
-    def in_force(self, case: Case) -> tuple[Match, ...]:
+    def in_force(self, case: DecisionInput) -> tuple[Match, ...]:
         """Return the rules that count for the call, the strictest first."""
         firsts = {
             level: self._plan(level, "rules", _rules_of, case).first(case) for level in self.files
@@ -89,16 +89,16 @@ class Policies:
         if project is None:
             return (base,) if base else ()
         if base is None:
-            counts = self.trusted or project.rule.do is not Verdict.ALLOW
+            counts = self.trusted or project.rule.verdict is not Verdict.ALLOW
             return (project,) if counts else ()
         if self.trusted and managed is None:
             return (project,)
-        ahead = STRICTNESS[project.rule.do] - STRICTNESS[base.rule.do]
+        ahead = STRICTNESS[project.rule.verdict] - STRICTNESS[base.rule.verdict]
         if ahead > 0:
             return (project, base)
         return (base, project) if ahead == 0 else (base,)
 
-    def standing_ask(self, case: Case, levels: Iterable[Level] = Level) -> Match | None:
+    def standing_ask(self, case: DecisionInput, levels: Iterable[Level] = Level) -> Match | None:
         """Return a rule of one of the files of `levels` that asks and that nothing lifts.
 
         An earlier allow of the same file goes before it; no other file does. What a shell text
@@ -107,7 +107,7 @@ class Policies:
         for level in (level for level in levels if level in self._stand):
             plan = self._plan(level, "standing", _rules_of, case, _stands)
             found = plan.first(case, guesses=False)
-            if found is not None and found.rule.do is Verdict.ASK:
+            if found is not None and found.rule.verdict is Verdict.ASK:
                 return found
         return None
 
@@ -119,14 +119,14 @@ class Policies:
         if not self.files:
             return Verdict.ALLOW
         fact = PathFact(path, Access.READ, inside=True)
-        case = Case(Facts("Read", Category.INFO, (fact,)), MAIN_AGENT)
+        case = DecisionInput(Facts("Read", Category.INFO, (fact,)), MAIN_AGENT)
         if self.absolute_deny(case) is not None:
             return Verdict.DENY
         rules = [match.rule for match in self.in_force(case)]
-        said = (rule.do for rule in rules if rule.do is not Verdict.ASK or not rule.bare)
+        said = (rule.verdict for rule in rules if rule.verdict is not Verdict.ASK or not rule.bare)
         return max(said, key=STRICTNESS.__getitem__, default=Verdict.ALLOW)
 
-    def opens(self, path: PathFact, case: Case) -> bool:
+    def opens(self, path: PathFact, case: DecisionInput) -> bool:
         """Whether a rule for an absolute folder allows the path, which is outside the workspace."""
         if not self.files:
             return False
@@ -134,15 +134,15 @@ class Policies:
         if tool == SHELL_TOOL:  # what a rule says of the file tools holds for the shell
             reads = path.access is Access.READ
             tool, category = ("Read", Category.INFO) if reads else ("Write", Category.EDIT)
-        found = self.in_force(Case(Facts(tool, category, (path,)), case.agent))
+        found = self.in_force(DecisionInput(Facts(tool, category, (path,)), case.agent))
         return bool(found) and all(
-            match.rule.do is Verdict.ALLOW and match.rule.is_about_absolute(path.path)
+            match.rule.verdict is Verdict.ALLOW and match.rule.is_about_absolute(path.path)
             for match in found[:1]
         )
 
-    def unreadable(self, case: Case) -> Unreadable | None:
+    def unreadable(self, case: DecisionInput) -> Unreadable | None:
         """Return what is wrong with a shell text that deny rules for commands cannot judge."""
-        reading, analysis = case.reading, case.facts.analysis
+        reading, analysis = case.scan, case.facts.analysis
         if reading is None or analysis is None:
             return None
         denies = list(self._command_denies(case.agent))
@@ -157,23 +157,28 @@ class Policies:
         """Whether a rule denies an agent paths, or asks about them below `force`."""
         lets = (Verdict.ALLOW, Verdict.ASK) if mode is Mode.FORCE else (Verdict.ALLOW,)
         return any(
-            rule.do not in lets and rule.is_for(agent) and target.paths is not None
+            rule.verdict not in lets and rule.is_for(agent) and target.paths is not None
             for file in self.files.values()
             for rule in (*file.deny, *file.rules)
             for target in rule.targets
         )
 
-    def _command_denies(self, agent: str) -> Iterable[tuple[Rule, StopSpec]]:
+    def _command_denies(self, agent: str) -> Iterable[tuple[Rule, CommandGlob]]:
         for file in self.files.values():
             for rule in (*file.deny, *file.rules):
-                if rule.do is Verdict.DENY and rule.is_for(agent):
+                if rule.verdict is Verdict.DENY and rule.is_for(agent):
                     for target in rule.targets:
                         if target.stop and target.tools.fits(SHELL_TOOL, Category.EXEC):
                             yield rule, target.stop
 
     def _plan(
-        self, level: Level, kind: str, pick: _Pick, case: Case, counts: _Counts | None = None
-    ) -> Plan:
+        self,
+        level: Level,
+        kind: str,
+        pick: _Pick,
+        case: DecisionInput,
+        counts: _Counts | None = None,
+    ) -> RuleIndex:
         facts = case.facts
         key = (level.value, kind, facts.category, facts.tool, case.agent)
         plan = self._plans.get(key)
@@ -181,15 +186,17 @@ class Policies:
             if len(self._plans) >= PLANS_MAX:
                 self._plans.clear()
             rules = pick(self.files[level])
-            plan = Plan(rules, facts.tool, facts.category, case.agent, counts)
+            plan = RuleIndex(rules, facts.tool, facts.category, case.agent, counts)
             self._plans[key] = plan
         return plan
 
 
-def _computed(reading: Reading, denies: Sequence[tuple[Rule, StopSpec]]) -> Unreadable | None:
+def _computed(
+    reading: InvocationScan, denies: Sequence[tuple[Rule, CommandGlob]]
+) -> Unreadable | None:
     """Return a command that a rule denies if it is one, or if the shell makes it one."""
     for rule, stop in denies:
-        for started in reading.started:
+        for started in reading.invocations:
             if stop.may_fit(started):
                 code = shell.Reason.DYNAMIC_ARGUMENT
                 return Unreadable(code, started.span, rule, broken=False)
@@ -210,7 +217,7 @@ def _rules_of(file: PolicyFile) -> Sequence[Rule]:
 
 def _stands(rule: Rule, target: Target) -> bool:
     del target
-    return rule.do is Verdict.ALLOW or (rule.do is Verdict.ASK and rule.stands)
+    return rule.verdict is Verdict.ALLOW or (rule.verdict is Verdict.ASK and rule.stands)
 
 
-NO_POLICIES: Final = Policies()
+NO_POLICIES: Final = PolicySet()

@@ -15,7 +15,7 @@ from msgspec import Struct
 from wcore.policy import patterns, shell
 from wcore.policy.patterns import PatternError
 from wcore.policy.protected import Places, is_within
-from wcore.policy.rules.command_globs import RuleError, StopSpec, stop_spec
+from wcore.policy.rules.command_globs import CommandGlob, RuleError, parse_command_glob
 from wcore.vocabulary import Category, Verdict
 
 SHELL_TOOL: Final = "Bash"
@@ -68,8 +68,8 @@ class Target(Struct, frozen=True):
 
     tools: ToolPart
     paths: PathSpec | None = None
-    grant: shell.Grant | None = None  # commands that a rule allows
-    stop: StopSpec | None = None  # commands that a rule asks about or denies
+    grant: shell.PrefixGrant | None = None  # commands that a rule allows
+    stop: CommandGlob | None = None  # commands that a rule asks about or denies
 
     @property
     def is_bare(self) -> bool:
@@ -80,14 +80,14 @@ class Rule(Struct, frozen=True):
     """A rule as it was written, and what it is about. `source` is `path:line`."""
 
     text: str
-    do: Verdict
+    verdict: Verdict
     source: str
     level: Level
     targets: tuple[Target, ...]
     agent: str | None = None
     bare: bool = True  # whether it was written without `(spec)`
     always: bool = False  # written so: for a rule that asks or denies
-    since: str = ""  # when it came to be there, see `Scene.since`
+    since: str = ""  # when it came to be there, see `ParseContext.since`
 
     @property
     def stands(self) -> bool:
@@ -108,7 +108,7 @@ def _always(level: Level, text: str) -> str:
     return ""
 
 
-class Scene(Struct, frozen=True):
+class ParseContext(Struct, frozen=True):
     """What the text of a rule is relative to.
 
     `since` tells from when on there has been such a deny: a yes of before was no answer to it.
@@ -121,7 +121,7 @@ class Scene(Struct, frozen=True):
     since: Callable[[Level, str], str] = _always
 
 
-def parse_targets(text: str, do: Verdict, scene: Scene) -> tuple[Target, ...]:
+def parse_targets(text: str, do: Verdict, scene: ParseContext) -> tuple[Target, ...]:
     """Return what `text`, a `Tool(spec)`, is about.
 
     Raises:
@@ -178,7 +178,7 @@ class _Spelling:
         return members
 
 
-def _target(name: str, spec: str | None, do: Verdict, scene: Scene) -> Target:
+def _target(name: str, spec: str | None, do: Verdict, scene: ParseContext) -> Target:
     tools = _tool_part(name)
     if spec is None:
         return Target(tools)
@@ -191,10 +191,10 @@ def _target(name: str, spec: str | None, do: Verdict, scene: Scene) -> Target:
         return Target(tools, paths=_path_spec(spec, do, scene))
     if do is Verdict.ALLOW:
         grant = shell.parse_grant(spec)
-        if isinstance(grant, shell.GrantRefused):
+        if isinstance(grant, shell.PrefixGrantRefused):
             raise RuleError(f"{name}({spec}) cannot be allowed: {grant.reason}")
         return Target(tools, grant=grant)
-    return Target(tools, stop=stop_spec(spec))
+    return Target(tools, stop=parse_command_glob(spec))
 
 
 def _tool_part(name: str) -> ToolPart:
@@ -215,7 +215,7 @@ def _may_be(tools: ToolPart, tool: str) -> bool:
     return any(tools.fits(tool, category) for category in (Category.INFO, Category.EDIT))
 
 
-def _path_spec(spec: str, do: Verdict, scene: Scene) -> PathSpec:
+def _path_spec(spec: str, do: Verdict, scene: ParseContext) -> PathSpec:
     """Compile a path glob; a rule that stops also knows where links in its folders lead.
 
     A link in the workspace must not carry an allow elsewhere, nor a denied file out of reach.

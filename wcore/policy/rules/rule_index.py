@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts
-from wcore.policy.invocations import Reading, Span, read
+from wcore.policy.invocations import InvocationScan, Span, scan_invocations
 from wcore.policy.program_mentions import mentions
 from wcore.policy.rules.rule import SHELL_TOOL, Rule, Target
 from wcore.vocabulary import Access, Category, Verdict
@@ -31,15 +31,15 @@ class Match(Struct, frozen=True):
 
 
 @dataclass
-class Case:
+class DecisionInput:
     """A call while it is decided; its shell text is read at most once."""
 
     facts: Facts
     agent: str
 
     @cached_property
-    def reading(self) -> Reading | None:
-        return None if self.facts.analysis is None else read(self.facts.analysis)
+    def scan(self) -> InvocationScan | None:
+        return None if self.facts.analysis is None else scan_invocations(self.facts.analysis)
 
 
 class _Entry(Struct, frozen=True):
@@ -54,7 +54,7 @@ class _Run(Struct):
     order: int
     heads: set[str] = field(default_factory=set[str])
     rules: list[Rule] = field(default_factory=list[Rule])
-    grants: list[shell.Grant] = field(default_factory=list[shell.Grant])
+    grants: list[shell.PrefixGrant] = field(default_factory=list[shell.PrefixGrant])
 
 
 _READ: Final = [("Read", Category.INFO)]
@@ -67,7 +67,7 @@ _STANDS_FOR: Final = {
 }
 
 
-class Plan:
+class RuleIndex:
     """An ordered list of rules, as one tool of one agent sees it.
 
     Targets that `counts` refuses never fit; allow rules on both sides of one are not neighbours.
@@ -96,9 +96,9 @@ class Plan:
                     self._by_place[folder, _ending(tail)].append(entry)
             elif tool == SHELL_TOOL:
                 self._add_shell(entry)
-        self._files: dict[Access, list[Plan]] = {}
+        self._files: dict[Access, list[RuleIndex]] = {}
         for access, tools in _STANDS_FOR.get(tool, {}).items():
-            plans = (Plan(rules, name, kind, agent, counts) for name, kind in tools)
+            plans = (RuleIndex(rules, name, kind, agent, counts) for name, kind in tools)
             self._files[access] = [plan for plan in plans if plan.has_paths]
 
     @property
@@ -106,19 +106,21 @@ class Plan:
         """Whether a rule of it is about paths."""
         return bool(self._by_place)
 
-    def first(self, case: Case, *, guesses: bool = True) -> Match | None:
+    def first(self, case: DecisionInput, *, guesses: bool = True) -> Match | None:
         """Return the first rule that fits the call.
 
         A text in doubt fits every rule that asks about commands; without `guesses` only those
         whose program it names.
         """
         found = self.first_path(case.facts) if self._by_place else None
-        if found is None and case.reading is not None:
-            found = self._first_command(case, case.reading, guesses=guesses)
+        if found is None and case.scan is not None:
+            found = self._first_command(case, case.scan, guesses=guesses)
         if found is None and self._always is not None:
             found = Match(self._always.rule)
         stopped = self._first_stopped(case.facts)
-        if found is None or (stopped and STRICTNESS[stopped.rule.do] > STRICTNESS[found.rule.do]):
+        if found is None or (
+            stopped and STRICTNESS[stopped.rule.verdict] > STRICTNESS[found.rule.verdict]
+        ):
             return stopped
         return found
 
@@ -128,9 +130,9 @@ class Plan:
         for path in facts.paths if any(self._files.values()) else ():
             for plan in () if path.unknown else self._files.get(path.access, ()):
                 match = plan.first_path(Facts(facts.tool, facts.category, (path,)))
-                if match is not None and match.rule.do is Verdict.DENY:
+                if match is not None and match.rule.verdict is Verdict.DENY:
                     return match
-                if match is not None and match.rule.do is Verdict.ASK:
+                if match is not None and match.rule.verdict is Verdict.ASK:
                     found = found or match
                 if match is not None and path.access is Access.READ:
                     break  # what Read may is read; the searches count where Read has no rule
@@ -163,7 +165,9 @@ class Plan:
         run.rules.append(entry.rule)
         run.grants.append(entry.target.grant)
 
-    def _first_command(self, case: Case, reading: Reading, *, guesses: bool) -> Match | None:
+    def _first_command(
+        self, case: DecisionInput, reading: InvocationScan, *, guesses: bool
+    ) -> Match | None:
         text = case.facts.analysis.text if case.facts.analysis else ""
         for entry in self._shell:
             if isinstance(entry, _Run):
@@ -203,7 +207,7 @@ def _fits_paths(entry: _Entry, facts: Facts) -> bool:
     if spec is None or not facts.paths:
         return False
     fit = (spec.fits(path.path) for path in facts.paths)
-    return all(fit) if entry.rule.do is Verdict.ALLOW else any(fit)
+    return all(fit) if entry.rule.verdict is Verdict.ALLOW else any(fit)
 
 
 def _allowed(run: _Run, facts: Facts) -> Match | None:
@@ -220,20 +224,20 @@ def _allowed(run: _Run, facts: Facts) -> Match | None:
     return Match(run.rules[0])
 
 
-def _stopped(entry: _Entry, reading: Reading, text: str | None) -> Match | None:
+def _stopped(entry: _Entry, reading: InvocationScan, text: str | None) -> Match | None:
     """Return whether the rule fits what may be started; `text` must name it, where in doubt."""
     stop = entry.target.stop
     if stop is None:
         return None
-    for started in reading.started:
+    for started in reading.invocations:
         if stop.fits(started):
             return Match(entry.rule, started.span)
-        if entry.rule.do is Verdict.ASK and stop.may_fit(started):
+        if entry.rule.verdict is Verdict.ASK and stop.may_fit(started):
             return Match(entry.rule, started.span, shell.Reason.DYNAMIC_ARGUMENT)
-    for perhaps in reading.perhaps if entry.rule.do is Verdict.ASK else ():
+    for perhaps in reading.perhaps if entry.rule.verdict is Verdict.ASK else ():
         if stop.fits_among(perhaps.words):
             return Match(entry.rule, perhaps.span, shell.Reason.EVALUATED)
-    if reading.doubt is not None and entry.rule.do is Verdict.ASK:
+    if reading.doubt is not None and entry.rule.verdict is Verdict.ASK:
         if text is not None and not any(mentions(text, name) for name in stop.programs):
             return None
         return Match(entry.rule, reading.span, reading.doubt)  # it cannot be ruled out

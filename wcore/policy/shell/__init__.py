@@ -36,8 +36,8 @@ from wcore.policy.shell.grant_matcher import covers, matches
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
     GRANT_CHARS_MAX,
-    Grant,
-    GrantRefused,
+    PrefixGrant,
+    PrefixGrantRefused,
     parse_grant,
 )
 from wcore.policy.shell.input_scripts import (
@@ -65,8 +65,8 @@ __all__ = [
     "TEXT_BYTES_MAX",
     "Analysis",
     "Coverage",
-    "Grant",
-    "GrantRefused",
+    "PrefixGrant",
+    "PrefixGrantRefused",
     "CommandKind",
     "PrefixNote",
     "Mentions",

@@ -8,7 +8,7 @@ from wcore.policy.shell.analysis import analyse
 from wcore.policy.shell.builtins import find_hazard
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.coverage import find_uncovered
-from wcore.policy.shell.grants import Grant
+from wcore.policy.shell.grants import PrefixGrant
 from wcore.policy.shell.model import Analysis, Coverage, SimpleCommand, Span
 from wcore.policy.shell.other_programs import find_other_program
 from wcore.policy.shell.reasons import Reason
@@ -25,12 +25,12 @@ Problem = tuple[Reason, Span]
 _CHANGES_FOLDER: Final = "cd"
 
 
-def covers(text: str, grants: Sequence[Grant]) -> Coverage:
+def covers(text: str, grants: Sequence[PrefixGrant]) -> Coverage:
     """Analyse and match in one step. Never raises; see `analyse` for the cost."""
     return matches(analyse(text), grants)
 
 
-def matches(analysis: Analysis, grants: Sequence[Grant]) -> Coverage:
+def matches(analysis: Analysis, grants: Sequence[PrefixGrant]) -> Coverage:
     """Return whether each simple command begins with the words of one of `grants`.
 
     The words must be written as granted, one for one, and the checks of some builtins apply. A

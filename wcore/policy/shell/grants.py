@@ -33,7 +33,7 @@ _VARIABLES_REFUSED: Final = frozenset(
 _VARIABLES_REFUSED_BEGIN: Final = ("BASH", "LD_", "LC_", "POSIX")
 
 
-class Grant(Struct, frozen=True):
+class PrefixGrant(Struct, frozen=True):
     """A parsed prefix grant. A command must begin with the words of one of `alternatives`."""
 
     text: str
@@ -45,26 +45,28 @@ class Grant(Struct, frozen=True):
         return self.alternatives[0]
 
 
-class GrantRefused(Struct, frozen=True):
+class PrefixGrantRefused(Struct, frozen=True):
     """A text that grants nothing, and why, for people."""
 
     reason: str
 
 
-def parse_grant(text: str) -> Grant | GrantRefused:
+def parse_grant(text: str) -> PrefixGrant | PrefixGrantRefused:
     """Return the grant that `text` spells, or why it cannot be honoured."""
     if len(text) > GRANT_CHARS_MAX:
-        return GrantRefused(f"it is longer than {GRANT_CHARS_MAX} characters")
+        return PrefixGrantRefused(f"it is longer than {GRANT_CHARS_MAX} characters")
     bare = text.strip(" \t")
     bare = bare.removesuffix(":*") if bare.endswith(":*") else bare.removesuffix("*")
     bare = bare.strip(" \t")
     if not bare and text.strip(" \t"):
-        return GrantRefused("it names no command: every command cannot be granted by a prefix")
+        return PrefixGrantRefused(
+            "it names no command: every command cannot be granted by a prefix"
+        )
     try:
         alternatives = tuple(_checked(spelled) for spelled in _spelled_out(bare))
     except Refused as refused:
-        return GrantRefused(str(refused))
-    return Grant(_BLANKS.sub(" ", bare), alternatives)
+        return PrefixGrantRefused(str(refused))
+    return PrefixGrant(_BLANKS.sub(" ", bare), alternatives)
 
 
 def _spelled_out(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from wcore.policy.shell.analysis import lex
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.coverage import CommandKind, locate
 from wcore.policy.shell.grant_matcher import matches
-from wcore.policy.shell.grants import Grant, parse_grant
+from wcore.policy.shell.grants import PrefixGrant, parse_grant
 from wcore.policy.shell.model import Analysis, SimpleCommand, Word
 from wcore.policy.shell.option_specs import OptionSpec, Tasks, option_spec
 from wcore.policy.shell.project_tasks import (
@@ -66,7 +66,7 @@ def suggest_prefix(command: SimpleCommand) -> Suggestion | None:
     words = tuple(sources[: start + found[0]])
     grant = parse_grant(" ".join(words))
     analysis = Analysis("", (command,))
-    if not isinstance(grant, Grant) or not matches(analysis, [grant]).covered:
+    if not isinstance(grant, PrefixGrant) or not matches(analysis, [grant]).covered:
         return None
     return Suggestion(words, found[1])
 
@@ -81,7 +81,7 @@ def suggest(command: Analysis | str) -> list[str]:
         return []
     first = suggest_prefix(analysis.commands[0])
     grant = None if first is None else parse_grant(first.text)
-    covers = isinstance(grant, Grant) and matches(analysis, [grant]).covered
+    covers = isinstance(grant, PrefixGrant) and matches(analysis, [grant]).covered
     return [first.text] if first is not None and covers else []
 
 

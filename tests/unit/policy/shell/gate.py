@@ -1,11 +1,11 @@
 """Shorthands of these tests: what the gate says about a text under some grants."""
 
-from wcore.policy.shell import Coverage, Grant, Reason, covers, parse_grant
+from wcore.policy.shell import Coverage, PrefixGrant, Reason, covers, parse_grant
 
 
-def grant(text: str) -> Grant:
+def grant(text: str) -> PrefixGrant:
     parsed = parse_grant(text)
-    assert isinstance(parsed, Grant), parsed
+    assert isinstance(parsed, PrefixGrant), parsed
     return parsed
 
 

@@ -3,8 +3,15 @@ from itertools import product
 import pytest
 from unit.policy.shell.gate import why
 
-from wcore.policy.invocations import read
-from wcore.policy.shell import Grant, GrantRefused, Reason, analyse, note_of, parse_grant
+from wcore.policy.invocations import scan_invocations
+from wcore.policy.shell import (
+    PrefixGrant,
+    PrefixGrantRefused,
+    Reason,
+    analyse,
+    note_of,
+    parse_grant,
+)
 from wcore.policy.shell.coverage import COMMANDS, GROUPS, CommandKind
 from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_CHECKS
@@ -34,7 +41,7 @@ def test_every_line_of_the_tables_can_be_read() -> None:
         assert not (spec.is_harmless and spec.asks), key
         if spec.hands_on or spec.operands_max is not None:
             assert not spec.is_open or spec.single_dash, key  # its operands could not be told
-        assert key not in COMMANDS or isinstance(parse_grant(spelled(key)), Grant), key
+        assert key not in COMMANDS or isinstance(parse_grant(spelled(key)), PrefixGrant), key
 
 
 def test_no_table_says_what_another_says() -> None:
@@ -197,7 +204,7 @@ def test_what_is_hidden_behind_other_words_asks(text: str, granted: str) -> None
     ],
 )
 def test_a_program_that_runs_others_is_not_granted_without_the_other(text: str) -> None:
-    assert isinstance(parse_grant(text), GrantRefused)
+    assert isinstance(parse_grant(text), PrefixGrantRefused)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,7 @@ def test_a_program_that_runs_others_is_not_granted_without_the_other(text: str) 
     ],
 )  # fmt: skip
 def test_a_program_that_runs_others_is_granted_with_the_other(text: str) -> None:
-    assert isinstance(parse_grant(text), Grant)
+    assert isinstance(parse_grant(text), PrefixGrant)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +231,7 @@ def test_a_program_that_runs_others_is_granted_with_the_other(text: str) -> None
     ],
 )
 def test_rules_that_deny_see_what_a_program_runs(text: str) -> None:
-    assert any(started.program == "curl" for started in read(analyse(text)).started)
+    assert any(started.program == "curl" for started in scan_invocations(analyse(text)).invocations)
 
 
 @pytest.mark.parametrize(

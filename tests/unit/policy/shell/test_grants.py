@@ -4,8 +4,8 @@ from unit.policy.shell.gate import grant, why
 from wcore.policy.shell import (
     ALTERNATIVES_MAX,
     GRANT_CHARS_MAX,
-    Grant,
-    GrantRefused,
+    PrefixGrant,
+    PrefixGrantRefused,
     parse_grant,
 )
 
@@ -81,12 +81,12 @@ def test_the_text_of_a_grant_grants_the_same_again(text: str) -> None:
     ],
 )
 def test_g1_a_word_that_is_not_plain_grants_nothing(text: str) -> None:
-    assert isinstance(parse_grant(text), GrantRefused)
+    assert isinstance(parse_grant(text), PrefixGrantRefused)
 
 
 @pytest.mark.parametrize("text", ["FOO=1", "FOO=", "FOO+=1", "A=1 B=2", "env FOO=1", "env A=1 B=2"])
 def test_g2_assignments_alone_grant_nothing(text: str) -> None:
-    assert isinstance(parse_grant(text), GrantRefused)
+    assert isinstance(parse_grant(text), PrefixGrantRefused)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_g2_assignments_alone_grant_nothing(text: str) -> None:
 )
 @pytest.mark.parametrize("form", ["{}=x cargo", "{}+=x cargo", "A=1 {}=x cargo", "env {}=x cargo"])
 def test_no_grant_sets_what_changes_the_meaning_of_commands(name: str, form: str) -> None:
-    assert isinstance(parse_grant(form.format(name)), GrantRefused)
+    assert isinstance(parse_grant(form.format(name)), PrefixGrantRefused)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_no_grant_sets_what_changes_the_meaning_of_commands(name: str, form: str
 )
 def test_g3_a_reserved_word_grants_nothing(word: str) -> None:
     for text in (word, f"{word} cargo", f"A=1 {word} cargo", f"env {word} cargo", f"nice {word}"):
-        assert isinstance(parse_grant(text), GrantRefused), text
-    assert isinstance(parse_grant(f"cargo {word}"), Grant)
+        assert isinstance(parse_grant(text), PrefixGrantRefused), text
+    assert isinstance(parse_grant(f"cargo {word}"), PrefixGrant)
 
 
 @pytest.mark.parametrize("name", ": true false echo pwd cd exit kill type printf test [".split())
@@ -123,7 +123,7 @@ def test_g4_a_harmless_builtin_is_honoured(name: str) -> None:
 )
 def test_g4_any_other_builtin_grants_nothing(name: str) -> None:
     for text in (name, f"{name} x", f"A=1 {name}", f"nohup {name}", f"{name}*", f"{name}:*"):
-        assert isinstance(parse_grant(text), GrantRefused), text
+        assert isinstance(parse_grant(text), PrefixGrantRefused), text
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_g4_any_other_builtin_grants_nothing(name: str) -> None:
     ],
 )
 def test_g5_a_runner_is_honoured_with_the_command_that_it_runs(text: str) -> None:
-    assert isinstance(parse_grant(text), Grant)
+    assert isinstance(parse_grant(text), PrefixGrant)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_g5_a_runner_is_honoured_with_the_command_that_it_runs(text: str) -> Non
 )
 def test_g5_a_runner_alone_or_with_an_option_grants_nothing(runner: str) -> None:
     for text in (runner, f"{runner} -x", f"{runner} -x cargo", f"{runner} --", f"{runner} +x a"):
-        assert isinstance(parse_grant(text), GrantRefused), text
+        assert isinstance(parse_grant(text), PrefixGrantRefused), text
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_g5_a_runner_alone_or_with_an_option_grants_nothing(runner: str) -> None
     ],
 )
 def test_g5_whatever_leaves_open_what_runs_grants_nothing(text: str) -> None:
-    assert isinstance(parse_grant(text), GrantRefused)
+    assert isinstance(parse_grant(text), PrefixGrantRefused)
 
 
 @pytest.mark.parametrize(
@@ -170,24 +170,24 @@ def test_g5_whatever_leaves_open_what_runs_grants_nothing(text: str) -> None:
 )
 def test_g5_runners_with_rich_command_lines_grant_nothing(name: str) -> None:
     for text in (name, f"{name} x", f"{name} x cargo", f"env {name} cargo"):
-        assert isinstance(parse_grant(text), GrantRefused), text
+        assert isinstance(parse_grant(text), PrefixGrantRefused), text
 
 
 def test_one_bad_alternative_spoils_the_grant() -> None:
-    assert isinstance(parse_grant("{cargo,eval}"), GrantRefused)
-    assert isinstance(parse_grant("{PATH,FOO}=x cargo"), GrantRefused)
-    assert isinstance(parse_grant("{cargo,ls;}"), GrantRefused)
+    assert isinstance(parse_grant("{cargo,eval}"), PrefixGrantRefused)
+    assert isinstance(parse_grant("{PATH,FOO}=x cargo"), PrefixGrantRefused)
+    assert isinstance(parse_grant("{cargo,ls;}"), PrefixGrantRefused)
 
 
 def test_the_size_of_a_grant_is_bounded() -> None:
     many = ",".join("abcdefghijklmnopqrstuvwxyzABCDEFG"[:ALTERNATIVES_MAX])
     assert len(grant(f"x {{{many}}}").alternatives) == ALTERNATIVES_MAX
-    assert isinstance(parse_grant(f"x {{{many},more}}"), GrantRefused)
-    assert isinstance(parse_grant("x" * GRANT_CHARS_MAX), Grant)
-    assert isinstance(parse_grant("x" * (GRANT_CHARS_MAX + 1)), GrantRefused)
+    assert isinstance(parse_grant(f"x {{{many},more}}"), PrefixGrantRefused)
+    assert isinstance(parse_grant("x" * GRANT_CHARS_MAX), PrefixGrant)
+    assert isinstance(parse_grant("x" * (GRANT_CHARS_MAX + 1)), PrefixGrantRefused)
 
 
 def test_a_refusal_names_its_reason() -> None:
     refused = parse_grant("eval ls")
-    assert isinstance(refused, GrantRefused)
+    assert isinstance(refused, PrefixGrantRefused)
     assert "eval" in refused.reason

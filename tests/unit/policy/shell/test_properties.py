@@ -7,8 +7,8 @@ from unit.policy.shell.test_texts import FORBIDDEN
 
 from wcore.policy.shell import (
     COMMANDS_MAX,
-    Grant,
-    GrantRefused,
+    PrefixGrant,
+    PrefixGrantRefused,
     Reason,
     analyse,
     covers,
@@ -148,14 +148,14 @@ ALL = [grant(name) for name in GRANTS]
 
 @given(text, grants)
 @settings(max_examples=400)
-def test_every_text_gets_an_answer(text: str, grants: list[Grant]) -> None:
+def test_every_text_gets_an_answer(text: str, grants: list[PrefixGrant]) -> None:
     coverage = covers(text, grants)
     assert coverage.covered == (coverage.reason is None)
     if coverage.span is not None:
         start, end = coverage.span
         assert 0 <= start <= end <= len(text.encode("utf-8", "surrogatepass"))
     for suggestion in suggest(text):
-        assert isinstance(parse_grant(suggestion), Grant)
+        assert isinstance(parse_grant(suggestion), PrefixGrant)
     assert all(rough_words(text))
 
 
@@ -163,7 +163,7 @@ def test_every_text_gets_an_answer(text: str, grants: list[Grant]) -> None:
 @settings(max_examples=400)
 def test_every_text_is_a_grant_or_refused(text: str) -> None:
     parsed = parse_grant(text)
-    if isinstance(parsed, GrantRefused):
+    if isinstance(parsed, PrefixGrantRefused):
         assert parsed.reason
     else:
         assert parsed.alternatives
@@ -192,7 +192,9 @@ def test_no_forbidden_character_can_be_slipped_in(
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=10).map("".join), grants, grants)
-def test_more_grants_never_cover_less(text: str, some: list[Grant], more: list[Grant]) -> None:
+def test_more_grants_never_cover_less(
+    text: str, some: list[PrefixGrant], more: list[PrefixGrant]
+) -> None:
     analysis = analyse(text)
     if matches(analysis, some).covered:
         assert matches(analysis, some + more).covered

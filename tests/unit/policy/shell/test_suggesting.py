@@ -3,7 +3,7 @@ import pytest
 from wcore.policy.shell import (
     SUGGESTIONS_MAX,
     CommandKind,
-    Grant,
+    PrefixGrant,
     analyse,
     covers,
     lex,
@@ -121,7 +121,7 @@ def test_every_suggestion_is_honoured_and_covers() -> None:
         assert 0 < len(found) <= SUGGESTIONS_MAX
         for suggestion in found:
             grant = parse_grant(suggestion)
-            assert isinstance(grant, Grant)
+            assert isinstance(grant, PrefixGrant)
             assert grant.text == suggestion
             assert covers(text, [grant]).covered
             assert matches(analyse(text), [grant]).covered
@@ -179,7 +179,7 @@ def test_what_is_offered_does_no_more_than_what_was_shown(text: str, prefix: str
     assert suggest(text) == ([] if prefix is None else [prefix])
 
 
-def granted(text: str) -> Grant:
+def granted(text: str) -> PrefixGrant:
     grant = parse_grant(text)
-    assert isinstance(grant, Grant)
+    assert isinstance(grant, PrefixGrant)
     return grant
