@@ -74,7 +74,7 @@ class Approvals(RuleBasedStateMachine):
         call_id = question.entry.call_id
         counts = self.settle(question, Approved(answer, always=scoped))
         if not scoped:
-            assert self.manager.resolve_host(call_id, Approved(answer)) is counts
+            assert self.manager.try_resolve(call_id, Approved(answer)) is counts
             return
         try:
             self.manager.approve(call_id, (always(question.tool, call_id),), answer)
@@ -89,7 +89,7 @@ class Approvals(RuleBasedStateMachine):
     def deny(self, question: Question, by: By) -> None:
         result = Denied("no", by)
         counts = self.settle(question, result)
-        assert self.manager.resolve_host(question.entry.call_id, result) is counts
+        assert self.manager.try_resolve(question.entry.call_id, result) is counts
 
     @rule(by=st.sampled_from([By.STOP, By.SIGNAL, By.HOST_GONE]))
     def end_everything(self, by: By) -> None:
@@ -128,7 +128,7 @@ class Approvals(RuleBasedStateMachine):
 
     @rule(text=st.sampled_from(["", "c999", "rt-", "c0 "]))
     def answer_nobody(self, text: str) -> None:
-        assert self.manager.resolve_host(text, Approved()) is False
+        assert self.manager.try_resolve(text, Approved()) is False
         assert self.manager.call_of_token(text) is None
 
     # --- what always holds --------------------------------------------------------------------

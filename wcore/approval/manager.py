@@ -123,7 +123,7 @@ class ApprovalManager:
         self._pending: dict[str, Pending] = {}
         self._by_token: dict[str, str] = {}
         self.grants_grew = anyio.Event()  # until it is told once more
-        self._nearer = anyio.Event()
+        self._deadline_moved = anyio.Event()
         self._sweeps_at = math.inf
 
     def limit_ttl(self, ttl_s: float) -> None:
@@ -147,7 +147,7 @@ class ApprovalManager:
         if token:
             self._by_token[token] = call_id
         if entry.deadline < self._sweeps_at:
-            self._nearer.set()
+            self._deadline_moved.set()
         return entry
 
     def approve(
@@ -184,12 +184,12 @@ class ApprovalManager:
         if entry is None:
             raise UnknownCallError(call_id)
         by_timeout = result.by is By.TIMEOUT
-        if not by_timeout and self.is_over(entry):
-            self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+        if not by_timeout and self.check_expired(entry):
+            self._settle(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             raise UnknownCallError(call_id)
-        self._take(entry, result)
+        self._settle(entry, result)
 
-    def resolve_host(self, call_id: str, result: ApprovalResult) -> bool:
+    def try_resolve(self, call_id: str, result: ApprovalResult) -> bool:
         """Resolve for a host: false for an unknown, answered or expired call, never an error."""
         try:
             self.resolve(call_id, result)
@@ -201,29 +201,33 @@ class ApprovalManager:
         """Deny everything that waits, oldest first; return how many."""
         entries = list(self._pending.values())
         for entry in entries:
-            self._take(entry, Denied(reason, by))
+            self._settle(entry, Denied(reason, by))
         return len(entries)
 
     def reap_now(self) -> int:
         """Deny what has expired or was abandoned; return how many."""
-        gone = [entry for entry in self._pending.values() if entry.abandoned or self.is_over(entry)]
+        gone = [
+            entry
+            for entry in self._pending.values()
+            if entry.abandoned or self.check_expired(entry)
+        ]
         for entry in gone:
             try:
-                self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+                self._settle(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             except UnknownCallError:
                 log.exception("entry.unknown")
         return len(gone)
 
-    async def spawn_reaper(self, interval_s: float = DEFAULT_REAP_INTERVAL) -> None:
+    async def run_reaper(self, interval_s: float = DEFAULT_REAP_INTERVAL) -> None:
         """Sweep for ever: at every deadline, and at least every `interval_s` seconds.
 
         A failing sweep is logged and the next one comes. Run it in a task group.
         """
         sleep_s = 0.0
         while True:
-            self._nearer = anyio.Event()
+            self._deadline_moved = anyio.Event()
             with anyio.move_on_after(sleep_s):
-                await self._nearer.wait()
+                await self._deadline_moved.wait()
             try:
                 self.reap_now()
                 sleep_s = self._sleep_s(interval_s)
@@ -248,8 +252,8 @@ class ApprovalManager:
     def pending(self, call_id: str) -> Pending | None:
         """Return a waiting call; one past its deadline is expired here and now."""
         entry = self._pending.get(call_id)
-        if entry is not None and self.is_over(entry):
-            self._take(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
+        if entry is not None and self.check_expired(entry):
+            self._settle(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             return None
         return entry
 
@@ -257,7 +261,7 @@ class ApprovalManager:
         """Return the call that a live resume token stands for."""
         return self._by_token.get(token)
 
-    def is_over(self, entry: Pending) -> bool:
+    def check_expired(self, entry: Pending) -> bool:
         """Whether the time of a call is over; tells of it if so."""
         over = self._clock() >= entry.deadline
         if over:
@@ -276,7 +280,7 @@ class ApprovalManager:
     def __len__(self) -> int:
         return len(self._pending)
 
-    def _take(self, entry: Pending, result: ApprovalResult) -> None:
+    def _settle(self, entry: Pending, result: ApprovalResult) -> None:
         del self._pending[entry.call_id]
         if entry.resume_token:
             del self._by_token[entry.resume_token]

@@ -14,4 +14,4 @@ SIGNAL: Final = "the engine was told to exit"
 WITHDRAWN: Final = "withdrawn: the call that asked is over"
 RULE: Final = "denied by policy: "  # followed by `why.detail`
 
-OF: Final = {By.STOP: STOP, By.SIGNAL: SIGNAL, By.HOST_GONE: HOST_GONE, By.TIMEOUT: TIMEOUT}
+BY_SETTLER: Final = {By.STOP: STOP, By.SIGNAL: SIGNAL, By.HOST_GONE: HOST_GONE, By.TIMEOUT: TIMEOUT}

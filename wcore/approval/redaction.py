@@ -30,7 +30,7 @@ class Secrets:
         if value in self._values:
             self._values.remove(value)
 
-    def strip(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return `text` with every live secret replaced; overlapping ones by one marker."""
         spans = self.spans(text)
         if not spans:  # nearly always, and every text of every record comes by
@@ -60,13 +60,13 @@ class Secrets:
                 merged.append((start, end))
         return merged
 
-    def strip_cut(self, text: str) -> str:
+    def redact_truncated(self, text: str) -> str:
         """Return `text`, which may have been cut anywhere, without secrets and their fragments.
 
         A cut through a secret leaves its beginning or its end; from `FRAGMENT_CHARS` on that is
         replaced as well, so that what remains is too little to guess the rest.
         """
-        text = self.strip(text)
+        text = self.redact(text)
         for value in self._values:
             if len(value) >= 2 * FRAGMENT_CHARS:
                 text = _without_beginnings(text, value)
@@ -81,7 +81,7 @@ class Secrets:
         return tuple(self._values)
 
 
-class StreamStripper:
+class StreamRedactor:
     """Strips secrets from text that arrives in pieces; holds back what may still become one."""
 
     def __init__(self, secrets: Secrets) -> None:
@@ -96,12 +96,12 @@ class StreamStripper:
             if end > safe and len(text) - start <= HELD_CHARS_MAX:
                 safe = min(safe, start)  # what follows may belong to a longer secret
         self._rest = text[safe:]
-        return self._secrets.strip(text[:safe])
+        return self._secrets.redact(text[:safe])
 
     def finish(self) -> str:
         """Return what was held back and turned out to be no secret."""
         rest, self._rest = self._rest, ""
-        return self._secrets.strip(rest)
+        return self._secrets.redact(rest)
 
 
 def _without_beginnings(text: str, value: str, marker: str = MARKER) -> str:

@@ -86,7 +86,7 @@ class Engine:
                 await tasks.start(self._watch_signals, tasks)
                 tasks.start_soon(self._speak)
                 tasks.start_soon(
-                    self._session.approvals.spawn_reaper, self._session.settings.reap_interval_s
+                    self._session.approvals.run_reaper, self._session.settings.reap_interval_s
                 )
                 tasks.start_soon(self._session.journal.keep)
                 tasks.start_soon(self._watch_session, tasks)

@@ -59,7 +59,7 @@ class Servers:
             environ=place.environ,
             start=place.start,
             tasks=tasks,
-            strip=session.secrets.strip,
+            strip=session.secrets.redact,
             complete=partial(reply_to, session),
         )
 
@@ -122,7 +122,7 @@ class Servers:
         await self._failed(name, reason)
 
     async def _failed(self, name: str, reason: str) -> None:
-        text = self._session.secrets.strip(reason)
+        text = self._session.secrets.redact(reason)
         await self._session.emit(events.McpFailed(name=name, reason=text))
 
     # --- the policy files ---------------------------------------------------------------------

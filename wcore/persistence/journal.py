@@ -184,7 +184,7 @@ class Journal:
     def said(self, kind: str, call_id: str, line: bytes) -> None:
         """Note an event, by its digest; from the first turn on."""
         if self._is_telling and self._store.is_kept:
-            text = self.secrets.strip(line.decode()).encode()
+            text = self.secrets.redact(line.decode()).encode()
             digest = hashlib.sha256(text).hexdigest()[:DIGEST_CHARS]
             self._said.append([kind, call_id, digest])
 
@@ -337,7 +337,7 @@ class Journal:
 
     def _cleaned(self, record: Record) -> Record:
         body = {**record.body, **self._marks}
-        return Record(record.kind, cleaned(body, self.secrets.strip))
+        return Record(record.kind, cleaned(body, self.secrets.redact))
 
 
 async def _doubted(held: SessionJournal, left: OpenTurn | None) -> tuple[str, ...]:

@@ -111,12 +111,12 @@ class RecordedJournal(Journal):
         return head.body.get(name) if isinstance(head, Entry) and head.kind is kind else None
 
     def _entry(self, record: Record) -> Entry:
-        body = plain(cleaned({**record.body, **self._marks}, self.secrets.strip))
+        body = plain(cleaned({**record.body, **self._marks}, self.secrets.redact))
         assert isinstance(body, dict)
         return Entry(record.kind, body)
 
     def _event(self, kind: str, call_id: str, line: bytes) -> Said:
-        text = self.secrets.strip(line.decode())
+        text = self.secrets.redact(line.decode())
         digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
         return Said(kind, call_id, digest, text)
 

@@ -55,13 +55,13 @@ class RecordedApprovals(ApprovalManager):
     script: Script
     recorded: RecordedJournal
 
-    def is_over(self, entry: Pending) -> bool:
+    def check_expired(self, entry: Pending) -> bool:
         over = self.recorded.is_over(entry.call_id)
         if over:
             self.recorded.expired(entry.call_id)
         return over
 
-    async def spawn_reaper(self, interval_s: float = 0.0) -> None:
+    async def run_reaper(self, interval_s: float = 0.0) -> None:
         while True:
             await self.script.turn(_is_expiry)
             if not self.reap_now():

@@ -154,7 +154,7 @@ class Session:
         return codec.encode(event)
 
     async def info(self, message: str, msg_id: str = "", digest: str | None = None) -> None:
-        text = self.secrets.strip(message)
+        text = self.secrets.redact(message)
         await self.emit(events.Info(msg_id=msg_id, message=text, digest=digest))
 
     async def report(self, error: WcoreError) -> None:
@@ -162,7 +162,7 @@ class Session:
         await self.complain(error.code, str(error), retryable=error.retryable)
 
     async def complain(self, code: Code, message: str, *, retryable: bool = False) -> None:
-        self.last_problem = text = self.secrets.strip(message)
+        self.last_problem = text = self.secrets.redact(message)
         problem = events.Problem(code=code, message=text, retryable=retryable)
         await self.emit(events.Error(error=problem))
 

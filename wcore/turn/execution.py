@@ -6,7 +6,7 @@ from typing import Final
 
 import anyio
 
-from wcore.approval.redaction import StreamStripper
+from wcore.approval.redaction import StreamRedactor
 from wcore.approval.table import Move
 from wcore.errors import ToolError
 from wcore.persistence import records
@@ -113,7 +113,7 @@ class _Heart:
 
     def __init__(self, flight: Flight) -> None:
         self._flight = flight
-        self._stripper = StreamStripper(flight.session.secrets)
+        self._stripper = StreamRedactor(flight.session.secrets)
         self._heard = anyio.Event()
 
     async def beat(self) -> None:

@@ -84,7 +84,7 @@ async def hear(flight: Flight, pending: Pending) -> bool:
     echo = events.ApprovalResumed(resume_token=token or "", approved=isinstance(result, Approved))
     closing = (echo, settled) if token else (settled,)
     if isinstance(result, Denied):
-        said = session.secrets.strip(result.reason)
+        said = session.secrets.redact(result.reason)
         words = None if said == reasons.USER else said
         decision = session.keeper.decisions.denied(flight.call_id, tool, result.by, words)
         refusal = Refusal(result.reason, move=None, decision=decision, first=closing)

@@ -44,7 +44,7 @@ async def _withdraw(flight: Flight, running: anyio.CancelScope) -> None:
                 await flight.session.journal.reached(f"{records.WITHDRAWN} {flight.call_id}")
         running.cancel()
         over = Denied(reasons.WITHDRAWN, By.POLICY)
-        flight.session.approvals.resolve_host(flight.call_id, over)
+        flight.session.approvals.try_resolve(flight.call_id, over)
 
 
 async def _fly(flight: Flight, effect: Effect, running: anyio.CancelScope) -> None:

@@ -50,7 +50,7 @@ async def _decide_again(flight: Flight, pending: Pending) -> None:
     _, decision = session.judge(card.prepared, studied)
     if _is_granted(decision):
         yes = Approved(by=By.POLICY, decision=decision)
-        session.approvals.resolve_host(flight.call_id, yes)
+        session.approvals.try_resolve(flight.call_id, yes)
 
 
 def _is_granted(decision: Decision) -> bool:

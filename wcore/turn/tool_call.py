@@ -232,7 +232,10 @@ class Flight:
         self.session.ledger.move(self.call_id, Move.END)
         secrets = self.session.secrets
         output = ToolOutput(
-            output.status, secrets.strip_cut(output.output), output.output_type, output.metadata
+            output.status,
+            secrets.redact_truncated(output.output),
+            output.output_type,
+            output.metadata,
         )
         self._output = records.told(output, edited=self.edited)
         event = events.ToolResult(
@@ -266,7 +269,7 @@ class Flight:
         """End without a result: written down, then told."""
         if refusal.move is not None:
             self.session.ledger.move(self.call_id, refusal.move)
-        reason = self.session.secrets.strip(refusal.reason)
+        reason = self.session.secrets.redact(refusal.reason)
         again = denials.again(self) if refusal.decision is not None else ""
         self._output = ToolOutput.failed(refusal.told or f"Tool denied: {reason}{again}")
         ended = records.ended(self.call_id, self.call.name, self._output, reason=reason)
@@ -287,7 +290,7 @@ class Flight:
         told = unrecorded(problem)
         self.session.cards.pop(self.call_id, None)
         if self.pending is not None:  # nobody was asked yet
-            self.session.approvals.resolve_host(self.call_id, Denied(told, By.POLICY))
+            self.session.approvals.try_resolve(self.call_id, Denied(told, By.POLICY))
             await self.cancel(Refusal(told, move=None))
         else:
             await self.fail(told)
@@ -295,7 +298,7 @@ class Flight:
     async def break_off(self) -> None:
         """End after a bug of ours, as far as it can still be told. Call it in an `except`."""
         log.exception("call.broke")  # noqa: LOG004 - only ever called from an `except`
-        if self.session.approvals.resolve_host(self.call_id, _BUG):
+        if self.session.approvals.try_resolve(self.call_id, _BUG):
             self.session.cards.pop(self.call_id, None)
             settled = (self.settled("denied", _BUG.by),)
             await self.cancel(Refusal(_BUG.reason, move=None, first=settled))

@@ -79,7 +79,7 @@ class Turn:
     def end(self, by: By) -> None:
         """End the turn now: deny what waits, cancel what works. The first ending stands."""
         if self.ending is None:
-            self.ending = Ending(by, reasons.OF[by])
+            self.ending = Ending(by, reasons.BY_SETTLER[by])
             self.session.keeper.hurry()
             for child in self.children:
                 child.end(by)

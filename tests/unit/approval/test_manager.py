@@ -71,7 +71,7 @@ async def test_an_answer_just_before_the_deadline_counts() -> None:
     parking = Parking()
     entry = parking.park()
     parking.clock.now += 299.9
-    assert parking.manager.resolve_host("c1", Approved("yes")) is True
+    assert parking.manager.try_resolve("c1", Approved("yes")) is True
     assert await heard(entry) == Approved("yes")
     assert parking.ledger.state("c1") is State.CLEARED
 
@@ -83,7 +83,7 @@ async def test_an_answer_at_the_deadline_or_later_does_not_count_even_unswept(
     parking = Parking()
     entry = parking.park()
     parking.clock.now += late_s
-    assert parking.manager.resolve_host("c1", Approved()) is False
+    assert parking.manager.try_resolve("c1", Approved()) is False
     assert await heard(entry) == TIMED_OUT, "the late answer found it expired, and expired it"
     assert parking.ledger.state("c1") is None
     assert len(parking.manager) == 0
@@ -103,7 +103,7 @@ async def test_a_late_denial_is_a_timeout() -> None:
     parking = Parking()
     entry = parking.park()
     parking.clock.now += 300
-    assert parking.manager.resolve_host("c1", NO) is False
+    assert parking.manager.try_resolve("c1", NO) is False
     assert await heard(entry) == TIMED_OUT
 
 
@@ -128,7 +128,7 @@ async def test_a_sweep_denies_what_has_expired_and_nothing_else() -> None:
     assert await heard(early) == TIMED_OUT
     assert late.result is None
     assert parking.manager.reap_now() == 0
-    assert parking.manager.resolve_host("late", Approved()) is True
+    assert parking.manager.try_resolve("late", Approved()) is True
 
 
 def test_the_time_left_is_whole_seconds_and_never_negative() -> None:
@@ -159,9 +159,9 @@ async def test_of_two_answers_the_first_counts_and_the_second_changes_nothing(
 ) -> None:
     parking = Parking()
     entry = parking.park()
-    assert parking.manager.resolve_host("c1", first) is True
+    assert parking.manager.try_resolve("c1", first) is True
     state = parking.ledger.state("c1")
-    assert parking.manager.resolve_host("c1", second) is False
+    assert parking.manager.try_resolve("c1", second) is False
     assert parking.ledger.state("c1") is state
     assert await heard(entry) == first
 
@@ -170,7 +170,7 @@ async def test_of_two_answers_the_first_counts_and_the_second_changes_nothing(
 def test_an_answer_to_an_unknown_call_is_false_and_touches_nobody(call_id: str) -> None:
     parking = Parking()
     entry = parking.park("c1")
-    assert parking.manager.resolve_host(call_id, Approved()) is False
+    assert parking.manager.try_resolve(call_id, Approved()) is False
     with pytest.raises(UnknownCallError):
         parking.manager.resolve(call_id, Approved())
     with pytest.raises(UnknownCallError):
@@ -354,7 +354,7 @@ def test_five_minutes_of_silence_are_a_no_at_exactly_five_minutes() -> None:
     async def main() -> float:
         manager = real()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(manager.spawn_reaper)
+            tasks.start_soon(manager.run_reaper)
             entry = ask(manager)
             start = anyio.current_time()
             assert await heard(entry, HOURS_S) == TIMED_OUT
@@ -371,7 +371,7 @@ def test_the_answer_decides_by_the_clock_where_no_reaper_runs(after_s: float, co
         manager = real()
         entry = ask(manager)
         await anyio.sleep(after_s)
-        assert manager.resolve_host("c1", Approved()) is counts
+        assert manager.try_resolve("c1", Approved()) is counts
         assert await heard(entry, HOURS_S) == (Approved() if counts else TIMED_OUT)
 
     in_virtual_time(main)
@@ -389,7 +389,7 @@ def test_the_reaper_wakes_for_a_deadline_nearer_than_its_interval() -> None:
             ended.append(anyio.current_time() - start)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(manager.spawn_reaper, 1000.0)
+            tasks.start_soon(manager.run_reaper, 1000.0)
             await anyio.sleep(3)  # the reaper is asleep until 1000
             for number in range(3):
                 ledger.propose(f"c{number}")
@@ -406,7 +406,7 @@ def test_the_reaper_collects_a_call_whose_requester_was_cancelled() -> None:
     async def main() -> None:
         manager = real()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(manager.spawn_reaper)
+            tasks.start_soon(manager.run_reaper)
             entry = ask(manager)
             kept = ask(manager, "c2")
             with anyio.move_on_after(1):
@@ -417,7 +417,7 @@ def test_the_reaper_collects_a_call_whose_requester_was_cancelled() -> None:
             assert len(manager) == 1
             assert entry.result == TIMED_OUT
             assert kept.result is None
-            assert manager.resolve_host("c1", Approved()) is False
+            assert manager.try_resolve("c1", Approved()) is False
             tasks.cancel_scope.cancel()
 
     in_virtual_time(main)
@@ -452,7 +452,7 @@ def test_the_reaper_survives_a_clock_that_raises_once(break_after_s: float) -> N
         async with anyio.create_task_group() as tasks:
             entry = ask(manager)
             start = anyio.current_time()
-            tasks.start_soon(manager.spawn_reaper)
+            tasks.start_soon(manager.run_reaper)
             if break_after_s:
                 await anyio.sleep(break_after_s)
             clock.broken = True
@@ -478,7 +478,7 @@ def test_one_entry_that_cannot_be_swept_neither_stops_nor_spins_the_reaper() -> 
         ledger = Ledger()
         manager = ApprovalManager(ledger, GrantBook(), clock=now)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(manager.spawn_reaper)
+            tasks.start_soon(manager.run_reaper)
             for call_id in ("broken", "c1"):
                 ledger.propose(call_id)
             ask(manager, "broken")
@@ -497,7 +497,7 @@ async def test_the_reaper_runs_on_asyncio_too() -> None:
     ledger.propose("c1")
     manager = ApprovalManager(ledger, GrantBook(), ttl_s=0.01)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(manager.spawn_reaper)
+        tasks.start_soon(manager.run_reaper)
         assert await heard(ask(manager)) == TIMED_OUT
         tasks.cancel_scope.cancel()
 
@@ -518,7 +518,7 @@ async def test_time_that_the_machine_slept_counts(monkeypatch: pytest.MonkeyPatc
     clocks[time.CLOCK_BOOTTIME] += 2 * 3600.0  # two hours of sleep
     clocks[time.CLOCK_MONOTONIC] += 1.0
     assert manager.expires_in_s(entry) == 0
-    assert not manager.resolve_host("c1", Approved())
+    assert not manager.try_resolve("c1", Approved())
     assert await heard(entry) == TIMED_OUT
 
 

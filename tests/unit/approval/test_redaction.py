@@ -1,6 +1,6 @@
 """Secrets never leave, in whatever pieces they come.
 
-What holds: neither `strip` nor a stripper's whole output contains a live secret; text without
+What holds: neither `redact` nor a stripper's whole output contains a live secret; text without
 secrets comes out unchanged; and pieces give what the whole gives.
 """
 
@@ -15,7 +15,7 @@ from wcore.approval.redaction import (
     MARKER,
     SECRET_CHARS_MIN,
     Secrets,
-    StreamStripper,
+    StreamRedactor,
 )
 
 KEY = "sk-live-0123456789"
@@ -51,7 +51,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 
 def streamed(secrets: Secrets, pieces: Iterable[str]) -> str:
-    stripper = StreamStripper(secrets)
+    stripper = StreamRedactor(secrets)
     return "".join([*(stripper.feed(piece) for piece in pieces), stripper.finish()])
 
 
@@ -61,7 +61,7 @@ CUTS = st.lists(st.integers(min_value=0, max_value=200), max_size=8)
 @given(texts())
 def test_stripped_text_holds_no_secret(given_texts: tuple[list[str], str]) -> None:
     values, text = given_texts
-    shown = live(values).strip(text)
+    shown = live(values).redact(text)
     assert not [value for value in values if value in shown]
 
 
@@ -81,14 +81,14 @@ def test_pieces_give_what_the_whole_gives(
     given_texts: tuple[list[str], str], places: list[int]
 ) -> None:
     values, text = given_texts
-    assert streamed(live(values), cut(text, places)) == live(values).strip(text)
+    assert streamed(live(values), cut(text, places)) == live(values).redact(text)
 
 
 @given(st.text(), CUTS)
 def test_text_without_secrets_comes_out_unchanged(text: str, places: list[int]) -> None:
     secrets = live([KEY])
     if KEY not in text:
-        assert secrets.strip(text) == text
+        assert secrets.redact(text) == text
         assert streamed(secrets, cut(text, places)) == text
 
 
@@ -104,7 +104,7 @@ def test_less_than_one_secret_is_held_back(
 ) -> None:
     values, text = given_texts
     values = values[:1]
-    stripper = StreamStripper(live(values))
+    stripper = StreamRedactor(live(values))
     fed = shown = 0
     for piece in cut(text.replace(values[0], ""), places):
         fed += len(piece)
@@ -114,7 +114,7 @@ def test_less_than_one_secret_is_held_back(
 
 
 def test_text_that_cannot_be_a_secret_is_shown_at_once() -> None:
-    stripper = StreamStripper(live([KEY]))
+    stripper = StreamRedactor(live([KEY]))
     assert stripper.feed("building...\n") == "building...\n"
     assert stripper.feed("sk") == ""
     assert stripper.feed("y is blue\n") == "sky is blue\n"
@@ -131,7 +131,7 @@ def test_text_that_cannot_be_a_secret_is_shown_at_once() -> None:
     ],
 )
 def test_of_a_secret_inside_another_nothing_is_left_over(values: list[str], text: str) -> None:
-    assert live(values).strip(text) == f"x {MARKER} y"
+    assert live(values).redact(text) == f"x {MARKER} y"
     for at in range(len(text) + 1):
         assert streamed(live(values), [text[:at], text[at:]]) == f"x {MARKER} y", at
 
@@ -150,26 +150,26 @@ def test_a_value_too_short_to_be_a_secret_is_ignored(value: str) -> None:
     text = f"a {value} b key 1234567"
     secrets = live([value])
     assert tuple(secrets.values()) == ()
-    assert secrets.strip(text) == text
+    assert secrets.redact(text) == text
     assert streamed(secrets, text) == text
 
 
 def test_the_shortest_secret_is_hidden() -> None:
     assert len("12345678") == SECRET_CHARS_MIN
     text = "12345678 1234567"
-    assert live(["12345678"]).strip(text) == f"{MARKER} 1234567"
+    assert live(["12345678"]).redact(text) == f"{MARKER} 1234567"
 
 
 def test_a_secret_that_died_is_shown_again_and_the_others_are_not() -> None:
     secrets = live([KEY, "another-secret", KEY])
     secrets.discard(KEY)
     secrets.discard("never-added")
-    assert secrets.strip(f"{KEY} another-secret") == f"{KEY} {MARKER}"
+    assert secrets.redact(f"{KEY} another-secret") == f"{KEY} {MARKER}"
 
 
 def test_a_secret_that_becomes_live_in_the_middle_of_a_stream_is_hidden_from_then_on() -> None:
     secrets = Secrets()
-    stripper = StreamStripper(secrets)
+    stripper = StreamRedactor(secrets)
     assert stripper.feed("hello ") == "hello "
     secrets.add(KEY)
     assert stripper.feed(KEY[:4]) == ""
@@ -178,7 +178,7 @@ def test_a_secret_that_becomes_live_in_the_middle_of_a_stream_is_hidden_from_the
 
 def test_what_is_held_back_is_stripped_at_the_end_too() -> None:
     secrets = live(["abcdefgh" + "x" * 8])
-    stripper = StreamStripper(secrets)
+    stripper = StreamRedactor(secrets)
     assert stripper.feed("abcdefgh") == ""
     secrets.add("abcdefgh")
     assert stripper.finish() == MARKER
@@ -186,7 +186,7 @@ def test_what_is_held_back_is_stripped_at_the_end_too() -> None:
 
 
 def test_a_stripper_can_be_used_again_after_its_end() -> None:
-    stripper = StreamStripper(live([KEY]))
+    stripper = StreamRedactor(live([KEY]))
     stripper.feed(KEY[:6])
     assert stripper.finish() == KEY[:6]
     assert stripper.feed(KEY[6:]) == KEY[6:]
@@ -201,7 +201,7 @@ TOKEN = "rt-0123456789abcdef0123456789abcdef"
 def test_of_a_secret_that_was_cut_only_little_is_left(size: int) -> None:
     secrets = live([TOKEN])
     for cut_off in (f"out: {TOKEN[:size]}", f"{TOKEN[-size:]} and more"):
-        shown = secrets.strip_cut(cut_off)
+        shown = secrets.redact_truncated(cut_off)
         assert TOKEN[:FRAGMENT_CHARS] not in shown
         assert TOKEN[-FRAGMENT_CHARS:] not in shown
         if size < FRAGMENT_CHARS:
@@ -218,7 +218,7 @@ def test_no_beginning_or_end_of_a_secret_is_left_of_text_cut_at_both_sides(
     values: list[str], start: int, size: int, between: str
 ) -> None:
     text = between.join(values)[start : start + size]
-    shown = live(values).strip_cut(text)
+    shown = live(values).redact_truncated(text)
     for value in values:
         assert value not in shown
         assert value[:FRAGMENT_CHARS] not in shown
@@ -227,4 +227,4 @@ def test_no_beginning_or_end_of_a_secret_is_left_of_text_cut_at_both_sides(
 
 @given(st.text(st.characters(exclude_characters=TOKEN)))
 def test_text_without_parts_of_a_secret_is_left_as_it_is(text: str) -> None:
-    assert live([TOKEN]).strip_cut(text) == text
+    assert live([TOKEN]).redact_truncated(text) == text

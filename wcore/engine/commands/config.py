@@ -52,7 +52,7 @@ class Configuring:
     def tell_of_loss(self, *, during_turn: bool) -> None:
         """Say that the store was lost, before anybody acts without it."""
         session = self._session
-        text = session.secrets.strip(session.keeper.consequences or "")
+        text = session.secrets.redact(session.keeper.consequences or "")
         session.put(events.Info(message=text))
         if during_turn:
             self._late_change = True
@@ -75,7 +75,7 @@ class Configuring:
         try:
             model = self._chosen(command.model) if command.model else session.model
         except ConfigError as error:
-            problem = events.Problem(code=Code.CONFIG, message=session.secrets.strip(str(error)))
+            problem = events.Problem(code=Code.CONFIG, message=session.secrets.redact(str(error)))
             return [events.Error(error=problem), *self._waiting()]
         tuning, applied, refused = _tuned(command, model, session.tuning)
         if model.name != session.model.name:

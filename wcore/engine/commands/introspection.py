@@ -119,7 +119,7 @@ def _measured(
 
 def _with_args(made: tuple[str, ModelCall], session: Session) -> parts.HistoryCall:
     call_id, call = made
-    args = None if call.args is None else cleaned(call.args, session.secrets.strip)
+    args = None if call.args is None else cleaned(call.args, session.secrets.redact)
     return parts.HistoryCall(call_id=call_id, tool=call.name, args=args)
 
 

@@ -133,7 +133,7 @@ async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str,
     for call_id, card in list(session.cards.items()):
         if card.prepared.tool not in card.owner.offered:  # blocked while it waited
             reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
-            session.approvals.resolve_host(call_id, Denied(reason, By.POLICY))
+            session.approvals.try_resolve(call_id, Denied(reason, By.POLICY))
     return {"agents": _agents(session, command.agent)}
 
 
