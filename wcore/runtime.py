@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from wcore.tools.tool import Live, Tool
+from wcore.tools.tool import RunContext, Tool
 from wcore.vocabulary import Args, Json, Prepared, ToolOutput
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wcore.tools.mcp.server_config import Definition
 
 
-class Hands:
+class Runtime:
     """Carries out what tools offer; a replay has others, which touch nothing."""
 
     def tools(self, make: Callable[[], dict[str, "Tool"]]) -> dict[str, "Tool"]:
@@ -64,6 +64,6 @@ class Hands:
         del what
         return await change()
 
-    async def run(self, tool: "Tool", prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, tool: "Tool", prepared: Prepared, live: RunContext) -> ToolOutput:
         """Return `tool.run`."""
         return await tool.run(prepared, live)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from wcore.tools.process.child_environment import cleaned
+from wcore.tools.process.child_environment import child_environment
 
 from .gate import decide
 from .grammar import Made, Maker
@@ -61,7 +61,7 @@ def environ_of(name: str, locale: str | None) -> Mapping[str, str]:
     given = {**ENVIRON, **HOSTILE} if name == "hostile" else dict(ENVIRON)
     if locale is not None:
         given |= {"LC_ALL": locale, "LANG": locale}
-    return cleaned(given)
+    return child_environment(given)
 
 
 def approvals(maker: Maker, figures: Figures, count: int | None) -> Iterator[Made]:

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from wcore.conformance.engine.optional_features import OTHER_TOOLS
 from wcore.tools.builtin.catalog import builtin_tools
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 
-NOWHERE: Final = Place("/", "/", {}, lambda _: False)
+NOWHERE: Final = ToolEnvironment("/", "/", {}, lambda _: False)
 
 
 def as_markdown() -> str:

@@ -15,8 +15,8 @@ from wcore.policy.protected import Places
 from wcore.policy_files.named_paths import finder
 from wcore.tools.builtin.catalog import builtin_tools
 from wcore.tools.fs.paths import resolve
-from wcore.tools.process.child_environment import cleaned
-from wcore.tools.tool import Place
+from wcore.tools.process.child_environment import child_environment
+from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Access, Args, Category, Prepared, Touch
 
 SHELL_TOOL: Final = "Bash"
@@ -47,13 +47,13 @@ def category_of(tool: str, places: Places) -> Category:
     return known.spec.category if known else _category(tool)
 
 
-def _place(places: Places) -> Place:
-    return Place(places.workspace, places.home, os.environ, lambda _: False)
+def _place(places: Places) -> ToolEnvironment:
+    return ToolEnvironment(places.workspace, places.home, os.environ, lambda _: False)
 
 
 def _prepared(tool: str, args: Args, places: Places) -> Prepared:
-    place = _place(places)
-    known = builtin_tools(place).get(tool)
+    tool_environment = _place(places)
+    known = builtin_tools(tool_environment).get(tool)
     category = category_of(tool, places)
     access = Access.READ if category is Category.INFO else Access.WRITE
     paths: frozenset[str] = frozenset()
@@ -61,15 +61,15 @@ def _prepared(tool: str, args: Args, places: Places) -> Prepared:
     if tool == SHELL_TOOL:
         command = _text(tool, args, "command")
     elif tool in SEARCHES:
-        paths = frozenset({_resolved(place, str(args.get("path") or "."))})
+        paths = frozenset({_resolved(tool_environment, str(args.get("path") or "."))})
     elif known is not None and tool not in ARGUMENT:
-        _resolved(place, _text(tool, args, "file_path"))
+        _resolved(tool_environment, _text(tool, args, "file_path"))
         paths = known.targets(args)
     touches = tuple(Touch(path, access) for path in sorted(paths))
     prepared = Prepared(tool, category, args, tool, "", touches, command)
     if command is None:
         return prepared
-    found = finder(places)(command, cleaned(os.environ))
+    found = finder(places)(command, child_environment(os.environ))
     return replace(prepared, named=found.paths, programs=found.programs)
 
 
@@ -84,8 +84,8 @@ def _text(tool: str, args: Args, name: str) -> str:
     return value
 
 
-def _resolved(place: Place, path: str) -> str:
+def _resolved(tool_environment: ToolEnvironment, path: str) -> str:
     try:
-        return resolve(place, path)
+        return resolve(tool_environment, path)
     except (ToolError, OSError, ValueError) as error:
         raise UsageError(f"no call could be made with it: {error}") from error

@@ -31,7 +31,7 @@ from wcore.stdio import LineReader, Wire
 from wcore.store import Location, Store, StoreError, locate
 from wcore.supervisor.client import Supervisor
 from wcore.tools.mcp import is_installed
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Access, Verdict
 
 
@@ -117,7 +117,7 @@ async def _serve(
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    place = _place(places, rims, lambda: session.ruling.rules)
+    tool_environment = _place(places, rims, lambda: session.ruling.rules)
     wire = Wire(rims.fds[1])
     reader = ShellWorker(rims.supervisor)
     session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
@@ -125,14 +125,14 @@ async def _serve(
     session.notices = (*loaded.notices, *dropped, *filter(None, (unused, keeper.consequences)))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
-        return await _engine(session, rims.fds[0], wire, place).serve()
+        return await _engine(session, rims.fds[0], wire, tool_environment).serve()
     finally:
         await reader.close()
         await keeper.close()
 
 
-def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> Place:
-    return Place(
+def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> ToolEnvironment:
+    return ToolEnvironment(
         workspace=places.workspace,
         home=places.home,
         environ=rims.inherited,
@@ -146,10 +146,10 @@ def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> Place:
     )
 
 
-def _engine(session: Session, in_fd: int, wire: Wire, place: Place) -> Engine:
-    assert place.supervisor is not None
-    warm = functools.partial(_warm, session.model, place.supervisor)
-    return Engine(session, LineReader(in_fd), wire, place, warm=warm)
+def _engine(session: Session, in_fd: int, wire: Wire, tool_environment: ToolEnvironment) -> Engine:
+    assert tool_environment.supervisor is not None
+    warm = functools.partial(_warm, session.model, tool_environment.supervisor)
+    return Engine(session, LineReader(in_fd), wire, tool_environment, warm=warm)
 
 
 def _warm(model: Model, supervisor: Supervisor) -> None:

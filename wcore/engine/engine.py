@@ -29,7 +29,7 @@ from wcore.protocol import codec, events
 from wcore.protocol import commands as said
 from wcore.session.session import Session
 from wcore.store import LeaseLostError
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import By, Json, UserMessage
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Engine:
         session: Session,
         reader: Ear,
         wire: Mouth,
-        place: Place,
+        environment: ToolEnvironment,
         *,
         warm: Callable[[], None],
         signals: Signals = real_signals,
@@ -61,7 +61,7 @@ class Engine:
         self._session = session
         self._reader = reader
         self._wire = wire
-        self._place = place
+        self._environment = environment
         self._warm = warm
         self._signals = signals
         self._loaded = anyio.Event()  # what acts is there
@@ -230,10 +230,10 @@ class Engine:
             await self._leave(EXIT_FAILED, tasks)
             return
         self._acting = await to_thread.run_sync(load)
-        make = partial(self._acting.builtin_tools, self._place, session.ruling.known)
+        make = partial(self._acting.builtin_tools, self._environment, session.ruling.known)
         session.tools.update(session.hands.tools(make))
         self._news = {"tools": [[n, t.spec.category.value] for n, t in session.tools.items()]}
-        self._servers = self._acting.servers(session, self._place, tasks)
+        self._servers = self._acting.servers(session, self._environment, tasks)
         session.before_turn = self._servers.settle
         await self._servers.follow_policies()
         self._take_late_context()

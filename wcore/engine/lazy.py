@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from wcore.agents import AgentDefinition
     from wcore.engine.mcp_servers import Servers
-    from wcore.tools.tool import Place, Tool
+    from wcore.tools.tool import Tool, ToolEnvironment
     from wcore.turn.turn import Turn
 
 
@@ -20,7 +20,9 @@ class Acting(NamedTuple):
 
     servers: "type[Servers]"
     turn: "type[Turn]"
-    builtin_tools: "Callable[[Place, Callable[[], Mapping[str, AgentDefinition]]], dict[str, Tool]]"
+    builtin_tools: (
+        "Callable[[ToolEnvironment, Callable[[], Mapping[str, AgentDefinition]]], dict[str, Tool]]"
+    )
 
 
 def load() -> Acting:

@@ -27,7 +27,7 @@ from wcore.tools.mcp.names import sampling_name
 from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.server_config import Definition, DefinitionError, define
 from wcore.tools.mcp.tool import McpTool
-from wcore.tools.tool import Place, Tool
+from wcore.tools.tool import Tool, ToolEnvironment
 from wcore.vocabulary import Json, Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
@@ -44,9 +44,9 @@ TOO_LATE: Final = "servers are added before the first message only"
 class Servers:
     """All servers of the session, by name. `tasks` outlive every one of them."""
 
-    def __init__(self, session: Session, place: Place, tasks: TaskGroup) -> None:
+    def __init__(self, session: Session, environment: ToolEnvironment, tasks: TaskGroup) -> None:
         self._session = session
-        self._place = place
+        self._environment = environment
         self._tasks = tasks
         self._builtin = dict(session.tools)
         self._servers: dict[str, Server] = {}
@@ -54,10 +54,10 @@ class Servers:
         self._tried: dict[str, Definition] = {}  # of policy files, whatever has become of them
         self._told: set[tuple[str, str]] = set()
         self._around = Around(
-            workspace=place.workspace,
-            home=place.home,
-            environ=place.environ,
-            start=place.start,
+            workspace=environment.workspace,
+            home=environment.home,
+            environ=environment.environ,
+            start=environment.start,
             tasks=tasks,
             strip=session.secrets.redact,
             complete=partial(reply_to, session),
@@ -80,7 +80,7 @@ class Servers:
                 env=command.env,
                 url=command.url,
                 headers=command.headers,
-                cwd=self._place.workspace,
+                cwd=self._environment.workspace,
             )
             definition = self._defined_by_host(command.name, make)
             self._admit(definition)
@@ -175,7 +175,7 @@ class Servers:
 
         Elsewhere `npx` and `python -m` would run what a cloned repository has put there.
         """
-        place, ours = self._place, level is Level.PROJECT
+        environment, ours = self._environment, level is Level.PROJECT
         return define(
             table.name,
             table.transport,
@@ -184,8 +184,8 @@ class Servers:
             env=table.env,
             url=table.url,
             headers=table.headers,
-            cwd=place.workspace if ours else place.home,
-            on_path=None if ours else path_outside(place.environ, place.workspace),
+            cwd=environment.workspace if ours else environment.home,
+            on_path=None if ours else path_outside(environment.environ, environment.workspace),
         )
 
     # --- before a turn ------------------------------------------------------------------------

@@ -10,14 +10,14 @@ from wcore.persistence.records import INNER, LENT, WITHDRAWN, usage
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.replay.stubs import NoTool
 from wcore.replay.timeline import Entry, Item, Script, facts_of, what_of
-from wcore.tools.tool import Live
+from wcore.tools.tool import RunContext
 from wcore.vocabulary import Args, Category, Usage
 
 
 class InnerCalls:
     """Those of one running call. What is handed out twice is taken once."""
 
-    def __init__(self, script: Script, live: Live, lend: Callable[[Usage], None]) -> None:
+    def __init__(self, script: Script, live: RunContext, lend: Callable[[Usage], None]) -> None:
         self._script = script
         self._live = live
         self._lend = lend

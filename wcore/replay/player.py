@@ -21,7 +21,7 @@ from wcore.replay.session import Stage, set_up
 from wcore.replay.timeline import Divergence, Entry, Script, items_of
 from wcore.replay.unsupported import refuse
 from wcore.store import JournalRecord, Kind, SessionRow
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 
 
 class Replayed(Struct, frozen=True):
@@ -93,9 +93,9 @@ async def _end_all() -> None:
 async def _serve(stage: Stage, script: Script, tasks: TaskGroup) -> None:
     session = stage.session
     places = session.settings.places
-    place = Place(places.workspace, places.home, {}, lambda _: True)
+    environment = ToolEnvironment(places.workspace, places.home, {}, lambda _: True)
     host = RecordedHost(script, session.approvals)
-    engine = Engine(session, host, NoMouth(), place, warm=lambda: None, signals=host.signals)
+    engine = Engine(session, host, NoMouth(), environment, warm=lambda: None, signals=host.signals)
     await engine.serve()
     if isinstance(script.head, Entry) and script.head.kind is Kind.CLOSED:
         script.take(Entry(Kind.CLOSED, {}))

@@ -17,13 +17,13 @@ from wcore.replay.mcp_servers import RecordedServer, recorded_definition
 from wcore.replay.model import RecordedError
 from wcore.replay.stubs import NoTool, SealedError
 from wcore.replay.timeline import Entry, Item, Script, facts_of, what_of
-from wcore.runtime import Hands
+from wcore.runtime import Runtime
 from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME as SPAWN
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.server import Server
 from wcore.tools.mcp.server_config import Definition
-from wcore.tools.tool import Live, Tool
+from wcore.tools.tool import RunContext, Tool
 from wcore.vocabulary import (
     Access,
     Args,
@@ -63,7 +63,7 @@ class RecordedReader:
             self._script.busy -= 1
 
 
-class RecordedHands(Hands):
+class RecordedHands(Runtime):
     """Has recorded outcomes only.
 
     `agents` are those that had a definition; `lend` counts what a server's prompt has cost.
@@ -121,7 +121,7 @@ class RecordedHands(Hands):
             await self._script.never()  # it was broken off
         return Prepared(tool.spec.name, tool.spec.category, args, "", "")
 
-    async def run(self, tool: Tool, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, tool: Tool, prepared: Prepared, live: RunContext) -> ToolOutput:
         if prepared.tool == SPAWN and live.spawn is not None:
             kind = str(prepared.args.get("agent", GENERAL.name))
             agent = GENERAL if kind == GENERAL.name else self._agents()[kind]
@@ -153,7 +153,7 @@ class RecordedHands(Hands):
             raise RecordedError(facts)
         return {name: value for name, value in facts.items() if name != "what"}
 
-    async def _run(self, live: Live, ended: Entry | None) -> ToolOutput:
+    async def _run(self, live: RunContext, ended: Entry | None) -> ToolOutput:
         """Hand out what came as it came: pieces of output, calls of its own, and the result."""
         inner = InnerCalls(self._script, live, self._lend)
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from wcore.store import Location, Store, ToolApprovalDecisionEvent
 from wcore.store.database import Database
-from wcore.tools.tool import Live
+from wcore.tools.tool import RunContext
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
 T = TypeVar("T")
@@ -49,5 +49,5 @@ class NoTool(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         raise SealedError("a replay prepares nothing")
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         raise SealedError("a replay runs nothing")

@@ -31,7 +31,7 @@ from wcore.policy.suggestions import suggest
 from wcore.policy_files.session_policy import Ruling
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
-from wcore.runtime import Hands
+from wcore.runtime import Runtime
 from wcore.session.history import History
 from wcore.session.settings import Settings
 from wcore.tools import ties
@@ -94,7 +94,7 @@ class Session:
         self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
         self.models = Models()
-        self.hands = Hands()
+        self.hands = Runtime()
         self.tuning = Tuning()
         self.ledger = Ledger()
         self.grants = GrantBook()

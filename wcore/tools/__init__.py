@@ -4,6 +4,6 @@
 people's servers; `fs`, `process` and `search` are what tools are made of.
 """
 
-from wcore.tools.tool import Live, Place, Tool
+from wcore.tools.tool import RunContext, Tool, ToolEnvironment
 
-__all__ = ["Live", "Place", "Tool"]
+__all__ = ["RunContext", "ToolEnvironment", "Tool"]

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from wcore.supervisor.client import Held, Program, Supervisor
 
 #: Asks a model: system prompt, messages as (role, text), most tokens; the text of its reply.
-Completing = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
+CompleteFn = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
 
 
-class Place(Struct, frozen=True):
+class ToolEnvironment(Struct, frozen=True):
     """Where tools work. Paths are absolute and real (no symlink left in them).
 
     `hidden` tells whether a real path is protected: listings and searches leave such files
@@ -50,7 +50,7 @@ async def _refuse(tool: "Tool", args: Args) -> None:
     """Ask nobody: what a tool is run with outside of a turn."""
 
 
-class Live(Struct, frozen=True):
+class RunContext(Struct, frozen=True):
     """What a running call may use besides its plan.
 
     `chunk` sends output to the host while the tool runs; it waits when the host does not read
@@ -93,7 +93,7 @@ class Tool(Protocol):
         """
         ...
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Do exactly what was prepared.
 
         When cancelled, every process it started is dead before the cancellation leaves.

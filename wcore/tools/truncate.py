@@ -25,7 +25,7 @@ def tail_of(text: str, bytes_max: int) -> str:
     return _tail_of(data[-bytes_max:]).decode(errors="ignore")
 
 
-def clipped(text: str, bytes_max: int, note: str) -> tuple[str, bool]:
+def truncate(text: str, bytes_max: int, note: str) -> tuple[str, bool]:
     """Return `text` within `bytes_max`, ended by `note` on its own line if cut, and whether so."""
     if len(text) <= bytes_max // 4 or len(text.encode()) <= bytes_max:
         return text, False

@@ -12,7 +12,7 @@ from wcore.errors import ToolError
 from wcore.persistence import records
 from wcore.protocol import events
 from wcore.store import Kind
-from wcore.tools.tool import Live, Tool
+from wcore.tools.tool import RunContext, Tool
 from wcore.turn import inner_calls
 from wcore.turn.policy_reload import require_store
 from wcore.turn.subagents import spawn
@@ -79,7 +79,7 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(heart.keep_beating)
         try:
-            live = Live(
+            live = RunContext(
                 flight.call_id,
                 heart.chunk,
                 flight.answer,

@@ -14,7 +14,7 @@ from wcore.policy.protected import Places
 from wcore.policy_files.named_paths import finder
 from wcore.policy_files.programs import WORDS_MAX
 from wcore.policy_files.repositories import CONFIG_BYTES_MAX
-from wcore.tools.process.child_environment import cleaned
+from wcore.tools.process.child_environment import child_environment
 from wcore.vocabulary import AlwaysPrefix, Category, Mode, Prepared, Verdict
 
 PLAIN = '[core]\n\tbare = false\n[remote "origin"]\n\turl = https://x.invalid/command=y\n'
@@ -142,7 +142,7 @@ def test_a_hook_that_reading_commands_run_asks(workspace: Path, folder: str, con
     assert asks(workspace, "git diff")
     assert asks(workspace, "cd sub && git diff")
     (workspace / "a").touch()
-    environ = cleaned(_environ(workspace.parent))
+    environ = child_environment(_environ(workspace.parent))
     for words in (["add", "a"], ["status"]):
         subprocess.run(["git", *words], cwd=workspace, check=True, env=environ)
     assert (workspace / "PWNED").exists()  # it is as dangerous as it looks

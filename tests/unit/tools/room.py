@@ -6,7 +6,7 @@ from pathlib import Path
 from supervising import Supervised
 
 from wcore.tools.builtin.catalog import builtin_tools
-from wcore.tools.tool import Live, Place, Tool
+from wcore.tools.tool import RunContext, Tool, ToolEnvironment
 from wcore.vocabulary import Json, Prepared, ToolOutput
 
 
@@ -22,9 +22,11 @@ class Room:
     def __init__(self, workspace: str, home: str, supervisor: Supervised) -> None:
         self.folder = Path(workspace)
         self.home = Path(home)
-        self.place = Place(workspace, home, dict(os.environ), is_protected, supervisor=supervisor)
+        self.environment = ToolEnvironment(
+            workspace, home, dict(os.environ), is_protected, supervisor=supervisor
+        )
         self.supervisor = supervisor
-        self.tools: dict[str, Tool] = builtin_tools(self.place)
+        self.tools: dict[str, Tool] = builtin_tools(self.environment)
         self.chunks: list[str] = []
 
     def put(self, name: str, content: str | bytes = "") -> Path:
@@ -37,7 +39,7 @@ class Room:
         return await self.tools[tool].prepare(args)
 
     async def run(self, prepared: Prepared, answer: str | None = None) -> ToolOutput:
-        live = Live("c1", self._chunk, answer)
+        live = RunContext("c1", self._chunk, answer)
         return await self.tools[prepared.tool].run(prepared, live)
 
     async def call(self, tool: str, **args: Json) -> ToolOutput:

@@ -10,7 +10,7 @@ from unit.tools.room import Room
 from wcore.errors import HostGoneError, ToolError
 from wcore.tools.builtin.bash import Bash
 from wcore.tools.process.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
-from wcore.tools.tool import Live, Place
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.visible import visible
 from wcore.vocabulary import (
     OUTPUT_BYTES_MAX,
@@ -122,8 +122,10 @@ async def test_the_environment_is_what_the_analysis_assumes(room: Room, tmp_path
         "LANG": "zh_CN.GBK",
         "LC_CTYPE": "zh_CN.GBK",
     }
-    place = Place(room.place.workspace, room.place.home, environ, bool, supervisor=room.supervisor)
-    room.tools["Bash"] = Bash.at(place)
+    environment = ToolEnvironment(
+        room.environment.workspace, room.environment.home, environ, bool, supervisor=room.supervisor
+    )
+    room.tools["Bash"] = Bash.at(environment)
     done = await _bash(room, "echo $PATH $KEPT; env | grep -E '^(BASH|ENV|LC|LANG|POSIX)'; ls")
     assert done.output == "/usr/bin:/bin yes\nLC_ALL=C.UTF-8\n"
 
@@ -201,7 +203,7 @@ async def test_all_are_dead_before_a_cancellation_leaves(room: Room, name: str) 
 
     with anyio.fail_after(TIME_S):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(room.tools["Bash"].run, prepared, Live("c1", chunk))
+            tasks.start_soon(room.tools["Bash"].run, prepared, RunContext("c1", chunk))
             await ready.wait()
             tasks.cancel_scope.cancel()
     assert _alive(room.folder / "pids") == []
@@ -232,7 +234,7 @@ async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
     prepared = await room.prepare("Bash", command=command)
 
     async def first() -> None:
-        results.append(await room.tools["Bash"].run(prepared, Live("c1", chunk)))
+        results.append(await room.tools["Bash"].run(prepared, RunContext("c1", chunk)))
 
     with anyio.fail_after(TIME_S):
         async with anyio.create_task_group() as tasks:
@@ -262,7 +264,7 @@ async def test_a_slow_host_loses_nothing(room: Room) -> None:
     prepared = await room.prepare("Bash", command="printf a; sleep 0.1; printf b; exit 4")
 
     async def run() -> None:
-        results.append(await room.tools["Bash"].run(prepared, Live("c1", chunk)))
+        results.append(await room.tools["Bash"].run(prepared, RunContext("c1", chunk)))
 
     with anyio.fail_after(TIME_S):
         async with anyio.create_task_group() as tasks:
@@ -280,7 +282,7 @@ async def test_a_host_that_is_gone_ends_the_call_with_its_own_error(room: Room) 
 
     prepared = await room.prepare("Bash", command="echo x; sleep 1000")
     with anyio.fail_after(TIME_S), pytest.raises(HostGoneError):
-        await room.tools["Bash"].run(prepared, Live("c1", chunk))
+        await room.tools["Bash"].run(prepared, RunContext("c1", chunk))
     assert room.supervisor.programs() == []
 
 
@@ -301,7 +303,7 @@ async def test_the_card_shows_the_text_with_nothing_invisible(room: Room) -> Non
 
 
 async def test_a_missing_bash_or_workspace_is_an_error_in_words(room: Room) -> None:
-    missing = Bash(room.place, None)
+    missing = Bash(room.environment, None)
     with pytest.raises(ToolError, match="bash was not found"):
         await missing.prepare({"command": "true"})
     prepared = await room.prepare("Bash", command="true")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.tools.truncate import HeadTail, clipped, head_of, tail_of
+from wcore.tools.truncate import HeadTail, head_of, tail_of, truncate
 
 PIECES = st.lists(st.text(max_size=50), max_size=40)
 
@@ -50,7 +50,7 @@ def test_a_cut_does_not_fall_inside_a_word() -> None:
 
 @given(st.text(max_size=300), st.integers(40, 400))
 def test_a_clipped_text_keeps_to_its_limit_and_says_so(text: str, bytes_max: int) -> None:
-    shown, cut = clipped(text, bytes_max, "[cut]")
+    shown, cut = truncate(text, bytes_max, "[cut]")
     assert len(shown.encode()) <= bytes_max
     assert cut == (len(text.encode()) > bytes_max)
     assert shown.endswith("\n[cut]\n") if cut else shown == text

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from wcore.tools.process.child_environment import cleaned, find_bash, find_ripgrep
+from wcore.tools.process.child_environment import child_environment, find_bash, find_ripgrep
 
 
 @pytest.mark.parametrize("path", ["", ".", ":relative:", None])
 def test_a_path_without_absolute_folders_falls_back_to_the_systems(path: str | None) -> None:
     environ = {} if path is None else {"PATH": path}
-    assert cleaned(environ)["PATH"] == "/usr/local/bin:/usr/bin:/bin"
+    assert child_environment(environ)["PATH"] == "/usr/local/bin:/usr/bin:/bin"
 
 
 def test_programs_that_the_project_brings_along_are_not_used(
@@ -40,18 +40,23 @@ def test_the_systems_bash_comes_first(tmp_path: Path) -> None:
 def git(folder: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
     return subprocess.run(
-        command, cwd=folder, env=cleaned(environ), capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=child_environment(environ),
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def test_entries_for_git_stand_behind_those_of_the_user() -> None:
     given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}
-    found = cleaned(given)
+    found = child_environment(given)
     assert found["GIT_CONFIG_COUNT"] == "4"
     assert (found["GIT_CONFIG_KEY_0"], found["GIT_CONFIG_VALUE_0"]) == ("a.b", "c")
     assert found["GIT_CONFIG_KEY_1"] == "safe.bareRepository"
     for broken in ("", "-1", "x", "٣", "99999"):
-        assert cleaned({"GIT_CONFIG_COUNT": broken})["GIT_CONFIG_COUNT"] == "3"
+        assert child_environment({"GIT_CONFIG_COUNT": broken})["GIT_CONFIG_COUNT"] == "3"
 
 
 def test_a_repository_that_was_written_as_files_runs_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from wcore.tools.fs import paths
 
 
 def _resolve(room: Room, given: str) -> str:
-    return paths.resolve(room.place, given)
+    return paths.resolve(room.environment, given)
 
 
 def test_relative_absolute_and_home_paths_lead_to_real_ones(room: Room) -> None:
@@ -30,8 +30,8 @@ def test_links_are_resolved_also_in_front_of_what_does_not_exist_yet(room: Room)
 
 def test_an_entry_is_the_link_itself(room: Room) -> None:
     (room.folder / "link").symlink_to(room.home)
-    assert paths.resolve_entry(room.place, "link") == f"{room.folder}/link"
-    assert paths.resolve_entry(room.place, "link/") == f"{room.folder}/link"
+    assert paths.resolve_entry(room.environment, "link") == f"{room.folder}/link"
+    assert paths.resolve_entry(room.environment, "link/") == f"{room.folder}/link"
 
 
 @pytest.mark.parametrize("given", ["", "\0", "a\0b", "x/" * 100_000])
@@ -43,7 +43,7 @@ def test_what_is_no_path_is_refused(room: Room, given: str) -> None:
 @pytest.mark.parametrize("given", [".", "..", "a/..", "/", "a/."])
 def test_an_entry_needs_a_name(room: Room, given: str) -> None:
     with pytest.raises(ToolError):
-        paths.resolve_entry(room.place, given)
+        paths.resolve_entry(room.environment, given)
 
 
 @pytest.mark.parametrize("given", ["/proc/self/environ", "/proc/1/mem", "/proc"])
@@ -109,13 +109,13 @@ def test_inside_means_below_and_not_beside() -> None:
 
 
 def test_a_path_is_shown_relative_only_inside_the_workspace(room: Room) -> None:
-    assert paths.shown(room.place, f"{room.folder}/a/b") == "a/b"
-    assert paths.shown(room.place, str(room.folder)) == "."
-    assert paths.shown(room.place, f"{room.folder}x") == f"{room.folder}x"
+    assert paths.display_path(room.environment, f"{room.folder}/a/b") == "a/b"
+    assert paths.display_path(room.environment, str(room.folder)) == "."
+    assert paths.display_path(room.environment, f"{room.folder}x") == f"{room.folder}x"
 
 
 def test_a_hard_description_stays_on_one_line() -> None:
-    line = paths.described("Read a\n\x1b[2K\u202eb" + "c" * 200)
+    line = paths.description_line("Read a\n\x1b[2K\u202eb" + "c" * 200)
     assert len(line) == 80
     assert line.isprintable()
 

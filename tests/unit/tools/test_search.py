@@ -26,7 +26,7 @@ needs_rg = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed"
 @pytest.fixture(params=[pytest.param("rg", marks=needs_rg), "worker"])
 def searcher(room: Room, request: pytest.FixtureRequest) -> str:
     """Run a test with ripgrep and with our own worker."""
-    room.tools["Grep"] = Grep(room.place, RIPGREP if request.param == "rg" else None)
+    room.tools["Grep"] = Grep(room.environment, RIPGREP if request.param == "rg" else None)
     return str(request.param)
 
 
@@ -146,7 +146,7 @@ async def test_a_settings_file_of_ripgrep_is_not_read(
     _tree(room)
     settings = tmp_path / "rc"
     settings.write_text("--no-ignore\n")
-    room.place.environ["RIPGREP_CONFIG_PATH"] = str(settings)  # type: ignore[index]
+    room.environment.environ["RIPGREP_CONFIG_PATH"] = str(settings)  # type: ignore[index]
     assert "build/c.py" not in (await room.call("Grep", pattern="NEEDLE")).output
 
 
@@ -156,7 +156,7 @@ CATASTROPHE = r"(a+)+$"
 async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.tools["Grep"] = Grep(room.place, None)
+    room.tools["Grep"] = Grep(room.environment, None)
     monkeypatch.setattr(grep, "DEADLINE_S", 0.2)
     room.put("a", "a" * 60 + "b")
     with anyio.fail_after(PATIENCE_S):
@@ -166,7 +166,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
 
 
 async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
-    room.tools["Grep"] = Grep(room.place, None)
+    room.tools["Grep"] = Grep(room.environment, None)
     room.put("a", "a" * 60 + "b")
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as tasks:
@@ -186,7 +186,7 @@ def test_the_ripgrep_of_the_machine_is_used(room: Room) -> None:
 
 @needs_rg
 async def test_many_results_come_in_several_batches(room: Room) -> None:
-    room.tools["Grep"] = Grep(room.place, RIPGREP)
+    room.tools["Grep"] = Grep(room.environment, RIPGREP)
     names = [f"file{number:03}" for number in range(2 * HANDLES_MAX + 1)]
     for name in names:
         room.put(name, "x\n")
@@ -262,7 +262,7 @@ async def test_ls_names_cannot_break_out_of_their_line(room: Room) -> None:
 
 def test_a_root_that_is_exchanged_during_a_search_is_noticed(room: Room) -> None:
     room.put("sub/a")
-    root = Root(room.place, f"{room.folder}/sub")
+    root = Root(room.environment, f"{room.folder}/sub")
     (room.folder / "sub").rename(room.folder / "old")
     (room.folder / "sub").mkdir()
     with pytest.raises(ToolError, match="exchanged"):
@@ -274,7 +274,7 @@ def test_a_result_that_became_a_link_or_lies_behind_one_is_left_out(room: Room) 
     (room.home / "a").write_text("")
     (room.folder / "link").symlink_to(room.home)
     (room.folder / "b").symlink_to(room.home / "a")
-    root = Root(room.place, str(room.folder))
+    root = Root(room.environment, str(room.folder))
     assert root.holds("real/a")
     assert not root.holds("link/a")
     assert not root.holds("b")

@@ -5,7 +5,7 @@ import anyio
 import pytest
 
 from wcore.tools.process.shell_output import LAST_BYTES_MAX, PIPE_BYTES, ShellOutput
-from wcore.tools.tool import Live
+from wcore.tools.tool import RunContext
 
 
 async def _nobody(_: str) -> None:
@@ -26,7 +26,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 async def test_closing_ends_the_reading_of_a_pipe_that_somebody_holds(
     pipe: tuple[int, int], last_words: str
 ) -> None:
-    output = ShellOutput(pipe[0], Live("c1", _nobody))
+    output = ShellOutput(pipe[0], RunContext("c1", _nobody))
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(output.pump)
@@ -38,7 +38,7 @@ async def test_closing_ends_the_reading_of_a_pipe_that_somebody_holds(
 
 async def test_closed_it_reads_only_so_much_and_lets_others_run() -> None:
     endless = os.open("/dev/zero", os.O_RDONLY)
-    output = ShellOutput(endless, Live("c1", _nobody))
+    output = ShellOutput(endless, RunContext("c1", _nobody))
     output.close()
     turns = 0
 

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
-from wcore.tools.fs.paths import described
-from wcore.tools.tool import Live, Place
-from wcore.tools.truncate import clipped
+from wcore.tools.fs.paths import description_line
+from wcore.tools.tool import RunContext, ToolEnvironment
+from wcore.tools.truncate import truncate
 from wcore.visible import visible
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
@@ -58,7 +58,7 @@ def _spec() -> ToolSpec:
 class AskUserQuestion(Struct, frozen=True):
     """Passes a person's answer on."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -73,17 +73,17 @@ class AskUserQuestion(Struct, frozen=True):
         """Check the question and lay it out."""
         given = parse(NAME, AskArguments, args)
         note = "[question cut here: it is longer than can be shown]"
-        text, cut = clipped(visible(_laid_out(given)), PREVIEW_BYTES_MAX, note)
+        text, cut = truncate(visible(_laid_out(given)), PREVIEW_BYTES_MAX, note)
         return Prepared(
             tool=NAME,
             category=Category.INFO,
             args=args,
-            description=described(f"AskUserQuestion: {given.question}"),
-            digest=call_digest(NAME, args, self.place.workspace),
+            description=description_line(f"AskUserQuestion: {given.question}"),
+            digest=call_digest(NAME, args, self.environment.workspace),
             preview=Preview("text", text, truncated=cut),
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Return the answer as it was given."""
         if live.answer is None:
             return ToolOutput.failed("approved without an answer")

@@ -16,10 +16,10 @@ from wcore.errors import ToolError
 from wcore.supervisor.client import Held, Program
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
-from wcore.tools.fs.paths import described, named
-from wcore.tools.process.child_environment import cleaned, find_bash
+from wcore.tools.fs.paths import description_line, quote_path
+from wcore.tools.process.child_environment import child_environment, find_bash
 from wcore.tools.process.shell_output import ShellOutput
-from wcore.tools.tool import Live, Place
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.visible import visible
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
@@ -78,13 +78,13 @@ class _Plan(Struct, frozen=True):
 class Bash(Struct, frozen=True):
     """Runs one command. The gate judges its text; this only runs it."""
 
-    place: Place
+    environment: ToolEnvironment
     program: str | None
 
     @classmethod
-    def at(cls, place: Place) -> "Bash":
+    def at(cls, environment: ToolEnvironment) -> "Bash":
         """Make the tool with the bash of this machine, if there is one."""
-        return cls(place, find_bash(place.environ, place.workspace))
+        return cls(environment, find_bash(environment.environ, environment.workspace))
 
     @property
     def spec(self) -> ToolSpec:
@@ -114,8 +114,8 @@ class Bash(Struct, frozen=True):
             tool=NAME,
             category=Category.EXEC,
             args=args,
-            description=described(f"Execute: {command}"),
-            digest=call_digest(NAME, args, self.place.workspace),
+            description=description_line(f"Execute: {command}"),
+            digest=call_digest(NAME, args, self.environment.workspace),
             command=command,
             preview=Preview("command", text),
             plan=_Plan(
@@ -127,10 +127,10 @@ class Bash(Struct, frozen=True):
 
     async def _look(self, command: str) -> Named | None:
         """Return what a command names now, if anybody can tell."""
-        look, environ = self.place.named, cleaned(self.place.environ)
+        look, environ = self.environment.named, child_environment(self.environment.environ)
         return await to_thread.run_sync(look, command, environ) if look else None
 
-    async def _hold_to(self, prepared: Prepared, live: Live) -> None:
+    async def _hold_to(self, prepared: Prepared, live: RunContext) -> None:
         """Make sure that a command still leads to nothing that would have been judged otherwise.
 
         Raises:
@@ -144,14 +144,14 @@ class Bash(Struct, frozen=True):
             beside = (os.path.dirname(fact.path), fact.access) in known
             passes = fact.access is Access.READ and fact.path.startswith("/proc/")
             if _matters(fact) and fact not in shown and not (beside or passes):
-                path = named(fact.path) if fact.path else "a path"
+                path = quote_path(fact.path) if fact.path else "a path"
                 raise ToolError(f"{path} {_CHANGED}; nothing was done")
         if found and found != Named(shown, prepared.programs):
             denial = live.denial(replace(prepared, named=found.paths, programs=found.programs))
             if denial:
                 raise ToolError(f"a file {_CHANGED}, and is denied now: {denial}")
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Run it. Every process of the call is dead when this returns or is cancelled.
 
         Raises:
@@ -160,18 +160,18 @@ class Bash(Struct, frozen=True):
         plan = prepared.plan
         assert isinstance(plan, _Plan)
         await self._hold_to(prepared, live)
-        environ = cleaned(self.place.environ)
+        environ = child_environment(self.environment.environ)
         pipe, theirs = os.pipe()
         os.set_blocking(pipe, False)
         try:
             try:
                 stdio = (None, theirs, theirs)
                 program = Program(
-                    plan.argv, self.place.workspace, environ, stdio, limit_s=plan.timeout_s
+                    plan.argv, self.environment.workspace, environ, stdio, limit_s=plan.timeout_s
                 )
-                held = await self.place.start(program)
+                held = await self.environment.start(program)
             except OSError as error:
-                problem = f"{named(error.filename or plan.argv[0])}: {error.strerror}"
+                problem = f"{quote_path(error.filename or plan.argv[0])}: {error.strerror}"
                 raise ToolError(f"bash could not be started: {problem}") from error
             finally:
                 os.close(theirs)

@@ -14,24 +14,24 @@ from wcore.tools.builtin.multi_edit import MultiEdit
 from wcore.tools.builtin.read import Read
 from wcore.tools.builtin.spawn import Spawn
 from wcore.tools.builtin.write import Write
-from wcore.tools.tool import Place, Tool
+from wcore.tools.tool import Tool, ToolEnvironment
 
 
 def builtin_tools(
-    place: Place, agents: Callable[[], Mapping[str, AgentDefinition]] = dict
+    environment: ToolEnvironment, agents: Callable[[], Mapping[str, AgentDefinition]] = dict
 ) -> dict[str, Tool]:
     """Make all tools for one place. `agents` are those that Spawn can start, by name."""
     tools: tuple[Tool, ...] = (
-        Read(place),
-        Ls(place),
-        Glob(place),
-        Grep.at(place),
-        Write(place),
-        Edit(place),
-        MultiEdit(place),
-        Delete(place),
-        Bash.at(place),
-        AskUserQuestion(place),
-        Spawn(place, agents),
+        Read(environment),
+        Ls(environment),
+        Glob(environment),
+        Grep.at(environment),
+        Write(environment),
+        Edit(environment),
+        MultiEdit(environment),
+        Delete(environment),
+        Bash.at(environment),
+        AskUserQuestion(environment),
+        Spawn(environment, agents),
     )
     return {tool.spec.name: tool for tool in tools}

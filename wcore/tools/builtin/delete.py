@@ -10,7 +10,7 @@ from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.files import Snapshot
 from wcore.tools.fs.paths import resolve_entry, targets
-from wcore.tools.tool import Live, Place
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
 NAME = "Delete"
@@ -36,7 +36,7 @@ def _spec() -> ToolSpec:
 class Delete(Struct, frozen=True):
     """Removes one file or link."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -45,18 +45,18 @@ class Delete(Struct, frozen=True):
 
     def targets(self, args: Args) -> frozenset[str]:
         """Return what will be removed."""
-        return targets(self.place, args, entry=True)
+        return targets(self.environment, args, entry=True)
 
     async def prepare(self, args: Args) -> Prepared:
         """Show what will be lost."""
         given = parse(NAME, DeleteArguments, args)
-        path = resolve_entry(self.place, given.file_path)
-        intent = file_changes.Intent(NAME, "Delete", args, path, _gone, links=True)
-        return await file_changes.prepared(self.place, intent)
+        path = resolve_entry(self.environment, given.file_path)
+        intent = file_changes.ChangeRequest(NAME, "Delete", args, path, _gone, links=True)
+        return await file_changes.prepare_change(self.environment, intent)
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Remove what was shown."""
-        return await file_changes.carried_out(prepared)
+        return await file_changes.apply_change(prepared)
 
 
 def _gone(before: Snapshot) -> None:

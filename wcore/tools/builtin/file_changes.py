@@ -9,9 +9,9 @@ from wcore.errors import ToolError
 from wcore.tools.digests import call_digest
 from wcore.tools.fs import diffs, files
 from wcore.tools.fs.files import Snapshot
-from wcore.tools.fs.paths import described, guarded, shown
+from wcore.tools.fs.paths import description_line, display_path, needs_approval
 from wcore.tools.fs.text_encoding import decode
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 from wcore.visible import visible
 from wcore.vocabulary import (
     Access,
@@ -25,7 +25,7 @@ from wcore.vocabulary import (
 )
 
 
-class Change(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     """The plan of an edit: `after` is the new content, `None` when the file goes."""
 
     path: str
@@ -34,13 +34,13 @@ class Change(Struct, frozen=True):
     diff: str
 
 
-class Impossible(Struct, frozen=True):
+class ImpossibleChange(Struct, frozen=True):
     """A change that cannot be made; told only after the gate, because the reason tells too."""
 
     reason: str
 
 
-class Intent(Struct, frozen=True):
+class ChangeRequest(Struct, frozen=True):
     """One call of an editing tool: which file, and what its new content is."""
 
     tool: str
@@ -51,7 +51,7 @@ class Intent(Struct, frozen=True):
     links: bool = False
 
 
-async def prepared(place: Place, intent: Intent) -> Prepared:
+async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
     """See the file, make the new content, and show the difference.
 
     Nothing is changed yet, so a thread that hangs in a slow disk is left behind when cancelled.
@@ -60,30 +60,33 @@ async def prepared(place: Place, intent: Intent) -> Prepared:
         ToolError: it cannot be done. For a file that is outside or protected this is told by
             `run` instead: what it holds must not leak before a person has said yes.
     """
-    return await to_thread.run_sync(_prepared, place, intent, abandon_on_cancel=True)
+    return await to_thread.run_sync(_prepared, environment, intent, abandon_on_cancel=True)
 
 
-def _prepared(place: Place, intent: Intent) -> Prepared:
+def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
     expected = ""
     try:
         before = files.snapshot(intent.path, links=intent.links)
         expected = before.digest
         after = intent.make(before)
         files.hear_stop()
-        card, diff = _difference(shown(place, intent.path), before, after)
-        plan: Change | Impossible = Change(intent.path, expected, after, diff)
+        card, diff = _difference(display_path(environment, intent.path), before, after)
+        plan: FileChange | ImpossibleChange = FileChange(intent.path, expected, after, diff)
     except ToolError as error:
-        if not guarded(place, intent.path):
+        if not needs_approval(environment, intent.path):
             raise
-        card, plan = Preview("text", visible(f"This will fail: {error}")), Impossible(str(error))
+        card, plan = (
+            Preview("text", visible(f"This will fail: {error}")),
+            ImpossibleChange(str(error)),
+        )
     touches = (Touch(intent.path, Access.WRITE),)
     return Prepared(
         tool=intent.tool,
         category=Category.EDIT,
         args=intent.args,
-        description=described(f"{intent.verb} {shown(place, intent.path)}"),
+        description=description_line(f"{intent.verb} {display_path(environment, intent.path)}"),
         digest=call_digest(
-            intent.tool, intent.args, place.workspace, touches, {intent.path: expected}
+            intent.tool, intent.args, environment.workspace, touches, {intent.path: expected}
         ),
         touches=touches,
         preview=card,
@@ -116,7 +119,7 @@ def _sizes(before: Snapshot, after: bytes | None) -> str:
     return f"{before.size_bytes} bytes replaced by {len(after)} bytes"
 
 
-async def carried_out(prepared: Prepared) -> ToolOutput:
+async def apply_change(prepared: Prepared) -> ToolOutput:
     """Make the prepared change, if the file is still what was shown.
 
     The thread is waited for even when cancelled: past the rename the change is reported.
@@ -125,13 +128,13 @@ async def carried_out(prepared: Prepared) -> ToolOutput:
         ToolError: changed since it was shown, or refused; nothing was done.
     """
     plan = prepared.plan
-    if isinstance(plan, Impossible):
+    if isinstance(plan, ImpossibleChange):
         raise ToolError(plan.reason)
-    assert isinstance(plan, Change)
+    assert isinstance(plan, FileChange)
     return await to_thread.run_sync(_carried_out, plan)
 
 
-def _carried_out(plan: Change) -> ToolOutput:
+def _carried_out(plan: FileChange) -> ToolOutput:
     if plan.after is None:
         files.remove(plan.path, plan.expected)
     else:

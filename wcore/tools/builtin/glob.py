@@ -12,11 +12,11 @@ from pydantic import Field
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.glob_matcher import matcher, split_root
-from wcore.tools.fs.paths import described, resolved, shown
+from wcore.tools.fs.paths import description_line, display_path, resolved
 from wcore.tools.fs.walk import Root, is_file, left_out, plain_name, require_folder, walk
-from wcore.tools.search.search_plan import Search, searching
-from wcore.tools.tool import Live, Place
-from wcore.tools.truncate import clipped
+from wcore.tools.search.search_plan import SearchPlan, prepare_search
+from wcore.tools.tool import RunContext, ToolEnvironment
+from wcore.tools.truncate import truncate
 from wcore.vocabulary import (
     OUTPUT_BYTES_MAX,
     Args,
@@ -51,7 +51,7 @@ def _spec() -> ToolSpec:
 class Glob(Struct, frozen=True):
     """Finds files by name."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -67,25 +67,31 @@ class Glob(Struct, frozen=True):
         given = parse(NAME, GlobArguments, args)
         start, pattern = split_root(given.pattern)
         matcher(pattern)
-        anchor = await resolved(self.place, given.path)
+        anchor = await resolved(self.environment, given.path)
         root = anchor
         if start:
             below = start if start.startswith(("/", "~")) else f"{anchor}/{start}"
-            root = await resolved(self.place, below)
-        where = "" if root == self.place.workspace else f" in {shown(self.place, root)}"
-        description = described(f"Search for {pattern}{where}")
-        return searching(self.place, NAME, args, description, Search(root, given, pattern))
+            root = await resolved(self.environment, below)
+        where = (
+            ""
+            if root == self.environment.workspace
+            else f" in {display_path(self.environment, root)}"
+        )
+        description = description_line(f"Search for {pattern}{where}")
+        return prepare_search(
+            self.environment, NAME, args, description, SearchPlan(root, given, pattern)
+        )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Search."""
-        assert isinstance(prepared.plan, Search)
-        return await to_thread.run_sync(_search, self.place, prepared.plan)
+        assert isinstance(prepared.plan, SearchPlan)
+        return await to_thread.run_sync(_search, self.environment, prepared.plan)
 
 
-def _search(place: Place, plan: Search) -> ToolOutput:
+def _search(environment: ToolEnvironment, plan: SearchPlan) -> ToolOutput:
     require_folder(plan.root)
     with os_errors(plan.root):
-        root = Root(place, plan.root)
+        root = Root(environment, plan.root)
         found = _Found(root, plan.pattern)
         names = heapq.nsmallest(RESULTS_MAX, found)
         root.require_same()
@@ -95,10 +101,10 @@ def _search(place: Place, plan: Search) -> ToolOutput:
         notes.append(f"{len(names)} of {found.count} files shown; narrow the pattern")
     if not names:
         notes.insert(0, "no file matches")
-    if plan.root != place.workspace:
+    if plan.root != environment.workspace:
         notes.append(f"relative to {plain_name(plan.root)}")
     text = "".join(f"{plain_name(name)}\n" for name in names)
-    output, _ = clipped(text, OUTPUT_BYTES_MAX - 8192, "[list cut here; narrow the pattern]")
+    output, _ = truncate(text, OUTPUT_BYTES_MAX - 8192, "[list cut here; narrow the pattern]")
     return ToolOutput(Status.SUCCESS, output + "".join(f"[{note}]\n" for note in notes))
 
 

@@ -15,15 +15,15 @@ from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.glob_matcher import matcher
-from wcore.tools.fs.paths import described, resolved, shown
+from wcore.tools.fs.paths import description_line, display_path, resolved
 from wcore.tools.fs.walk import Root, is_file, left_out, plain_name, require_folder, walk
-from wcore.tools.process.child_environment import cleaned, find_ripgrep
+from wcore.tools.process.child_environment import child_environment, find_ripgrep
 from wcore.tools.process.helper_process import run_helper, search_worker
-from wcore.tools.search.results import Hit, Hits, Query, Records, laid_out
+from wcore.tools.search.results import Query, RecordSplitter, ResultLine, SearchResults, laid_out
 from wcore.tools.search.ripgrep import Ripgrep
-from wcore.tools.search.search_plan import Search, searching
-from wcore.tools.tool import Live, Place
-from wcore.tools.truncate import clipped
+from wcore.tools.search.search_plan import SearchPlan, prepare_search
+from wcore.tools.tool import RunContext, ToolEnvironment
+from wcore.tools.truncate import truncate
 from wcore.vocabulary import (
     OUTPUT_BYTES_MAX,
     Args,
@@ -69,13 +69,13 @@ def _spec() -> ToolSpec:
 class Grep(Struct, frozen=True):
     """Searches file contents. Without `ripgrep` a worker process of our own does it."""
 
-    place: Place
+    environment: ToolEnvironment
     ripgrep: str | None
 
     @classmethod
-    def at(cls, place: Place) -> "Grep":
+    def at(cls, environment: ToolEnvironment) -> "Grep":
         """Make the tool with the ripgrep of this machine, if there is one."""
-        return cls(place, find_ripgrep(place.environ, place.workspace))
+        return cls(environment, find_ripgrep(environment.environ, environment.workspace))
 
     @property
     def spec(self) -> ToolSpec:
@@ -92,13 +92,15 @@ class Grep(Struct, frozen=True):
         if "\0" in given.pattern:
             raise ToolError("`pattern` contains a NUL character")
         matcher(given.glob)
-        root = await resolved(self.place, given.path)
-        description = described(f"Grep '{given.pattern}' in {shown(self.place, root)}")
-        return searching(self.place, NAME, args, description, Search(root, given))
+        root = await resolved(self.environment, given.path)
+        description = description_line(
+            f"Grep '{given.pattern}' in {display_path(self.environment, root)}"
+        )
+        return prepare_search(self.environment, NAME, args, description, SearchPlan(root, given))
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Search, for at most `DEADLINE_S` seconds."""
-        assert isinstance(prepared.plan, Search)
+        assert isinstance(prepared.plan, SearchPlan)
         path, given = prepared.plan.root, prepared.plan.given
         assert isinstance(given, GrepArguments)
         single = await to_thread.run_sync(is_file, path)
@@ -106,9 +108,9 @@ class Grep(Struct, frozen=True):
         with os_errors(path):
             if not single:
                 await to_thread.run_sync(require_folder, path)
-            root = Root(self.place, folder)
+            root = Root(self.environment, folder)
             search = self._search(root, given)
-            if single and self.place.denied(path):
+            if single and self.environment.denied(path):
                 search.hits.protected = 1
                 return _result(root, given, search.hits, late=False)
             with anyio.move_on_after(DEADLINE_S) as deadline:
@@ -121,7 +123,7 @@ class Grep(Struct, frozen=True):
         query = Query(given.pattern, given.ignore_case, given.context, given.max_results, wanted)
         if self.ripgrep is None:
             return Fallback(root, query)
-        return Ripgrep(self.ripgrep, cleaned(self.place.environ), root, query)
+        return Ripgrep(self.ripgrep, child_environment(self.environment.environ), root, query)
 
 
 class Fallback:
@@ -130,7 +132,7 @@ class Fallback:
     def __init__(self, root: Root, query: Query) -> None:
         self._root = root
         self._query = query
-        self.hits = Hits()
+        self.hits = SearchResults()
 
     async def folder(self) -> None:
         """Search everything below the root that is not ignored or protected."""
@@ -148,7 +150,7 @@ class Fallback:
     async def files(self, names: Sequence[str]) -> None:
         """Search these files, in this order, until there are enough hits."""
         query = self._query
-        records = Records(partial(self._take, names))
+        records = RecordSplitter(partial(self._take, names))
         helper = search_worker(
             self._root.path,
             names,
@@ -158,7 +160,7 @@ class Fallback:
             context=query.context,
             max_results=query.max_results,
         )
-        code, message = await run_helper(self._root.place, helper, records.feed)
+        code, message = await run_helper(self._root.environment, helper, records.feed)
         if code:
             raise ToolError(f"the search failed: {message.strip()[-MESSAGE_CHARS_MAX:]}")
 
@@ -168,11 +170,11 @@ class Fallback:
             raise ToolError(f"the regular expression is not valid: {hit['error']}")
         path, line = names[cast("int", hit["file"])], cast("int", hit["line"])
         start = cast("int | None", hit["start"])
-        self.hits.add(Hit(path, line, cast("str", hit["text"]), start))
+        self.hits.add(ResultLine(path, line, cast("str", hit["text"]), start))
         return True
 
 
-def _result(root: Root, given: GrepArguments, hits: Hits, *, late: bool) -> ToolOutput:
+def _result(root: Root, given: GrepArguments, hits: SearchResults, *, late: bool) -> ToolOutput:
     text = laid_out(root, hits.hits, context=given.context > 0)
     notes = left_out(hits.protected)
     if not hits.hits:
@@ -186,5 +188,5 @@ def _result(root: Root, given: GrepArguments, hits: Hits, *, late: bool) -> Tool
     if hits.hits and given.path != ".":
         notes.append(f"relative to {plain_name(root.path)}")
     note = "[results cut here; narrow the pattern]"
-    output, _ = clipped(text, OUTPUT_BYTES_MAX - 8192, note)
+    output, _ = truncate(text, OUTPUT_BYTES_MAX - 8192, note)
     return ToolOutput(Status.SUCCESS, output + "".join(f"[{note}]\n" for note in notes))

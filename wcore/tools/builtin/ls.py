@@ -11,11 +11,11 @@ from pydantic import Field
 
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.fs.files import os_errors
-from wcore.tools.fs.paths import described, open_folder, resolved, shown
+from wcore.tools.fs.paths import description_line, display_path, open_folder, resolved
 from wcore.tools.fs.walk import Root, left_out, plain_name, require_folder, walk
-from wcore.tools.search.search_plan import Search, searching
-from wcore.tools.tool import Live, Place
-from wcore.tools.truncate import clipped
+from wcore.tools.search.search_plan import SearchPlan, prepare_search
+from wcore.tools.tool import RunContext, ToolEnvironment
+from wcore.tools.truncate import truncate
 from wcore.vocabulary import (
     OUTPUT_BYTES_MAX,
     Args,
@@ -50,7 +50,7 @@ def _spec() -> ToolSpec:
 class Ls(Struct, frozen=True):
     """Lists one folder."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -64,21 +64,25 @@ class Ls(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads."""
         given = parse(NAME, LsArguments, args)
-        path = await resolved(self.place, given.path)
-        return searching(
-            self.place, NAME, args, described(f"List {shown(self.place, path)}"), Search(path)
+        path = await resolved(self.environment, given.path)
+        return prepare_search(
+            self.environment,
+            NAME,
+            args,
+            description_line(f"List {display_path(self.environment, path)}"),
+            SearchPlan(path),
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """List it."""
-        assert isinstance(prepared.plan, Search)
-        return await to_thread.run_sync(_list, self.place, prepared.plan.root)
+        assert isinstance(prepared.plan, SearchPlan)
+        return await to_thread.run_sync(_list, self.environment, prepared.plan.root)
 
 
-def _list(place: Place, path: str) -> ToolOutput:
+def _list(environment: ToolEnvironment, path: str) -> ToolOutput:
     require_folder(path)
     with os_errors(path):
-        root = Root(place, path)
+        root = Root(environment, path)
         everything = _entries(path)
         kept = set(walk(path, depth_max=1))
         root.require_same()
@@ -94,7 +98,7 @@ def _list(place: Place, path: str) -> ToolOutput:
     if not lines:
         notes.insert(0, "nothing to list")
     text = "".join(f"{line}\n" for line in lines)
-    output, _ = clipped(text, OUTPUT_BYTES_MAX - 1024, "[listing cut here]")
+    output, _ = truncate(text, OUTPUT_BYTES_MAX - 1024, "[listing cut here]")
     return ToolOutput(Status.SUCCESS, output + "".join(f"[{note}]\n" for note in notes))
 
 

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
-from wcore.tools.builtin.replacement import Replacement, replaced
+from wcore.tools.builtin.replacement import Replacement, apply_replacements
 from wcore.tools.fs.paths import resolved, targets
-from wcore.tools.tool import Live, Place
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
 NAME = "MultiEdit"
@@ -42,7 +42,7 @@ def _spec() -> ToolSpec:
 class MultiEdit(Struct, frozen=True):
     """Replaces several texts in one file."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -51,17 +51,17 @@ class MultiEdit(Struct, frozen=True):
 
     def targets(self, args: Args) -> frozenset[str]:
         """Return the file that will be edited."""
-        return targets(self.place, args)
+        return targets(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Apply the edits in memory and show the difference."""
         given = parse(NAME, MultiEditArguments, args)
-        path = await resolved(self.place, given.file_path)
-        intent = file_changes.Intent(
-            NAME, "Edit", args, path, lambda before: replaced(before, given.edits)
+        path = await resolved(self.environment, given.file_path)
+        intent = file_changes.ChangeRequest(
+            NAME, "Edit", args, path, lambda before: apply_replacements(before, given.edits)
         )
-        return await file_changes.prepared(self.place, intent)
+        return await file_changes.prepare_change(self.environment, intent)
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Write what was shown."""
-        return await file_changes.carried_out(prepared)
+        return await file_changes.apply_change(prepared)

@@ -15,9 +15,16 @@ from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.line_window import Window, window
-from wcore.tools.fs.paths import described, named, open_file, resolved, shown, targets
+from wcore.tools.fs.paths import (
+    description_line,
+    display_path,
+    open_file,
+    quote_path,
+    resolved,
+    targets,
+)
 from wcore.tools.fs.text_encoding import encoding_of, looks_binary
-from wcore.tools.tool import Live, Place
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import (
     Access,
     Args,
@@ -71,7 +78,7 @@ class _Plan(Struct, frozen=True):
 class Read(Struct, frozen=True):
     """Reads one file."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -80,24 +87,24 @@ class Read(Struct, frozen=True):
 
     def targets(self, args: Args) -> frozenset[str]:
         """Return the file that will be read."""
-        return targets(self.place, args)
+        return targets(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads. Whether anything is there is told after the gate."""
         given = parse(NAME, ReadArguments, args)
-        path = await resolved(self.place, given.file_path)
+        path = await resolved(self.environment, given.file_path)
         touches = (Touch(path, Access.READ),)
         return Prepared(
             tool=NAME,
             category=Category.INFO,
             args=args,
-            description=described(f"Read {shown(self.place, path)}"),
-            digest=call_digest(NAME, args, self.place.workspace, touches),
+            description=description_line(f"Read {display_path(self.environment, path)}"),
+            digest=call_digest(NAME, args, self.environment.workspace, touches),
             touches=touches,
             plan=_Plan(path, given.offset, given.limit),
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Read it in bounded memory, however large it is."""
         assert isinstance(prepared.plan, _Plan)
         return await to_thread.run_sync(_read, prepared.plan)
@@ -111,7 +118,7 @@ def _read(plan: _Plan) -> ToolOutput:
             if head[start:].startswith(magic):
                 return _image(file, plan.path, media_type)
         if looks_binary(head):
-            raise ToolError(f"{named(plan.path)} is a binary file of {size_bytes} bytes")
+            raise ToolError(f"{quote_path(plan.path)} is a binary file of {size_bytes} bytes")
         encoding = encoding_of(head)
         os.lseek(file, len(encoding.bom), os.SEEK_SET)
         seen = window(_chunks(file), encoding.name, plan.offset, plan.limit)
@@ -129,7 +136,7 @@ def _image(file: int, path: str, media_type: str) -> ToolOutput:
     while len(data) <= IMAGE_BYTES_MAX and (chunk := os.read(file, CHUNK_BYTES)):
         data += chunk
     if len(data) > IMAGE_BYTES_MAX:
-        raise ToolError(f"{named(path)} is an image larger than {IMAGE_BYTES_MAX} bytes")
+        raise ToolError(f"{quote_path(path)} is an image larger than {IMAGE_BYTES_MAX} bytes")
     return ToolOutput(
         Status.SUCCESS,
         base64.b64encode(data).decode("ascii"),
@@ -141,7 +148,7 @@ def _image(file: int, path: str, media_type: str) -> ToolOutput:
 def _text(plan: _Plan, seen: Window, encoding: str) -> ToolOutput:
     if not seen.lines and plan.offset > 1:
         raise ToolError(
-            f"offset {plan.offset} is past the end: {named(plan.path)} has {seen.passed} lines"
+            f"offset {plan.offset} is past the end: {quote_path(plan.path)} has {seen.passed} lines"
         )
     numbered = [f"{number:6}\t{line}\n" for number, line in enumerate(seen.lines, plan.offset)]
     last = plan.offset + len(seen.lines) - 1

@@ -21,7 +21,7 @@ class Replacement(Arguments):
     )
 
 
-def replaced(before: Snapshot, edits: Sequence[Replacement]) -> bytes:
+def apply_replacements(before: Snapshot, edits: Sequence[Replacement]) -> bytes:
     """Apply `edits` one after the other; encoding, byte order mark and line ends are kept.
 
     Raises:

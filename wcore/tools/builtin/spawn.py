@@ -13,9 +13,9 @@ from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
-from wcore.tools.fs.paths import described
-from wcore.tools.tool import Live, Place
-from wcore.tools.truncate import clipped
+from wcore.tools.fs.paths import description_line
+from wcore.tools.tool import RunContext, ToolEnvironment
+from wcore.tools.truncate import truncate
 from wcore.visible import visible
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
@@ -44,7 +44,7 @@ class SpawnArguments(Arguments):
 class Spawn(Struct, frozen=True):
     """Starts sub-agents. `agents` are those that have a definition, as of this turn."""
 
-    place: Place
+    environment: ToolEnvironment
     agents: Callable[[], Mapping[str, AgentDefinition]]
 
     @property
@@ -73,20 +73,20 @@ class Spawn(Struct, frozen=True):
             known = ", ".join([GENERAL.name, *self.agents()])
             raise ToolError(f"there is no agent `{given.agent}`; there are {known}")
         note = "[task cut here: it is longer than can be shown]"
-        text, cut = clipped(visible(_laid_out(agent, given.task)), PREVIEW_BYTES_MAX, note)
+        text, cut = truncate(visible(_laid_out(agent, given.task)), PREVIEW_BYTES_MAX, note)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
             args=args,
-            description=described(f"Spawn: {given.task}"),
+            description=description_line(f"Spawn: {given.task}"),
             digest=call_digest(
-                NAME, args, self.place.workspace, depends={agent.name: agent.digest}
+                NAME, args, self.environment.workspace, depends={agent.name: agent.digest}
             ),
             preview=Preview("text", text, truncated=cut),
             plan=Assignment(agent, given.task),
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Let the agent work. Cancelled, it has ended, with all its calls, when this leaves."""
         assert isinstance(prepared.plan, Assignment)
         if live.spawn is None:

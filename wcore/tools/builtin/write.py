@@ -9,7 +9,7 @@ from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.paths import resolved, targets
-from wcore.tools.tool import Live, Place
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
 NAME = "Write"
@@ -36,7 +36,7 @@ def _spec() -> ToolSpec:
 class Write(Struct, frozen=True):
     """Replaces or makes one file."""
 
-    place: Place
+    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -45,18 +45,18 @@ class Write(Struct, frozen=True):
 
     def targets(self, args: Args) -> frozenset[str]:
         """Return the file that will be written."""
-        return targets(self.place, args)
+        return targets(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Show the difference to what is there now."""
         given = parse(NAME, WriteArguments, args)
-        path = await resolved(self.place, given.file_path)
+        path = await resolved(self.environment, given.file_path)
         if given.file_path.endswith("/"):
             raise ToolError("`file_path` ends in `/`: it names a folder, not a file")
         content = given.content.encode()
-        intent = file_changes.Intent(NAME, "Write to", args, path, lambda _: content)
-        return await file_changes.prepared(self.place, intent)
+        intent = file_changes.ChangeRequest(NAME, "Write to", args, path, lambda _: content)
+        return await file_changes.prepare_change(self.environment, intent)
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Write what was shown."""
-        return await file_changes.carried_out(prepared)
+        return await file_changes.apply_change(prepared)

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from wcore.tools.fs.text_encoding import all_crlf
-from wcore.tools.truncate import clipped
+from wcore.tools.truncate import truncate
 from wcore.visible import visible, visible_line
 from wcore.vocabulary import OUTPUT_BYTES_MAX, PREVIEW_BYTES_MAX, Preview
 
@@ -40,13 +40,13 @@ def preview(name: str, before: str | None, after: str | None) -> Preview:
         before = before and before.replace("\r\n", "\n")
         after = after and after.replace("\r\n", "\n")
     start = unified(name, before, after)[: PREVIEW_BYTES_MAX + 1]  # enough to see that it is cut
-    text, cut = clipped(visible(start), PREVIEW_BYTES_MAX, _CUT)
+    text, cut = truncate(visible(start), PREVIEW_BYTES_MAX, _CUT)
     return Preview("diff", text, truncated=cut)
 
 
 def result(name: str, before: str | None, after: str | None) -> str:
     """Return the diff as the output of a call."""
-    return clipped(unified(name, before, after), OUTPUT_BYTES_MAX, _CUT)[0]
+    return truncate(unified(name, before, after), OUTPUT_BYTES_MAX, _CUT)[0]
 
 
 def _lines(text: str) -> list[str]:

@@ -13,7 +13,14 @@ from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.tools.digests import ABSENT, content_digest
-from wcore.tools.fs.paths import folder_of, kind_at, named, open_file_at, open_folder, require_plain
+from wcore.tools.fs.paths import (
+    folder_of,
+    kind_at,
+    open_file_at,
+    open_folder,
+    quote_path,
+    require_plain,
+)
 
 FILE_BYTES_MAX: Final = 16 * 1024 * 1024  # beyond this a file is not text that a model edits
 CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat, and a stop is heard soon
@@ -44,7 +51,7 @@ def os_errors(path: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise ToolError(f"{named(path)}: {error.strerror or error}") from error
+        raise ToolError(f"{quote_path(path)}: {error.strerror or error}") from error
 
 
 def hear_stop() -> None:
@@ -136,7 +143,7 @@ def remove(path: str, expected: str) -> None:
 
 def _require_unchanged(handle: int, name: str, path: str, expected: str) -> None:
     if _snapshot_at(handle, name, path, links=True).digest != expected:
-        raise ToolError(f"{named(path)} has changed since it was shown; nothing was done")
+        raise ToolError(f"{quote_path(path)} has changed since it was shown; nothing was done")
 
 
 def _write_temporary(folder: int, name: str, replaced: os.stat_result | None, data: bytes) -> None:

@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from wcore.errors import ToolError
 from wcore.locked_files import open_unlocked
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 from wcore.visible import visible_line
 from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args
 
@@ -27,7 +27,7 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PROC: Final = "/proc"
 
 
-def resolve(place: Place, given: str) -> str:
+def resolve(environment: ToolEnvironment, given: str) -> str:
     """Return the absolute path that `given` leads to, links and `..` resolved.
 
     What does not exist yet is allowed; its existing part is resolved.
@@ -35,30 +35,32 @@ def resolve(place: Place, given: str) -> str:
     Raises:
         ToolError: no file tool may go there, or the path is not one.
     """
-    real = os.path.realpath(_absolute(place, given))
+    real = os.path.realpath(_absolute(environment, given))
     return _checked(real)
 
 
-async def resolved(place: Place, given: str) -> str:
+async def resolved(environment: ToolEnvironment, given: str) -> str:
     """As `resolve`, in a thread; when cancelled, one that hangs in a dead disk is left behind."""
-    return await to_thread.run_sync(resolve, place, given, abandon_on_cancel=True)
+    return await to_thread.run_sync(resolve, environment, given, abandon_on_cancel=True)
 
 
-def resolve_entry(place: Place, given: str) -> str:
+def resolve_entry(environment: ToolEnvironment, given: str) -> str:
     """As `resolve`, but the last component is not followed: a link means the link itself."""
-    folder, name = os.path.split(_absolute(place, given).rstrip("/"))
+    folder, name = os.path.split(_absolute(environment, given).rstrip("/"))
     if name in ("", ".", ".."):
-        raise ToolError(f"{named(given)} does not name a file")
+        raise ToolError(f"{quote_path(given)} does not name a file")
     return _checked(os.path.join(os.path.realpath(folder), name))
 
 
-def targets(place: Place, args: Args, *, entry: bool = False) -> frozenset[str]:
+def targets(environment: ToolEnvironment, args: Args, *, entry: bool = False) -> frozenset[str]:
     """Return the real path of `file_path`, or nothing when it is not a usable path."""
     given = args.get("file_path")
     if not isinstance(given, str):
         return frozenset()
     try:
-        return frozenset({resolve_entry(place, given) if entry else resolve(place, given)})
+        return frozenset(
+            {resolve_entry(environment, given) if entry else resolve(environment, given)}
+        )
     except (ToolError, OSError, ValueError):
         return frozenset()
 
@@ -68,12 +70,12 @@ def inside(root: str, path: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def guarded(place: Place, path: str) -> bool:
+def needs_approval(environment: ToolEnvironment, path: str) -> bool:
     """Tell whether a person is asked about `path` in any case: outside, or protected.
 
     What such a file holds, or whether it exists, is not told before the gate.
     """
-    return not inside(place.workspace, path) or place.hidden(path)
+    return not inside(environment.workspace, path) or environment.hidden(path)
 
 
 def relative(root: str, path: str) -> str:
@@ -81,17 +83,17 @@ def relative(root: str, path: str) -> str:
     return os.path.relpath(path, root) if inside(root, path) else path
 
 
-def shown(place: Place, path: str) -> str:
+def display_path(environment: ToolEnvironment, path: str) -> str:
     """Return `path` for people: relative to the workspace when inside."""
-    return relative(place.workspace, path)
+    return relative(environment.workspace, path)
 
 
-def described(text: str) -> str:
+def description_line(text: str) -> str:
     """Return `text` as the one-line description of a call."""
     return visible_line(text, DESCRIPTION_CHARS_MAX)
 
 
-def named(path: str) -> str:
+def quote_path(path: str) -> str:
     """Return `path` for an error message."""
     return visible_line(path, SHOWN_CHARS_MAX)
 
@@ -125,7 +127,7 @@ def _step(handle: int, name: str, path: str) -> int:
     try:
         below = os.open(name, _FOLDER, dir_fd=handle)
     except FileNotFoundError:
-        raise ToolError(f"{named(path)}: no such folder") from None
+        raise ToolError(f"{quote_path(path)}: no such folder") from None
     except OSError as error:
         raise _refusal(handle, name, path, error) from None
     os.close(handle)
@@ -135,8 +137,10 @@ def _step(handle: int, name: str, path: str) -> int:
 def _refusal(handle: int, name: str, path: str, error: OSError) -> ToolError:
     kind = kind_at(handle, name)
     if kind is not None and stat.S_ISLNK(kind.st_mode):
-        return ToolError(f"{named(path)}: a part of the path has become a link; nothing was done")
-    return ToolError(f"{named(path)}: {error.strerror}")
+        return ToolError(
+            f"{quote_path(path)}: a part of the path has become a link; nothing was done"
+        )
+    return ToolError(f"{quote_path(path)}: {error.strerror}")
 
 
 def kind_at(handle: int, name: str) -> os.stat_result | None:
@@ -166,7 +170,7 @@ def open_file_at(folder: int, name: str, path: str) -> int:
     """Open `name` in the held `folder`; the caller closes it. Raises as `open_file`."""
     kind = kind_at(folder, name)
     if kind is None:
-        raise ToolError(f"{named(path)}: no such file")
+        raise ToolError(f"{quote_path(path)}: no such file")
     require_plain(kind.st_mode, path)  # before opening: opening a device can have effects
     try:
         handle = open_unlocked(name, _FILE, dir_fd=folder)
@@ -187,7 +191,7 @@ def require_plain(mode: int, path: str) -> None:
         ToolError: it is something else; says what.
     """
     if not stat.S_ISREG(mode):
-        raise ToolError(f"{named(path)} is {kind_of(mode)}, not a file")
+        raise ToolError(f"{quote_path(path)} is {kind_of(mode)}, not a file")
 
 
 def kind_of(mode: int) -> str:
@@ -203,14 +207,14 @@ def kind_of(mode: int) -> str:
     return "a device"
 
 
-def _absolute(place: Place, given: str) -> str:
+def _absolute(environment: ToolEnvironment, given: str) -> str:
     if not given or "\0" in given:
         raise ToolError("the path is empty or contains a NUL character")
     if len(given) > PATH_CHARS_MAX:
         raise ToolError(f"the path is longer than {PATH_CHARS_MAX} characters")
     if given == "~" or given.startswith("~/"):
-        return place.home + given[1:]
-    return os.path.join(place.workspace, given)
+        return environment.home + given[1:]
+    return os.path.join(environment.workspace, given)
 
 
 def _checked(real: str) -> str:
@@ -220,5 +224,5 @@ def _checked(real: str) -> str:
         raise ToolError("the path leads to a name that is not valid UTF-8") from None
     if inside(_PROC, real):
         # /proc holds the engine's own memory and environment, readable by nobody but itself.
-        raise ToolError(f"{named(real)}: file tools do not open /proc")
+        raise ToolError(f"{quote_path(real)}: file tools do not open /proc")
     return real

@@ -10,8 +10,8 @@ from anyio import from_thread
 
 from wcore.errors import ToolError
 from wcore.locked_files import is_held
-from wcore.tools.fs.paths import folder_of, kind_at, kind_of, named, open_folder
-from wcore.tools.tool import Place
+from wcore.tools.fs.paths import folder_of, kind_at, kind_of, open_folder, quote_path
+from wcore.tools.tool import ToolEnvironment
 from wcore.visible import visible_line
 
 NAME_CHARS_MAX: Final = 4096  # PATH_MAX on Linux
@@ -21,12 +21,12 @@ CHECK_EVERY: Final = 512  # entries between two looks at cancellation
 class Root:
     """A folder to search. Its identity is checked before and after: a swap voids the result."""
 
-    def __init__(self, place: Place, path: str) -> None:
-        self.place = place
+    def __init__(self, environment: ToolEnvironment, path: str) -> None:
+        self.environment = environment
         self.path = path
         self._identity = self._look()
         # Naming a protected folder is asked about; then its files are not left out again.
-        self._hidden = place.denied if place.hidden(path) else place.hidden
+        self._hidden = environment.denied if environment.hidden(path) else environment.hidden
         self._prefix = path.rstrip("/") + "/"
         self._honest: dict[str, bool] = {}
 
@@ -42,7 +42,7 @@ class Root:
             ToolError: it was.
         """
         if self._look() != self._identity:
-            raise ToolError(f"{named(self.path)} was exchanged during the search")
+            raise ToolError(f"{quote_path(self.path)} was exchanged during the search")
 
     def full(self, relative: str) -> str:
         """Return the absolute path of a result."""
@@ -119,10 +119,10 @@ def require_folder(path: str) -> None:
     try:
         mode = os.lstat(path).st_mode
     except OSError as error:
-        raise ToolError(f"{named(path)}: {error.strerror}") from None
+        raise ToolError(f"{quote_path(path)}: {error.strerror}") from None
     if not stat.S_ISDIR(mode):
         kind = "a file" if stat.S_ISREG(mode) else kind_of(mode)
-        raise ToolError(f"{named(path)} is {kind}, not a folder")
+        raise ToolError(f"{quote_path(path)} is {kind}, not a folder")
 
 
 def plain_name(name: str) -> str:

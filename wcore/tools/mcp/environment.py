@@ -11,8 +11,8 @@ from msgspec import Struct
 from wcore.supervisor.client import Held, Program
 from wcore.tools.fs.paths import inside
 from wcore.tools.mcp.server_config import Definition, DefinitionError
-from wcore.tools.process.child_environment import cleaned
-from wcore.tools.tool import Completing
+from wcore.tools.process.child_environment import child_environment
+from wcore.tools.tool import CompleteFn
 from wcore.visible import visible_line
 
 STDERR_LINE_CHARS_MAX: Final = 500  # what one line of a log is read for
@@ -33,7 +33,7 @@ class Around(Struct, frozen=True):
     start: Callable[[Program], Awaitable[Held]]
     tasks: TaskGroup
     strip: Callable[[str], str]
-    complete: Completing
+    complete: CompleteFn
 
 
 class Stderr:
@@ -83,7 +83,7 @@ def find_program(definition: Definition, environ: Mapping[str, str]) -> str:
             raise DefinitionError(f"{visible_line(path, 200)} is no program that can be run")
         return path
     folders = definition.on_path
-    for folder in cleaned(environ)["PATH"].split(":") if folders is None else folders:
+    for folder in child_environment(environ)["PATH"].split(":") if folders is None else folders:
         path = os.path.join(folder, command)
         if _runnable(path):
             return path
@@ -94,7 +94,7 @@ def find_program(definition: Definition, environ: Mapping[str, str]) -> str:
 
 def path_outside(environ: Mapping[str, str], workspace: str) -> tuple[str, ...]:
     """Return the folders of PATH that no project brings along."""
-    folders = cleaned(environ)["PATH"].split(":")
+    folders = child_environment(environ)["PATH"].split(":")
     return tuple(f for f in folders if not inside(workspace, os.path.realpath(f)))
 
 

@@ -15,7 +15,7 @@ from wcore.tools.mcp.server_call import Call, Done, Progress, Prompt, Question
 from wcore.tools.mcp.server_config import Definition
 from wcore.tools.mcp.server_requests import Elicitation, Sampling
 from wcore.tools.mcp.tool_listing import NO_OFFERS, Offer, Offers
-from wcore.tools.tool import Live
+from wcore.tools.tool import RunContext
 from wcore.vocabulary import Args, ToolOutput
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Server:
         connection: Connection = module.Connection(self.definition, self.around, self.take)
         return connection
 
-    async def call(self, name: str, offer: Offer, args: Args, live: Live) -> ToolOutput:
+    async def call(self, name: str, offer: Offer, args: Args, live: RunContext) -> ToolOutput:
         """Call the tool `offer`, if the server still offers it under `name` unchanged.
 
         Raises:
@@ -144,7 +144,7 @@ class Server:
             self.offers = offers
             self.changed(self)
 
-    async def _attend(self, call: Call, live: Live) -> Done:
+    async def _attend(self, call: Call, live: RunContext) -> Done:
         done = Done(problem="the connection was closed")
         async with anyio.create_task_group() as questions:
             async for heard in call.heard:
@@ -159,7 +159,7 @@ class Server:
             questions.cancel_scope.cancel()  # a question of a call that is over is withdrawn
         return done
 
-    async def _settle(self, asked: Question | Prompt, live: Live) -> None:
+    async def _settle(self, asked: Question | Prompt, live: RunContext) -> None:
         """Put what the server asks before the gate; whatever comes of it, the server is told."""
         workspace = self.around.workspace
         try:

@@ -11,13 +11,13 @@ from msgspec import Struct
 from wcore.errors import ToolError
 from wcore.tools.builtin.ask_user_question import NAME as QUESTION_TOOL
 from wcore.tools.digests import call_digest
-from wcore.tools.fs.paths import described
+from wcore.tools.fs.paths import description_line
 from wcore.tools.mcp import elicitation_form
 from wcore.tools.mcp.names import sampling_name
 from wcore.tools.mcp.server_call import Prompt, Question
 from wcore.tools.mcp.server_config import Definition
-from wcore.tools.tool import Completing, Live
-from wcore.tools.truncate import clipped
+from wcore.tools.tool import CompleteFn, RunContext
+from wcore.tools.truncate import truncate
 from wcore.visible import visible, visible_line
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
@@ -77,17 +77,17 @@ class Elicitation(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Lay the question out."""
         head = f"{self.definition.safe_name} asks:\n{self.question.text}\n"
-        text, cut = clipped(visible(head), PREVIEW_BYTES_MAX, CUT_NOTE)
+        text, cut = truncate(visible(head), PREVIEW_BYTES_MAX, CUT_NOTE)
         return Prepared(
             tool=QUESTION_TOOL,
             category=Category.INFO,
             args=args,
-            description=described(f"{self.definition.safe_name} asks: {self.question.text}"),
+            description=description_line(f"{self.definition.safe_name} asks: {self.question.text}"),
             digest=call_digest(QUESTION_TOOL, args, self.workspace),
             preview=Preview("text", text, truncated=cut),
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Check the answer and keep it for the server."""
         if live.answer is None:
             return ToolOutput.failed("approved without an answer")
@@ -104,7 +104,7 @@ class Sampling(Struct, frozen=True):
     definition: Definition
     prompt: Prompt
     workspace: str
-    complete: Completing
+    complete: CompleteFn
 
     def args(self) -> Args:
         """Return the whole prompt."""
@@ -134,18 +134,18 @@ class Sampling(Struct, frozen=True):
         name = self.spec.name
         parts = [f"system: {self.prompt.system}"] * bool(self.prompt.system)
         parts += [f"{visible_line(role, 40)}: {text}" for role, text in self.prompt.messages]
-        text, cut = clipped(visible("\n".join(parts)), PREVIEW_BYTES_MAX, CUT_NOTE)
+        text, cut = truncate(visible("\n".join(parts)), PREVIEW_BYTES_MAX, CUT_NOTE)
         return Prepared(
             tool=name,
             category=Category.MCP,
             args=args,
-            description=described(f"{self.definition.safe_name} asks the model"),
+            description=description_line(f"{self.definition.safe_name} asks the model"),
             digest=call_digest(name, args, self.workspace),
             preview=Preview("text", text, truncated=cut),
             pin=(self.definition.digest, "sampling"),
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Ask the model and keep the reply for the server."""
         prompt = self.prompt
         reply = await self.complete(prompt.system, prompt.messages, prompt.max_tokens)

@@ -20,7 +20,7 @@ from wcore.supervisor.client import Held
 from wcore.supervisor.client import Program as Started
 from wcore.tools.mcp.environment import Around, Stderr, find_program
 from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, Definition
-from wcore.tools.process.child_environment import cleaned
+from wcore.tools.process.child_environment import child_environment
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
 READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
@@ -60,7 +60,7 @@ class Program:
             DefinitionError: there is no such program.
             OSError: it cannot be started.
         """
-        environ = {**cleaned(self._around.environ), **(self._definition.env or {})}
+        environ = {**child_environment(self._around.environ), **(self._definition.env or {})}
         program = find_program(self._definition, environ)
         ours, theirs = _pipes()
         with ours:

@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from wcore.tools.arguments import canonical
 from wcore.tools.digests import call_digest
-from wcore.tools.fs.paths import described
+from wcore.tools.fs.paths import description_line
 from wcore.tools.mcp.server import Server
 from wcore.tools.mcp.tool_listing import Offer
-from wcore.tools.tool import Live
-from wcore.tools.truncate import clipped
+from wcore.tools.tool import RunContext
+from wcore.tools.truncate import truncate
 from wcore.visible import visible, visible_line
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
@@ -62,19 +62,19 @@ class McpTool(Struct, frozen=True):
         lines += [f"({self.offer.warning})"] * bool(self.offer.warning)
         indent = 2 if len(one_line) <= INDENTED_CHARS_MAX else None
         lines += [json.dumps(json.loads(one_line), indent=indent, ensure_ascii=False)]
-        text, cut = clipped(visible("\n".join(lines) + "\n"), PREVIEW_BYTES_MAX, CUT_NOTE)
+        text, cut = truncate(visible("\n".join(lines) + "\n"), PREVIEW_BYTES_MAX, CUT_NOTE)
         depends = {"launch": launch, "schema": schema}
         return Prepared(
             tool=name,
             category=Category.MCP,
             args=args,
-            description=described(f"{self.server.definition.safe_name}/{raw} {one_line}"),
+            description=description_line(f"{self.server.definition.safe_name}/{raw} {one_line}"),
             digest=call_digest(name, args, self.server.around.workspace, depends=depends),
             preview=Preview("text", text, truncated=cut),
             pin=self.pin,
         )
 
-    async def run(self, prepared: Prepared, live: Live) -> ToolOutput:
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Call it; a server that has died is started again first.
 
         Raises:

@@ -28,7 +28,7 @@ _PATH_DEFAULT: Final = "/usr/local/bin:/usr/bin:/bin"
 _SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin")
 
 
-def cleaned(environ: Mapping[str, str]) -> dict[str, str]:
+def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a child: C.UTF-8, absolute PATH, nothing that re-routes bash."""
     kept = {
         name: value
@@ -65,7 +65,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: str) -> str | None:
 
 
 def _path_folders(environ: Mapping[str, str]) -> list[str]:
-    return cleaned(environ)["PATH"].split(":")
+    return child_environment(environ)["PATH"].split(":")
 
 
 def _found(name: str, folders: tuple[str, ...] | list[str], workspace: str) -> str | None:

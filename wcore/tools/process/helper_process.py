@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from wcore.supervisor.client import Held, Program
 from wcore.tools.search import grep_worker
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Json
 
 PIPE_BYTES: Final = 256 * 1024  # one read a wake-up even for a busy search
@@ -38,7 +38,7 @@ def search_worker(
 
 
 async def run_helper(
-    place: Place, helper: Helper, take: Callable[[bytes], bool]
+    environment: ToolEnvironment, helper: Helper, take: Callable[[bytes], bool]
 ) -> tuple[int | None, str]:
     """Run `helper`, handing its output to `take` until that says false.
 
@@ -58,7 +58,7 @@ async def run_helper(
             try:
                 stdio = (stdin.fileno(), output, errors.fileno())
                 program = Program(helper.argv, helper.cwd, helper.environ, stdio)
-                held = await place.start(program)
+                held = await environment.start(program)
             finally:
                 os.close(output)
             code = await _attended(held, pipe, take)

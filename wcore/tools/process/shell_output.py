@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 from anyio import lowlevel
 
-from wcore.tools.tool import Live
+from wcore.tools.tool import RunContext
 from wcore.tools.truncate import HeadTail
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
@@ -21,7 +21,7 @@ STREAM_STOPPED: Final = "\n[… the output goes on; it is not streamed beyond 1 
 class ShellOutput:
     """Reads the pipe of one call until all writers have closed it, or `close` is called."""
 
-    def __init__(self, pipe: int, live: Live) -> None:
+    def __init__(self, pipe: int, live: RunContext) -> None:
         self._pipe = pipe
         self._live = live
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -22,7 +22,7 @@ class Query(Struct, frozen=True):
     wanted: Callable[[str], bool]
 
 
-class Hit(Struct, frozen=True):
+class ResultLine(Struct, frozen=True):
     """One line of a result: `start` is where the match begins, `None` for context."""
 
     path: str
@@ -31,21 +31,21 @@ class Hit(Struct, frozen=True):
     start: int | None
 
 
-class Hits(Struct):
+class SearchResults(Struct):
     """Everything found, in order of files and lines."""
 
-    hits: list[Hit] = field(default_factory=list[Hit])
+    hits: list[ResultLine] = field(default_factory=list[ResultLine])
     protected: int = 0
     overlong: int = 0
     matches: int = 0
 
-    def add(self, hit: Hit) -> None:
+    def add(self, hit: ResultLine) -> None:
         """Take the next line."""
         self.hits.append(hit)
         self.matches += hit.start is not None
 
 
-class Records:
+class RecordSplitter:
     """Splits a helper's output into lines; an overlong one is dropped and counted."""
 
     def __init__(self, take: Callable[[bytes], bool]) -> None:
@@ -83,7 +83,7 @@ def excerpt(text: str, start: int | None) -> str:
     return f"{'…' if first else ''}{cut}…"
 
 
-def laid_out(root: Root, hits: Sequence[Hit], *, context: bool) -> str:
+def laid_out(root: Root, hits: Sequence[ResultLine], *, context: bool) -> str:
     """Return `path:line:text` lines; context lines as `path-line-text`, groups split by `--`."""
     lines: list[str] = []
     last: tuple[str, int] | None = None

@@ -19,7 +19,7 @@ from wcore.errors import ToolError
 from wcore.tools.fs.walk import CHECK_EVERY, Root
 from wcore.tools.process.helper_process import Helper, run_helper, search_worker
 from wcore.tools.search.grep_worker import FIRST_HANDLE
-from wcore.tools.search.results import Hit, Hits, Query, Records
+from wcore.tools.search.results import Query, RecordSplitter, ResultLine, SearchResults
 from wcore.vocabulary import Json
 
 HANDLES_MAX: Final = 200  # files at a time: a process may often have no more than 256
@@ -40,7 +40,7 @@ class Ripgrep:
         self._root = root
         self._query = query
         self._case = "--ignore-case" if query.ignore_case else "--case-sensitive"
-        self.hits = Hits()
+        self.hits = SearchResults()
 
     async def folder(self) -> None:
         """Search everything below the root that is not ignored or protected."""
@@ -85,7 +85,7 @@ class Ripgrep:
         return [name.removeprefix("./") for name in names]
 
     async def _lines(self, names: Sequence[str]) -> None:
-        records = Records(partial(self._take, names))
+        records = RecordSplitter(partial(self._take, names))
         command = (
             self._program,
             *_BASE,
@@ -102,7 +102,7 @@ class Ripgrep:
         self.hits.overlong += records.dropped
 
     async def _run(self, helper: Helper, take: Callable[[bytes], bool]) -> None:
-        code, message = await run_helper(self._root.place, helper, take)
+        code, message = await run_helper(self._root.environment, helper, take)
         if code is not None and code >= FAILED and message.strip():
             raise ToolError(message.strip()[:MESSAGE_CHARS_MAX])
 
@@ -122,7 +122,7 @@ class Ripgrep:
         path = names[int(handle) - FIRST_HANDLE]
         line = cast("int", data["line_number"])
         text = text.removesuffix("\n").removesuffix("\r")
-        self.hits.add(Hit(path, line, text, start if kind == "match" else None))
+        self.hits.add(ResultLine(path, line, text, start if kind == "match" else None))
         return True
 
 

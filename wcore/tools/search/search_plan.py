@@ -4,11 +4,11 @@ from msgspec import Struct, field
 
 from wcore.tools.arguments import Arguments
 from wcore.tools.digests import call_digest
-from wcore.tools.tool import Place
+from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Access, Args, Category, Prepared, Touch
 
 
-class Search(Struct, frozen=True):
+class SearchPlan(Struct, frozen=True):
     """The plan of a search: the real root, and the checked arguments."""
 
     root: str
@@ -16,7 +16,9 @@ class Search(Struct, frozen=True):
     pattern: str = ""
 
 
-def searching(place: Place, tool: str, args: Args, description: str, plan: Search) -> Prepared:
+def prepare_search(
+    environment: ToolEnvironment, tool: str, args: Args, description: str, plan: SearchPlan
+) -> Prepared:
     """Return the prepared call: it touches the root it searches."""
     touches = (Touch(plan.root, Access.READ),)
     return Prepared(
@@ -24,7 +26,7 @@ def searching(place: Place, tool: str, args: Args, description: str, plan: Searc
         category=Category.INFO,
         args=args,
         description=description,
-        digest=call_digest(tool, args, place.workspace, touches),
+        digest=call_digest(tool, args, environment.workspace, touches),
         touches=touches,
         plan=plan,
     )
