@@ -11,7 +11,7 @@ from wcore.vocabulary import Args, Json, Prepared, ToolOutput
 
 if TYPE_CHECKING:
     from wcore.tools.mcp.server import Server
-    from wcore.tools.mcp.server_config import Definition
+    from wcore.tools.mcp.server_config import ServerConfig
 
 
 class Runtime:
@@ -21,7 +21,7 @@ class Runtime:
         """Return the built-in tools, which `make` makes."""
         return make()
 
-    def define(self, name: str, make: "Callable[[], Definition]") -> "Definition":
+    def define(self, name: str, make: "Callable[[], ServerConfig]") -> "ServerConfig":
         """Return what a server `name` is, which `make` makes of the host's words."""
         del name
         return make()

@@ -22,10 +22,10 @@ from wcore.protocol import events
 from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.tools.mcp import journal_facts
-from wcore.tools.mcp.environment import Around, path_outside
+from wcore.tools.mcp.environment import McpEnvironment, path_outside
 from wcore.tools.mcp.names import sampling_name
 from wcore.tools.mcp.server import Server, ServerError
-from wcore.tools.mcp.server_config import Definition, DefinitionError, define
+from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse_server_config
 from wcore.tools.mcp.tool import McpTool
 from wcore.tools.tool import Tool, ToolEnvironment
 from wcore.vocabulary import Json, Persist
@@ -51,15 +51,15 @@ class Servers:
         self._builtin = dict(session.tools)
         self._servers: dict[str, Server] = {}
         self._connecting: dict[str, anyio.Event] = {}
-        self._tried: dict[str, Definition] = {}  # of policy files, whatever has become of them
+        self._tried: dict[str, ServerConfig] = {}  # of policy files, whatever has become of them
         self._told: set[tuple[str, str]] = set()
-        self._around = Around(
+        self._mcp_environment = McpEnvironment(
             workspace=environment.workspace,
             home=environment.home,
             environ=environment.environ,
             start=environment.start,
             tasks=tasks,
-            strip=session.secrets.redact,
+            redact=session.secrets.redact,
             complete=partial(reply_to, session),
         )
 
@@ -72,7 +72,7 @@ class Servers:
             return
         try:
             make = partial(
-                define,
+                parse_server_config,
                 command.name,
                 command.transport,
                 command=command.command,
@@ -82,22 +82,22 @@ class Servers:
                 headers=command.headers,
                 cwd=self._environment.workspace,
             )
-            definition = self._defined_by_host(command.name, make)
-            self._admit(definition)
-        except DefinitionError as error:
+            config = self._defined_by_host(command.name, make)
+            self._admit(config)
+        except ServerConfigError as error:
             await self._refuse(command.name, error.code, str(error))
             return
-        self._start(definition, asked=True)
+        self._start(config, asked=True)
 
-    def _defined_by_host(self, name: str, make: Callable[[], Definition]) -> Definition:
+    def _defined_by_host(self, name: str, make: Callable[[], ServerConfig]) -> ServerConfig:
         """Return what `make` makes of a command, and note whether it could be made."""
         try:
-            definition = self._session.hands.define(name, make)
-        except DefinitionError as error:
+            config = self._session.hands.define(name, make)
+        except ServerConfigError as error:
             self._note(journal_facts.DEFINED, name, **failure(error))
             raise
         self._note(journal_facts.DEFINED, name)
-        return definition
+        return config
 
     async def remove(
         self, command: said.RemoveMcpServer, *, during_turn: bool
@@ -131,23 +131,23 @@ class Servers:
         """Start what the policy files name now; end what they name or allow no more."""
         wanted = dict([each async for each in self._wanted()])
         for server in list(self._servers.values()):
-            name = server.definition.name
-            is_of_files = self._tried.get(name) == server.definition
-            if is_of_files and wanted.get(name) != server.definition:
+            name = server.config.name
+            is_of_files = self._tried.get(name) == server.config
+            if is_of_files and wanted.get(name) != server.config:
                 del self._tried[name]
                 await self._drop(server)
                 await self._failed(name, UNNAMED)
-        for name, definition in wanted.items():
-            if self._tried.get(name) != definition and name not in self._servers:
-                self._tried[name] = definition
+        for name, config in wanted.items():
+            if self._tried.get(name) != config and name not in self._servers:
+                self._tried[name] = config
                 try:
-                    self._admit(definition)
-                except DefinitionError as error:
+                    self._admit(config)
+                except ServerConfigError as error:
                     await self._failed(name, str(error))
                 else:
-                    self._start(definition, asked=False)
+                    self._start(config, asked=False)
 
-    async def _wanted(self) -> AsyncIterator[tuple[str, Definition]]:
+    async def _wanted(self) -> AsyncIterator[tuple[str, ServerConfig]]:
         """Yield the servers that may be started; say once why another may not."""
         rules, named = self._session.ruling.rules, set[str]()
         policies = rules.present.policies
@@ -164,19 +164,19 @@ class Servers:
                     named.add(table.name)
                     try:
                         yield table.name, self._defined(level, table)
-                    except DefinitionError as error:
+                    except ServerConfigError as error:
                         reason = f"{table.source}: {error}"
                 if reason and (table.name, reason) not in self._told:
                     self._told.add((table.name, reason))
                     await self._failed(table.name, reason)
 
-    def _defined(self, level: Level, table: ServerTable) -> Definition:
+    def _defined(self, level: Level, table: ServerTable) -> ServerConfig:
         """Return a server of a file. Only a trusted project's is started among its own files.
 
         Elsewhere `npx` and `python -m` would run what a cloned repository has put there.
         """
         environment, ours = self._environment, level is Level.PROJECT
-        return define(
+        return parse_server_config(
             table.name,
             table.transport,
             command=table.command,
@@ -212,27 +212,27 @@ class Servers:
 
     # --- one server ---------------------------------------------------------------------------
 
-    def _admit(self, definition: Definition) -> None:
+    def _admit(self, config: ServerConfig) -> None:
         """Refuse a server whose tools could be taken for another's."""
         for server in self._servers.values():
-            if server.definition.safe_name.lower() == definition.safe_name.lower():
-                raise DefinitionError(
-                    f"there is a server {server.definition.name!r} already; remove it first"
+            if server.config.safe_name.lower() == config.safe_name.lower():
+                raise ServerConfigError(
+                    f"there is a server {server.config.name!r} already; remove it first"
                 )
         if len(self._servers) >= SERVERS_MAX:
-            raise DefinitionError(f"there are {SERVERS_MAX} servers already")
+            raise ServerConfigError(f"there are {SERVERS_MAX} servers already")
 
-    def _start(self, definition: Definition, *, asked: bool) -> None:
-        for secret in definition.secrets():
+    def _start(self, config: ServerConfig, *, asked: bool) -> None:
+        for secret in config.secrets():
             self._session.secrets.add(secret)
-        make = partial(Server, definition, self._around, self._take)
-        server = self._session.hands.server(definition.name, make)
-        self._servers[definition.name] = server
-        self._connecting[definition.name] = settled = anyio.Event()
+        make = partial(Server, config, self._mcp_environment, self._take)
+        server = self._session.hands.server(config.name, make)
+        self._servers[config.name] = server
+        self._connecting[config.name] = settled = anyio.Event()
         self._tasks.start_soon(self._connect, server, settled, asked)
 
     async def _connect(self, server: Server, settled: anyio.Event, asked: bool) -> None:  # noqa: FBT001 - for start_soon
-        name = server.definition.name
+        name = server.config.name
         problem = await self._outcome(server)
         is_ours = self._servers.get(name) is server  # else it was removed meanwhile
         if problem and is_ours:
@@ -249,7 +249,7 @@ class Servers:
             await self._failed(name, str(problem))
 
     async def _outcome(self, server: Server) -> ServerError | None:
-        name = server.definition.name
+        name = server.config.name
         try:
             await server.connect()
         except ServerError as error:
@@ -259,13 +259,13 @@ class Servers:
         return None
 
     async def _drop(self, server: Server) -> None:
-        self._servers.pop(server.definition.name, None)
+        self._servers.pop(server.config.name, None)
         self._offer()
         await server.close()
 
     def _take(self, server: Server) -> None:
         """Take what a server offers now, unless it was removed."""
-        name = server.definition.name
+        name = server.config.name
         if self._servers.get(name) is server:
             self._note(journal_facts.OFFERED, name, tools=journal_facts.facts_of(server.offers))
             self._offer()
@@ -279,7 +279,7 @@ class Servers:
         tools: dict[str, Tool] = dict(self._builtin)
         for server in self._servers.values():
             tools |= {name: McpTool(server, o) for name, o in server.offers.tools.items()}
-        safe = (server.definition.safe_name for server in self._servers.values())
+        safe = (server.config.safe_name for server in self._servers.values())
         session.inner_tools.clear()
         session.inner_tools.update(map(sampling_name, safe))
         session.tools.clear()

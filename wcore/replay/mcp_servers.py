@@ -11,13 +11,13 @@ from wcore.replay.timeline import NOTHING, Item, Script, facts_of, what_of
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.names import server_part
 from wcore.tools.mcp.server import Server, ServerError
-from wcore.tools.mcp.server_config import STDIO, Definition, DefinitionError
+from wcore.tools.mcp.server_config import STDIO, ServerConfig, ServerConfigError
 from wcore.vocabulary import Json
 
 CONNECTING: Final = (journal_facts.OFFERED, journal_facts.READY, journal_facts.FAILED)
 
 
-class RecordedDefinitionError(DefinitionError):
+class RecordedDefinitionError(ServerConfigError):
     """What was wrong with it then."""
 
     def __init__(self, facts: Mapping[str, Json]) -> None:
@@ -33,7 +33,7 @@ class RecordedServerError(ServerError):
         self.code = Code(str(facts.get("code")))  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def recorded_definition(script: Script, name: str) -> Definition:
+def recorded_definition(script: Script, name: str) -> ServerConfig:
     """Return a definition of which no more is known than its name.
 
     Raises:
@@ -44,7 +44,7 @@ def recorded_definition(script: Script, name: str) -> Definition:
     facts = facts_of(head) if is_mine else NOTHING
     if "problem" in facts:
         raise RecordedDefinitionError(facts)
-    return Definition(name, server_part(name) or "", STDIO)
+    return ServerConfig(name, server_part(name) or "", STDIO)
 
 
 class RecordedServer(Server):
@@ -52,12 +52,12 @@ class RecordedServer(Server):
 
     def __init__(self, script: Script, model: Server) -> None:
         """Stand in for `model`, which was never connected."""
-        super().__init__(model.definition, model.around, model.changed)
+        super().__init__(model.config, model.environment, model.changed)
         self._script = script
         self._open = anyio.CancelScope()
 
     async def connect(self) -> None:
-        waited = {f"{what} {self.definition.name}": what for what in CONNECTING}
+        waited = {f"{what} {self.config.name}": what for what in CONNECTING}
         while True:
             head = await self._script.turn(lambda item: what_of(item) in waited)
             match waited[str(what_of(head))]:
@@ -66,14 +66,14 @@ class RecordedServer(Server):
                 case journal_facts.FAILED:
                     raise RecordedServerError(facts_of(head))
                 case _:
-                    self.around.tasks.start_soon(self._follow)
+                    self.environment.tasks.start_soon(self._follow)
                     return
 
     async def close(self) -> None:
         self._open.cancel()
 
     async def _follow(self) -> None:
-        mine = f"{journal_facts.OFFERED} {self.definition.name}"
+        mine = f"{journal_facts.OFFERED} {self.config.name}"
         with self._open:
             while True:
                 self._learn(await self._script.turn(lambda item: what_of(item) == mine))
@@ -81,5 +81,5 @@ class RecordedServer(Server):
     def _learn(self, head: Item) -> None:
         tools = [listed(each) for each in listed(facts_of(head).get("tools"))]
         known = [(str(raw_name), str(digest)) for raw_name, digest in tools]
-        self.offers = journal_facts.offers_of(self.definition.safe_name, known)
+        self.offers = journal_facts.offers_of(self.config.safe_name, known)
         self.changed(self)

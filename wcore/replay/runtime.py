@@ -22,7 +22,7 @@ from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME as SPAWN
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.server import Server
-from wcore.tools.mcp.server_config import Definition
+from wcore.tools.mcp.server_config import ServerConfig
 from wcore.tools.tool import RunContext, Tool
 from wcore.vocabulary import (
     Access,
@@ -90,7 +90,7 @@ class RecordedHands(Runtime):
             found[name] = NoTool(name, Category(category))
         return found
 
-    def define(self, name: str, make: Callable[[], Definition]) -> Definition:
+    def define(self, name: str, make: Callable[[], ServerConfig]) -> ServerConfig:
         return recorded_definition(self._script, name)
 
     def server(self, name: str, make: Callable[[], Server]) -> Server:

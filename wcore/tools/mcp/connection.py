@@ -28,14 +28,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from wcore import __version__
 from wcore.errors import ToolError
-from wcore.tools.mcp.environment import Around
-from wcore.tools.mcp.http import reached
-from wcore.tools.mcp.request_handlers import Inquiries
+from wcore.tools.mcp.environment import McpEnvironment
+from wcore.tools.mcp.http import open_http
+from wcore.tools.mcp.request_handlers import RequestHandlers
 from wcore.tools.mcp.results import output_of
-from wcore.tools.mcp.server_call import SILENCE_S_MAX, Call, Done
-from wcore.tools.mcp.server_config import STDIO, Definition
-from wcore.tools.mcp.stdio import Program
-from wcore.tools.mcp.tool_listing import NO_OFFERS, Listing, Offers
+from wcore.tools.mcp.server_call import SILENCE_S_MAX, Done, ServerCall
+from wcore.tools.mcp.server_config import STDIO, ServerConfig
+from wcore.tools.mcp.stdio import StdioProcess
+from wcore.tools.mcp.tool_listing import EMPTY_LISTING, ToolListing, ToolListingBuilder
 from wcore.visible import visible_line
 
 if TYPE_CHECKING:
@@ -63,23 +63,26 @@ class Connection:
     """One run of a server: `serve` keeps it up, `start` runs calls on it."""
 
     def __init__(
-        self, definition: Definition, around: Around, changed: Callable[[Offers], None]
+        self,
+        config: ServerConfig,
+        environment: McpEnvironment,
+        changed: Callable[[ToolListing], None],
     ) -> None:
-        self._definition = definition
-        self._around = around
+        self._config = config
+        self._environment = environment
         self._changed = changed
-        self._program = Program(definition, around) if definition.transport == STDIO else None
+        self._program = StdioProcess(config, environment) if config.transport == STDIO else None
         self._ended = self._program.ended if self._program else anyio.Event()
         self._list_changed = anyio.Event()
         self._listed_anew = anyio.Event()
         self._listed_anew.set()
-        self._calls: list[Call] = []
-        self._inquiries = Inquiries(around.workspace, self._calls)
+        self._calls: list[ServerCall] = []
+        self._inquiries = RequestHandlers(environment.workspace, self._calls)
         self._client: Client | None = None
         self._tasks: TaskGroup | None = None
         self._scope = anyio.CancelScope()
         self._listed_bytes = 0
-        self.offers = NO_OFFERS
+        self.offers = EMPTY_LISTING
         self.closed = anyio.Event()
 
     @property
@@ -92,7 +95,7 @@ class Connection:
         """How the server's program ended, for people; empty while it runs, and over HTTP."""
         if self._program is None or not self._program.ended.is_set():
             return ""
-        return visible_line(self._around.strip(self._program.told()), PROBLEM_CHARS_MAX)
+        return visible_line(self._environment.redact(self._program.told()), PROBLEM_CHARS_MAX)
 
     async def serve(self, *, task_status: TaskStatus[None]) -> None:
         """Connect, list the tools, report `started`, and stay until the server ends or `close`.
@@ -115,7 +118,7 @@ class Connection:
         except Exception as error:
             if not started:
                 raise
-            log.info("server.lost %s: %s", self._definition.name, self.why(error))
+            log.info("server.lost %s: %s", self._config.name, self.why(error))
         finally:
             self._tasks = None
             self._ended.set()
@@ -126,7 +129,7 @@ class Connection:
         self._scope.cancel()
         await self.closed.wait()
 
-    def start(self, call: Call) -> None:
+    def start(self, call: ServerCall) -> None:
         """Run `call` in a task of the connection; what comes of it is put into the call."""
         assert self._tasks is not None
         self._calls.append(call)
@@ -145,11 +148,11 @@ class Connection:
                 pass
             case first:
                 text = str(first).partition("\n")[0] or type(first).__name__
-        return visible_line(self._around.strip(text), PROBLEM_CHARS_MAX)
+        return visible_line(self._environment.redact(text), PROBLEM_CHARS_MAX)
 
     def _made(self) -> Client:
         where: AbstractAsyncContextManager[Any]
-        where = self._program.streams() if self._program else reached(self._definition)
+        where = self._program.streams() if self._program else open_http(self._config)
         return Client(
             where,
             cache=None,  # what a person was shown is never taken from a cache
@@ -162,8 +165,8 @@ class Connection:
 
     # --- the list of tools ------------------------------------------------------------------------
 
-    async def _listed(self, client: Client) -> Offers:
-        listing = Listing(self._definition.safe_name)
+    async def _listed(self, client: Client) -> ToolListing:
+        listing = ToolListingBuilder(self._config.safe_name)
         cursor: str | None = None
         with anyio.fail_after(LIST_S_MAX):
             for _ in range(PAGES_MAX):
@@ -195,7 +198,7 @@ class Connection:
             self._listed_anew = anyio.Event()
         self._list_changed.set()
 
-    async def current(self) -> Offers:
+    async def current(self) -> ToolListing:
         """Return what the server offers now.
 
         Raises:
@@ -217,7 +220,7 @@ class Connection:
                     async for _ in changes:
                         self._list_is_old()
             except Exception as error:  # noqa: BLE001 - without it the list stays as it is
-                log.info("server.silent %s: %s", self._definition.name, self.why(error))
+                log.info("server.silent %s: %s", self._config.name, self.why(error))
 
     async def _follow_changes(self, client: Client) -> None:
         for _ in range(RELISTS_MAX):
@@ -227,15 +230,15 @@ class Connection:
             try:
                 self.offers = await self._listed(client)
             except Exception as error:  # noqa: BLE001 - a list that cannot be read offers nothing
-                log.info("server.unlisted %s: %s", self._definition.name, self.why(error))
-                self.offers = NO_OFFERS
+                log.info("server.unlisted %s: %s", self._config.name, self.why(error))
+                self.offers = EMPTY_LISTING
             self._changed(self.offers)
             if not self._list_changed.is_set():  # else it has changed meanwhile
                 self._listed_anew.set()
 
     # --- calls ------------------------------------------------------------------------------------
 
-    async def _perform(self, call: Call) -> None:
+    async def _perform(self, call: ServerCall) -> None:
         done = Done(problem=f"no answer, progress or question for {SILENCE_S_MAX:g} s")
         try:
             with call.scope:
@@ -256,7 +259,7 @@ class Connection:
         if self._program is None:
             self._ended.set()
 
-    async def _answer(self, call: Call) -> Done:
+    async def _answer(self, call: ServerCall) -> Done:
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
             call.expect()
             amount = f"{progress:g} of {total:g}" if total is not None else f"{progress:g}"
@@ -271,7 +274,7 @@ class Connection:
                 CallToolRequest(params=params), _ANSWERS, progress_callback=progressed
             )
             if isinstance(result, CallToolResult):
-                return Done(output_of(result, self._definition.name))
+                return Done(output_of(result, self._config.name))
             wanted = dict(list((result.input_requests or {}).items())[:INPUTS_MAX])
             if not wanted:
                 await anyio.sleep(ROUND_S)

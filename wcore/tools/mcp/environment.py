@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from wcore.supervisor.client import Held, Program
 from wcore.tools.fs.paths import inside
-from wcore.tools.mcp.server_config import Definition, DefinitionError
+from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError
 from wcore.tools.process.child_environment import child_environment
 from wcore.tools.tool import CompleteFn
 from wcore.visible import visible_line
@@ -21,7 +21,7 @@ STDERR_CHARS_MAX: Final = 64 * 1024  # of one run; a server that prints for ever
 log = logging.getLogger("wcore.mcp")
 
 
-class Around(Struct, frozen=True):
+class McpEnvironment(Struct, frozen=True):
     """The world as servers see it. `environ` holds no provider key; `strip` takes secrets out.
 
     `start` starts a program. `tasks` must outlive the servers; `complete` asks the session's model.
@@ -32,16 +32,16 @@ class Around(Struct, frozen=True):
     environ: Mapping[str, str]
     start: Callable[[Program], Awaitable[Held]]
     tasks: TaskGroup
-    strip: Callable[[str], str]
+    redact: Callable[[str], str]
     complete: CompleteFn
 
 
 class Stderr:
     """What a server prints for people: to the log, a line at a time, and its last line kept."""
 
-    def __init__(self, server: str, strip: Callable[[str], str]) -> None:
+    def __init__(self, server: str, redact: Callable[[str], str]) -> None:
         self._server = server
-        self._strip = strip
+        self._redact = redact
         self._rest = b""
         self._room = STDERR_CHARS_MAX
         self.last = ""
@@ -59,7 +59,7 @@ class Stderr:
         self._rest = b""
 
     def _tell(self, line: bytes) -> None:
-        text = self._strip(line[: 4 * STDERR_LINE_CHARS_MAX].decode(errors="replace").strip())
+        text = self._redact(line[: 4 * STDERR_LINE_CHARS_MAX].decode(errors="replace").strip())
         if not text:
             return
         self.last = visible_line(text, STDERR_LINE_CHARS_MAX)
@@ -70,24 +70,24 @@ class Stderr:
                 log.info("server.printed %s: more than is logged", self._server)
 
 
-def find_program(definition: Definition, environ: Mapping[str, str]) -> str:
+def find_program(config: ServerConfig, environ: Mapping[str, str]) -> str:
     """Return the absolute path of the program to start.
 
     Raises:
-        DefinitionError: there is none, or only one where it may not come from.
+        ServerConfigError: there is none, or only one where it may not come from.
     """
-    command = os.path.expanduser(definition.command)
+    command = os.path.expanduser(config.command)
     if "/" in command:
-        path = os.path.join(definition.cwd, command)
+        path = os.path.join(config.cwd, command)
         if not _runnable(path):
-            raise DefinitionError(f"{visible_line(path, 200)} is no program that can be run")
+            raise ServerConfigError(f"{visible_line(path, 200)} is no program that can be run")
         return path
-    folders = definition.on_path
+    folders = config.on_path
     for folder in child_environment(environ)["PATH"].split(":") if folders is None else folders:
         path = os.path.join(folder, command)
         if _runnable(path):
             return path
-    raise DefinitionError(
+    raise ServerConfigError(
         f"the program {visible_line(command, 200)!r} was not found; write its full path"
     )
 

@@ -9,8 +9,8 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, SSE, Definition
-from wcore.tools.mcp.throttle import Reading, Streams, Writing
+from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, SSE, ServerConfig
+from wcore.tools.mcp.throttle import CountingSender, StreamLimiter, ThrottledReceiver
 
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
 CONNECT_S_MAX: Final = 10.0  # to a server that is there
@@ -21,36 +21,34 @@ class TooMuchError(httpx2.TransportError):
     """The server sent more than anybody wants to hold."""
 
 
-class ShutOutError(httpx2.TransportError):
+class UnauthorizedError(httpx2.TransportError):
     """The server does not let us in."""
 
 
-def reached(definition: Definition) -> AbstractAsyncContextManager[Any]:
+def open_http(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
     """Return the streams of the SDK for a server behind an address."""
-    return _braked(definition)
+    return _braked(config)
 
 
 @asynccontextmanager
-async def _braked(definition: Definition) -> AsyncGenerator[Any, None]:
-    async with _streams(definition) as (read, write):
-        writing = Writing(write)
-        yield Reading(read, writing), writing
+async def _braked(config: ServerConfig) -> AsyncGenerator[Any, None]:
+    async with _streams(config) as (read, write):
+        writing = CountingSender(write)
+        yield ThrottledReceiver(read, writing), writing
 
 
-def _streams(definition: Definition) -> AbstractAsyncContextManager[Any]:
-    if definition.transport == SSE:
-        return sse_client(
-            definition.url, dict(definition.headers or {}), httpx_client_factory=_made
-        )
-    return _streamable(definition)
+def _streams(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
+    if config.transport == SSE:
+        return sse_client(config.url, dict(config.headers or {}), httpx_client_factory=_made)
+    return _streamable(config)
 
 
 @asynccontextmanager
-async def _streamable(definition: Definition) -> AsyncGenerator[Any, None]:
+async def _streamable(config: ServerConfig) -> AsyncGenerator[Any, None]:
     async with (
-        _made(dict(definition.headers or {})) as client,
+        _made(dict(config.headers or {})) as client,
         streamable_http_client(
-            definition.url, http_client=client, max_sse_event_size=EVENT_BYTES_MAX
+            config.url, http_client=client, max_sse_event_size=EVENT_BYTES_MAX
         ) as streams,
     ):
         yield streams
@@ -67,14 +65,14 @@ def _made(
         headers=given,
         timeout=timeout or httpx2.Timeout(CONNECT_S_MAX, read=READ_S_MAX),
         auth=auth,
-        event_hooks={"request": [Streams()], "response": [_bound]},
+        event_hooks={"request": [StreamLimiter()], "response": [_bound]},
     )
 
 
 async def _bound(response: httpx2.Response) -> None:
     if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         text = f"it answers HTTP {response.status_code}: give `headers` that it accepts"
-        raise ShutOutError(text)
+        raise UnauthorizedError(text)
     if response.headers.get("content-encoding", "identity") != "identity":
         raise TooMuchError("it compresses its answers, which was not asked for")
     stream = response.stream

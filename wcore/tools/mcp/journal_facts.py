@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from wcore.tools.mcp.names import tool_name
-from wcore.tools.mcp.tool_listing import Offer, Offers
+from wcore.tools.mcp.tool_listing import OfferedTool, ToolListing
 from wcore.vocabulary import Category, Json, ToolSpec
 
 DEFINED: Final = "defines"  # each of these is followed by the name of a server
@@ -16,16 +16,16 @@ SETTLED: Final = "servers settled"
 DIGEST_CHARS: Final = 16  # tells two tools apart, and is not compared with anything else
 
 
-def facts_of(offers: Offers) -> list[Json]:
+def facts_of(offers: ToolListing) -> list[Json]:
     """Return the tools of a server for the journal: each by its own name and a digest."""
     return [[each.raw_name, each.digest[-DIGEST_CHARS:]] for each in offers.tools.values()]
 
 
-def offers_of(server: str, facts: Iterable[tuple[str, str]]) -> Offers:
+def offers_of(server: str, facts: Iterable[tuple[str, str]]) -> ToolListing:
     """Return what was offered, without descriptions; `server` is the server's part of names."""
-    tools: dict[str, Offer] = {}
+    tools: dict[str, OfferedTool] = {}
     for raw_name, digest in facts:
         name = tool_name(server, raw_name)
         if name is not None:
-            tools[name] = Offer(raw_name, ToolSpec(name, Category.MCP, "", {}), digest)
-    return Offers(tools)
+            tools[name] = OfferedTool(raw_name, ToolSpec(name, Category.MCP, "", {}), digest)
+    return ToolListing(tools)

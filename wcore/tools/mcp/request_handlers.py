@@ -24,7 +24,7 @@ from mcp_types import (
     TextContent,
 )
 
-from wcore.tools.mcp.server_call import Call, Prompt, Question
+from wcore.tools.mcp.server_call import ElicitationRequest, SamplingRequest, ServerCall
 from wcore.tools.mcp.server_config import is_address
 from wcore.visible import visible, visible_line
 
@@ -33,14 +33,14 @@ PROMPT_CHARS_MAX: Final = 256 * 1024  # of all texts of a prompt
 KIND_CHARS_MAX: Final = 80  # of the name of what is no text
 
 
-class Inquiries:
+class RequestHandlers:
     """Answers what a server asks. Only a running call of `calls` can ask a person or the model."""
 
-    def __init__(self, workspace: str, calls: Sequence[Call]) -> None:
+    def __init__(self, workspace: str, calls: Sequence[ServerCall]) -> None:
         self._workspace = workspace
         self._calls = calls
 
-    async def answer(self, call: Call, request: InputRequest) -> InputResponse:
+    async def answer(self, call: ServerCall, request: InputRequest) -> InputResponse:
         match request:
             case ElicitRequest(params=params):
                 return await self._elicit(call, params)
@@ -49,7 +49,7 @@ class Inquiries:
             case _:
                 return self._root()
 
-    def _asking(self) -> Call | None:
+    def _asking(self) -> ServerCall | None:
         """Return the call that a question belongs to; none may be asked outside of one."""
         return next((call for call in self._calls if not call.scope.cancel_called), None)
 
@@ -62,7 +62,7 @@ class Inquiries:
             return ErrorData(code=INVALID_REQUEST, message="no call is running that could ask")
         return await self._elicit(call, params)
 
-    async def _elicit(self, call: Call, params: ElicitRequestParams) -> ElicitResult:
+    async def _elicit(self, call: ServerCall, params: ElicitRequestParams) -> ElicitResult:
         text = visible(params.message[:QUESTION_CHARS_MAX])
         if isinstance(params, ElicitRequestFormParams):
             schema: Mapping[str, Any] | None = params.requested_schema
@@ -71,7 +71,7 @@ class Inquiries:
         else:
             text = f"{text}\n{visible_line(params.url, QUESTION_CHARS_MAX)}"
             schema = None
-        question = Question(text, schema)
+        question = ElicitationRequest(text, schema)
         await self._ask(call, question)
         if question.answer is None:
             return ElicitResult(action="decline")
@@ -89,12 +89,14 @@ class Inquiries:
         except MCPError as error:
             return error.error
 
-    async def _sample(self, call: Call, params: CreateMessageRequestParams) -> CreateMessageResult:
+    async def _sample(
+        self, call: ServerCall, params: CreateMessageRequestParams
+    ) -> CreateMessageResult:
         messages = tuple(
             (str(message.role), "\n".join(map(_prompt_text, message.content_as_list)))
             for message in params.messages
         )
-        prompt = Prompt(params.system_prompt or "", messages, params.max_tokens)
+        prompt = SamplingRequest(params.system_prompt or "", messages, params.max_tokens)
         if len(prompt.system) + sum(len(text) for _, text in messages) > PROMPT_CHARS_MAX:
             raise MCPError(INVALID_REQUEST, f"a prompt has at most {PROMPT_CHARS_MAX} characters")
         await self._ask(call, prompt)
@@ -103,7 +105,7 @@ class Inquiries:
         content = TextContent(type="text", text=prompt.reply)
         return CreateMessageResult(role="assistant", content=content, model="wcore")
 
-    async def _ask(self, call: Call, question: Question | Prompt) -> None:
+    async def _ask(self, call: ServerCall, question: ElicitationRequest | SamplingRequest) -> None:
         call.expect_nothing()  # a person takes their time
         try:
             await call.ask(question)

@@ -10,11 +10,17 @@ from anyio import to_thread
 
 from wcore.errors import Code, ToolError, WcoreError
 from wcore.tools.mcp import MISSING, is_installed
-from wcore.tools.mcp.environment import Around
-from wcore.tools.mcp.server_call import Call, Done, Progress, Prompt, Question
-from wcore.tools.mcp.server_config import Definition
+from wcore.tools.mcp.environment import McpEnvironment
+from wcore.tools.mcp.server_call import (
+    Done,
+    ElicitationRequest,
+    Progress,
+    SamplingRequest,
+    ServerCall,
+)
+from wcore.tools.mcp.server_config import ServerConfig
 from wcore.tools.mcp.server_requests import Elicitation, Sampling
-from wcore.tools.mcp.tool_listing import NO_OFFERS, Offer, Offers
+from wcore.tools.mcp.tool_listing import EMPTY_LISTING, OfferedTool, ToolListing
 from wcore.tools.tool import RunContext
 from wcore.vocabulary import Args, ToolOutput
 
@@ -44,11 +50,11 @@ class Server:
     """One configured server. `changed` is called when what it offers is not what it was."""
 
     def __init__(
-        self, definition: Definition, around: Around, changed: Callable[["Server"], None]
+        self, config: ServerConfig, environment: McpEnvironment, changed: Callable[["Server"], None]
     ) -> None:
-        self.definition = definition
-        self.around = around
-        self.offers = NO_OFFERS
+        self.config = config
+        self.environment = environment
+        self.offers = EMPTY_LISTING
         self.changed = changed
         self._connection: Connection | None = None
         self._lock = anyio.Lock()
@@ -78,7 +84,7 @@ class Server:
                 raise ServerError("it was removed")
             self._connection = connection
             for reason in connection.offers.refused[:REFUSALS_LOGGED_MAX]:
-                log.warning("tool.refused %s: %s", self.definition.name, reason)
+                log.warning("tool.refused %s: %s", self.config.name, reason)
             self.take(connection.offers)
             return connection
 
@@ -86,7 +92,7 @@ class Server:
         connection = await self._made()
         try:
             with anyio.fail_after(CONNECT_S_MAX):
-                await self.around.tasks.start(connection.serve)
+                await self.environment.tasks.start(connection.serve)
         except WcoreError as error:
             raise ServerError(str(error)) from error
         except Exception as error:
@@ -98,10 +104,10 @@ class Server:
             module = await to_thread.run_sync(import_module, "wcore.tools.mcp.connection")
         except Exception as error:  # whatever a broken installation raises
             raise ExtraMissingError(f"{MISSING} ({error})") from error
-        connection: Connection = module.Connection(self.definition, self.around, self.take)
+        connection: Connection = module.Connection(self.config, self.environment, self.take)
         return connection
 
-    async def call(self, name: str, offer: Offer, args: Args, live: RunContext) -> ToolOutput:
+    async def call(self, name: str, offer: OfferedTool, args: Args, live: RunContext) -> ToolOutput:
         """Call the tool `offer`, if the server still offers it under `name` unchanged.
 
         Raises:
@@ -112,10 +118,10 @@ class Server:
             current = (await connection.current()).tools.get(name)
         except (ServerError, TimeoutError) as error:
             reason = str(error) or "it goes on changing its tools"
-            raise ToolError(f"the server {self.definition.safe_name}: {reason}") from error
+            raise ToolError(f"the server {self.config.safe_name}: {reason}") from error
         if current is None or current.digest != offer.digest:
             raise ToolError(f"{name} is not what it was when this call was shown; ask for it anew")
-        call = Call(offer.raw_name, args)
+        call = ServerCall(offer.raw_name, args)
         connection.start(call)
         try:
             done = await self._attend(call, live)
@@ -127,7 +133,7 @@ class Server:
             with anyio.move_on_after(DEATH_S_MAX):
                 await connection.closed.wait()
         problem = connection.epitaph or done.problem
-        raise ToolError(f"the server {self.definition.safe_name}: {problem}")
+        raise ToolError(f"the server {self.config.safe_name}: {problem}")
 
     async def close(self) -> None:
         """End the server and everything it has started, for good; an attempt to connect too."""
@@ -138,20 +144,20 @@ class Server:
                 await self._connection.close()
             self._connection = None
 
-    def take(self, offers: Offers) -> None:
+    def take(self, offers: ToolListing) -> None:
         """Offer this from now on."""
         if offers != self.offers:
             self.offers = offers
             self.changed(self)
 
-    async def _attend(self, call: Call, live: RunContext) -> Done:
+    async def _attend(self, call: ServerCall, live: RunContext) -> Done:
         done = Done(problem="the connection was closed")
         async with anyio.create_task_group() as questions:
             async for heard in call.heard:
                 match heard:
                     case Progress(text):
                         await live.chunk(text + "\n")
-                    case Question() | Prompt():
+                    case ElicitationRequest() | SamplingRequest():
                         questions.start_soon(self._settle, heard, live)
                     case Done():
                         done = heard
@@ -159,16 +165,16 @@ class Server:
             questions.cancel_scope.cancel()  # a question of a call that is over is withdrawn
         return done
 
-    async def _settle(self, asked: Question | Prompt, live: RunContext) -> None:
+    async def _settle(self, asked: ElicitationRequest | SamplingRequest, live: RunContext) -> None:
         """Put what the server asks before the gate; whatever comes of it, the server is told."""
-        workspace = self.around.workspace
+        workspace = self.environment.workspace
         try:
-            if isinstance(asked, Question):
-                tool = Elicitation(self.definition, asked, workspace)
+            if isinstance(asked, ElicitationRequest):
+                tool = Elicitation(self.config, asked, workspace)
             else:
-                tool = Sampling(self.definition, asked, workspace, self.around.complete)
+                tool = Sampling(self.config, asked, workspace, self.environment.complete)
             await live.ask(tool, tool.args())
         except ToolError as error:
-            log.info("question.refused %s: %s", self.definition.name, error)
+            log.info("question.refused %s: %s", self.config.name, error)
         finally:
             asked.answered.set()

@@ -23,7 +23,7 @@ class Progress(Struct, frozen=True):
     text: str
 
 
-class Question(Struct):
+class ElicitationRequest(Struct):
     """A person is asked, for the server. `answer` is its form, once `answered` is set.
 
     `schema` describes the answer; without one (an address to visit) the answer is only a yes.
@@ -35,7 +35,7 @@ class Question(Struct):
     answer: Mapping[str, Any] | None = None
 
 
-class Prompt(Struct):
+class SamplingRequest(Struct):
     """The server asks our model. `reply` is what it said, once `answered` is set."""
 
     system: str
@@ -52,10 +52,10 @@ class Done(Struct, frozen=True):
     problem: str = ""
 
 
-Heard: TypeAlias = Progress | Question | Prompt | Done
+CallEvent: TypeAlias = Progress | ElicitationRequest | SamplingRequest | Done
 
 
-class Call:
+class ServerCall:
     """One running call. The connection puts in, the tool takes out."""
 
     def __init__(self, raw_name: str, args: Mapping[str, Any]) -> None:
@@ -66,7 +66,7 @@ class Call:
         self._asked = 0
         self._room = PROGRESS_CHARS_MAX
         self._told_at = -math.inf
-        self._put, self.heard = anyio.create_memory_object_stream[Heard](INBOX_MAX)
+        self._put, self.heard = anyio.create_memory_object_stream[CallEvent](INBOX_MAX)
 
     def expect(self) -> None:
         """Give the call up unless something comes of it within `SILENCE_S_MAX`."""
@@ -89,7 +89,7 @@ class Call:
         except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
 
-    async def ask(self, question: Question | Prompt) -> bool:
+    async def ask(self, question: ElicitationRequest | SamplingRequest) -> bool:
         """Put in a question and wait until it is settled; false when it cannot be asked."""
         if self._asking >= QUESTIONS_MAX or self._asked >= ASKED_MAX:
             return False

@@ -32,13 +32,13 @@ _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "user-agent", "accept-language"})
 
 
-class DefinitionError(WcoreError):
+class ServerConfigError(WcoreError):
     """The server cannot be what it is said to be; nothing was started."""
 
     code = Code.CONFIG
 
 
-class Definition(Struct, frozen=True):
+class ServerConfig(Struct, frozen=True):
     """One server. `safe_name` stands for it in the names of its tools.
 
     `cwd` is where a program is started. `on_path` are the folders that a program without a path
@@ -88,7 +88,7 @@ class Definition(Struct, frozen=True):
         yield from (value for name, value in parse_qsl(parts.query) if _is_secret(name))
 
 
-def define(  # noqa: PLR0913 - the fields of the command
+def parse_server_config(  # noqa: PLR0913 - the fields of the command
     name: str,
     transport: str,
     *,
@@ -99,16 +99,16 @@ def define(  # noqa: PLR0913 - the fields of the command
     headers: Mapping[str, str] | None = None,
     cwd: str = "",
     on_path: tuple[str, ...] | None = None,
-) -> Definition:
+) -> ServerConfig:
     """Check what somebody wrote down.
 
     Raises:
-        DefinitionError: it cannot work; says what to change.
+        ServerConfigError: it cannot work; says what to change.
     """
     shown = visible_line(name, SHOWN_CHARS_MAX)
     safe = None if SEPARATOR in name else server_part(name)
     if safe is None:
-        raise DefinitionError(
+        raise ServerConfigError(
             f"{shown!r} cannot name a server: use up to {SERVER_CHARS_MAX} letters, digits, "
             "`-` and single `_` inside"
         )
@@ -116,22 +116,22 @@ def define(  # noqa: PLR0913 - the fields of the command
     if kind is None:
         known = ", ".join((STDIO, HTTP, SSE))
         text = visible_line(transport, SHOWN_CHARS_MAX)
-        raise DefinitionError(f"unknown transport {text!r}; there are {known}")
+        raise ServerConfigError(f"unknown transport {text!r}; there are {known}")
     if kind != STDIO:
-        return Definition(name, safe, kind, url=_url(kind, url), headers=_headers(headers or {}))
+        return ServerConfig(name, safe, kind, url=_url(kind, url), headers=_headers(headers or {}))
     if not command or not command.strip():
-        raise DefinitionError("transport stdio needs `command`")
+        raise ServerConfigError("transport stdio needs `command`")
     _check_texts(command, *args)
     _check_environment(env or {})
-    return Definition(name, safe, kind, command, args, env, cwd=cwd, on_path=on_path)
+    return ServerConfig(name, safe, kind, command, args, env, cwd=cwd, on_path=on_path)
 
 
 def _check_texts(*texts: str) -> None:
     if len(texts) > PARTS_MAX:
-        raise DefinitionError(f"there are more than {PARTS_MAX} arguments")
+        raise ServerConfigError(f"there are more than {PARTS_MAX} arguments")
     for text in texts:
         if "\0" in text or len(text) > TEXT_CHARS_MAX:
-            raise DefinitionError("an argument holds a NUL character or is too long")
+            raise ServerConfigError("an argument holds a NUL character or is too long")
 
 
 def _check_environment(env: Mapping[str, str]) -> None:
@@ -139,14 +139,14 @@ def _check_environment(env: Mapping[str, str]) -> None:
     for name in env:
         if not name or "=" in name or "\0" in name:
             shown = visible_line(name, SHOWN_CHARS_MAX)
-            raise DefinitionError(f"{shown!r} cannot name an environment variable")
+            raise ServerConfigError(f"{shown!r} cannot name an environment variable")
 
 
 def _url(kind: str, url: str | None) -> str:
     if not url:
-        raise DefinitionError(f"transport {kind} needs `url`")
+        raise ServerConfigError(f"transport {kind} needs `url`")
     if not is_address(url):
-        raise DefinitionError("`url` must be an http:// or https:// address")
+        raise ServerConfigError("`url` must be an http:// or https:// address")
     return url
 
 
@@ -162,12 +162,12 @@ def is_address(url: str) -> bool:
 
 def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     if len(headers) > PARTS_MAX:
-        raise DefinitionError(f"there are more than {PARTS_MAX} headers")
+        raise ServerConfigError(f"there are more than {PARTS_MAX} headers")
     for name, value in headers.items():
         plain = value.isprintable() and len(value) <= TEXT_CHARS_MAX and value.isascii()
         if not _HEADER_NAME.fullmatch(name) or not plain:
             shown = visible_line(name, SHOWN_CHARS_MAX)
-            raise DefinitionError(f"{shown!r} is no header, or its value is none")
+            raise ServerConfigError(f"{shown!r} is no header, or its value is none")
     return headers
 
 

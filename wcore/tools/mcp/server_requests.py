@@ -14,8 +14,8 @@ from wcore.tools.digests import call_digest
 from wcore.tools.fs.paths import description_line
 from wcore.tools.mcp import elicitation_form
 from wcore.tools.mcp.names import sampling_name
-from wcore.tools.mcp.server_call import Prompt, Question
-from wcore.tools.mcp.server_config import Definition
+from wcore.tools.mcp.server_call import ElicitationRequest, SamplingRequest
+from wcore.tools.mcp.server_config import ServerConfig
 from wcore.tools.tool import CompleteFn, RunContext
 from wcore.tools.truncate import truncate
 from wcore.visible import visible, visible_line
@@ -39,8 +39,8 @@ CUT_NOTE: Final = "[cut here: it is longer than can be shown]"
 class Elicitation(Struct, frozen=True):
     """A server's question to a person, as AskUserQuestion."""
 
-    definition: Definition
-    question: Question
+    config: ServerConfig
+    question: ElicitationRequest
     workspace: str
 
     def args(self) -> Args:
@@ -59,9 +59,9 @@ class Elicitation(Struct, frozen=True):
             )
         return {
             "question": self.question.text,
-            "header": f"{self.definition.safe_name} asks",
+            "header": f"{self.config.safe_name} asks",
             "options": choices,
-            "server": self.definition.safe_name,
+            "server": self.config.safe_name,
             **form,
         }
 
@@ -76,13 +76,13 @@ class Elicitation(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Lay the question out."""
-        head = f"{self.definition.safe_name} asks:\n{self.question.text}\n"
+        head = f"{self.config.safe_name} asks:\n{self.question.text}\n"
         text, cut = truncate(visible(head), PREVIEW_BYTES_MAX, CUT_NOTE)
         return Prepared(
             tool=QUESTION_TOOL,
             category=Category.INFO,
             args=args,
-            description=description_line(f"{self.definition.safe_name} asks: {self.question.text}"),
+            description=description_line(f"{self.config.safe_name} asks: {self.question.text}"),
             digest=call_digest(QUESTION_TOOL, args, self.workspace),
             preview=Preview("text", text, truncated=cut),
         )
@@ -95,14 +95,14 @@ class Elicitation(Struct, frozen=True):
             self.question.answer = elicitation_form.read(self.question.schema, live.answer)
         elif live.answer != DECLINED:
             self.question.answer = {}
-        return ToolOutput(Status.SUCCESS, f"the answer goes to {self.definition.safe_name} only")
+        return ToolOutput(Status.SUCCESS, f"the answer goes to {self.config.safe_name} only")
 
 
 class Sampling(Struct, frozen=True):
     """A server's request to our model. It gets the reply and nothing of our conversation."""
 
-    definition: Definition
-    prompt: Prompt
+    config: ServerConfig
+    prompt: SamplingRequest
     workspace: str
     complete: CompleteFn
 
@@ -116,7 +116,7 @@ class Sampling(Struct, frozen=True):
     @property
     def spec(self) -> ToolSpec:
         """Never shown to a model: only the server's own code asks this."""
-        name = sampling_name(self.definition.safe_name)
+        name = sampling_name(self.config.safe_name)
         return ToolSpec(name, Category.MCP, "", {})
 
     def targets(self, args: Args) -> frozenset[str]:
@@ -139,10 +139,10 @@ class Sampling(Struct, frozen=True):
             tool=name,
             category=Category.MCP,
             args=args,
-            description=description_line(f"{self.definition.safe_name} asks the model"),
+            description=description_line(f"{self.config.safe_name} asks the model"),
             digest=call_digest(name, args, self.workspace),
             preview=Preview("text", text, truncated=cut),
-            pin=(self.definition.digest, "sampling"),
+            pin=(self.config.digest, "sampling"),
         )
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:

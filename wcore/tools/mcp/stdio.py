@@ -18,8 +18,8 @@ from mcp_types import PARSE_ERROR, JSONRPCMessage, jsonrpc_message_adapter
 
 from wcore.supervisor.client import Held
 from wcore.supervisor.client import Program as Started
-from wcore.tools.mcp.environment import Around, Stderr, find_program
-from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, Definition
+from wcore.tools.mcp.environment import McpEnvironment, Stderr, find_program
+from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, ServerConfig
 from wcore.tools.process.child_environment import child_environment
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
@@ -40,13 +40,13 @@ _Answers = MemoryObjectSendStream[SessionMessage]
 _Out = MemoryObjectReceiveStream[SessionMessage]
 
 
-class Program:
+class StdioProcess:
     """One run of a server's program. `told` says how it ended, once `ended` is set."""
 
-    def __init__(self, definition: Definition, around: Around) -> None:
-        self._definition = definition
-        self._around = around
-        self._stderr = Stderr(definition.name, around.strip)
+    def __init__(self, config: ServerConfig, environment: McpEnvironment) -> None:
+        self._config = config
+        self._environment = environment
+        self._stderr = Stderr(config.name, environment.redact)
         self._rubbish = 0
         self.ended = anyio.Event()
         self._why = ""
@@ -57,18 +57,18 @@ class Program:
         """Start the program; yield what the SDK reads and writes. Leaving ends the whole tree.
 
         Raises:
-            DefinitionError: there is no such program.
+            ServerConfigError: there is no such program.
             OSError: it cannot be started.
         """
-        environ = {**child_environment(self._around.environ), **(self._definition.env or {})}
-        program = find_program(self._definition, environ)
+        environ = {**child_environment(self._environment.environ), **(self._config.env or {})}
+        program = find_program(self._config, environ)
         ours, theirs = _pipes()
         with ours:
             with theirs:
-                held = await self._around.start(
+                held = await self._environment.start(
                     Started(
-                        (program, *self._definition.args),
-                        self._definition.cwd,
+                        (program, *self._config.args),
+                        self._config.cwd,
                         environ,
                         theirs.numbers,
                         GRACE_S,

@@ -42,7 +42,7 @@ class _Stream:
         await self._inner.__aexit__(kind, error, trace)
 
 
-class Writing(_Stream):
+class CountingSender(_Stream):
     """Messages to the server; counts those that wait."""
 
     waiting = 0
@@ -55,10 +55,10 @@ class Writing(_Stream):
             self.waiting -= 1
 
 
-class Reading(_Stream):
+class ThrottledReceiver(_Stream):
     """Messages from the server, no faster than `writing` takes ours and the loop has time."""
 
-    def __init__(self, inner: Any, writing: Writing) -> None:
+    def __init__(self, inner: Any, writing: CountingSender) -> None:
         super().__init__(inner)
         self._writing = writing
         self._credit_s = CREDIT_S
@@ -91,7 +91,7 @@ class Reading(_Stream):
             raise StopAsyncIteration from None
 
 
-class Streams:
+class StreamLimiter:
     """Lets streams be opened a few at once, then one after the other; use it as a request hook."""
 
     def __init__(self) -> None:

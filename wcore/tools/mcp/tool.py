@@ -9,7 +9,7 @@ from wcore.tools.arguments import canonical
 from wcore.tools.digests import call_digest
 from wcore.tools.fs.paths import description_line
 from wcore.tools.mcp.server import Server
-from wcore.tools.mcp.tool_listing import Offer
+from wcore.tools.mcp.tool_listing import OfferedTool
 from wcore.tools.tool import RunContext
 from wcore.tools.truncate import truncate
 from wcore.visible import visible, visible_line
@@ -33,7 +33,7 @@ class McpTool(Struct, frozen=True):
     """Calls the tool that was offered when it was made, and no other under its name."""
 
     server: Server
-    offer: Offer
+    offer: OfferedTool
 
     @property
     def spec(self) -> ToolSpec:
@@ -43,7 +43,7 @@ class McpTool(Struct, frozen=True):
     @property
     def pin(self) -> Pin:
         """What a lasting yes to it is pinned to: how the server is started, and the schema."""
-        return self.server.definition.digest, self.offer.digest
+        return self.server.config.digest, self.offer.digest
 
     def targets(self, args: Args) -> frozenset[str]:
         """Nobody knows which files a server's tool is about."""
@@ -58,7 +58,7 @@ class McpTool(Struct, frozen=True):
         name, (launch, schema) = self.spec.name, self.pin
         raw = visible_line(self.offer.raw_name, NAME_CHARS_MAX)
         one_line = canonical(args)
-        lines = [f"{self.server.definition.safe_name}: {raw}"]
+        lines = [f"{self.server.config.safe_name}: {raw}"]
         lines += [f"({self.offer.warning})"] * bool(self.offer.warning)
         indent = 2 if len(one_line) <= INDENTED_CHARS_MAX else None
         lines += [json.dumps(json.loads(one_line), indent=indent, ensure_ascii=False)]
@@ -68,8 +68,8 @@ class McpTool(Struct, frozen=True):
             tool=name,
             category=Category.MCP,
             args=args,
-            description=description_line(f"{self.server.definition.safe_name}/{raw} {one_line}"),
-            digest=call_digest(name, args, self.server.around.workspace, depends=depends),
+            description=description_line(f"{self.server.config.safe_name}/{raw} {one_line}"),
+            digest=call_digest(name, args, self.server.environment.workspace, depends=depends),
             preview=Preview("text", text, truncated=cut),
             pin=self.pin,
         )

@@ -33,7 +33,7 @@ class Described(Protocol):
     def annotations(self) -> Any: ...
 
 
-class Offer(Struct, frozen=True):
+class OfferedTool(Struct, frozen=True):
     """One tool of one server. `digest` covers everything that a person or model is shown of it.
 
     `warning` is what the server itself says against the tool.
@@ -45,10 +45,10 @@ class Offer(Struct, frozen=True):
     warning: str = ""
 
 
-class Offers(Struct, frozen=True):
+class ToolListing(Struct, frozen=True):
     """The tools by the name under which they are offered, and why some are not."""
 
-    tools: Mapping[str, Offer]
+    tools: Mapping[str, OfferedTool]
     refused: tuple[str, ...] = ()
 
     @property
@@ -59,10 +59,10 @@ class Offers(Struct, frozen=True):
         )
 
 
-NO_OFFERS: Final = Offers({})
+EMPTY_LISTING: Final = ToolListing({})
 
 
-class Listing:
+class ToolListingBuilder:
     """What a server offers, page by page; no more than can be offered is kept of a page.
 
     Two tools that would have one name are both refused: nobody could tell which one runs.
@@ -71,7 +71,9 @@ class Listing:
     def __init__(self, server: str) -> None:
         """Begin a list; `server` is the server's part of names."""
         self._server = server
-        self._found: dict[str, Offer | None] = {}  # `None`: more than one would have that name
+        self._found: dict[
+            str, OfferedTool | None
+        ] = {}  # `None`: more than one would have that name
         self._refused: list[str] = []
         self._count = 0
         self._chars = 0
@@ -93,12 +95,12 @@ class Listing:
             except ToolError as error:
                 self._refused.append(f"{visible_line(tool.name, RAW_NAME_CHARS_MAX)}: {error}")
 
-    def offers(self) -> Offers:
+    def offers(self) -> ToolListing:
         """Return what can be offered."""
         alone = {name: offer for name, offer in self._found.items() if offer is not None}
         alike = sorted(self._found.keys() - alone.keys())
         reasons = (f"{name}: more than one tool would have that name" for name in alike)
-        return Offers(alone, (*self._refused, *reasons))
+        return ToolListing(alone, (*self._refused, *reasons))
 
     def _take(self, tool: Described) -> None:
         name = tool_name(self._server, tool.name)
@@ -119,7 +121,7 @@ def _facts(tool: Described) -> list[Json]:
     return [tool.name, tool.title, tool.description, tool.input_schema, hints]
 
 
-def _offer(name: str, tool: Described, told: str) -> Offer:
+def _offer(name: str, tool: Described, told: str) -> OfferedTool:
     schema = {"type": "object", **cast("dict[str, Json]", _shown(tool.input_schema))}
     if schema["type"] != "object":
         raise ToolError("its arguments are no object")
@@ -128,7 +130,7 @@ def _offer(name: str, tool: Described, told: str) -> Offer:
         text = text[: DESCRIPTION_CHARS_MAX - 1] + "…"
     # A hint can make a card say more; nothing that a server says makes it ask less.
     destroys = tool.annotations is not None and tool.annotations.destructive_hint is True
-    return Offer(
+    return OfferedTool(
         tool.name,
         ToolSpec(name, Category.MCP, text, schema),
         "sha256:" + hashlib.sha256(told.encode()).hexdigest(),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from wcore.tools.mcp.server_config import Definition, DefinitionError, define
+from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse_server_config
 
 
-def program(*args: str, **env: str) -> Definition:
-    return define("s", "stdio", command="run", args=args, env=env, cwd="/w")
+def program(*args: str, **env: str) -> ServerConfig:
+    return parse_server_config("s", "stdio", command="run", args=args, env=env, cwd="/w")
 
 
 @pytest.mark.parametrize(
@@ -16,17 +16,22 @@ def program(*args: str, **env: str) -> Definition:
         (program("--token=BBB", "key.txt"), {"BBB"}),
         (program(GITHUB_TOKEN="CCC", LEVEL="info"), {"CCC"}),
         (
-            define("s", "sse", url="https://u:DDD@h/x?api_key=EEE&page=1", headers={}),
+            parse_server_config("s", "sse", url="https://u:DDD@h/x?api_key=EEE&page=1", headers={}),
             {"DDD", "EEE"},
         ),
         (
-            define("s", "sse", url="https://h", headers={"Authorization": "Bearer FFF"}),
+            parse_server_config(
+                "s", "sse", url="https://h", headers={"Authorization": "Bearer FFF"}
+            ),
             {"Bearer FFF", "FFF"},
         ),
-        (define("s", "sse", url="https://h", headers={"Accept": "text/x"}), set[str]()),
+        (
+            parse_server_config("s", "sse", url="https://h", headers={"Accept": "text/x"}),
+            set[str](),
+        ),
     ],
 )
-def test_secrets_are_found(definition: Definition, secrets: set[str]) -> None:
+def test_secrets_are_found(definition: ServerConfig, secrets: set[str]) -> None:
     assert {secret for secret in definition.secrets() if secret} == secrets
 
 
@@ -39,23 +44,35 @@ def test_secrets_are_found(definition: Definition, secrets: set[str]) -> None:
         (program(MY_KEY="a"), program(), False),
         (program("a"), program("b"), False),
         (program(LEVEL="a"), program(LEVEL="b"), False),
-        (program("a"), define("s", "stdio", command="run", args=("a",), cwd="/x"), False),
-        (program("a"), define("s", "stdio", command="other", args=("a",), cwd="/w"), False),
         (
-            define("s", "sse", url="https://h/x?token=a", headers={"X-A": "1"}),
-            define("s", "sse", url="https://h/x?token=b", headers={"x-a": "2"}),
+            program("a"),
+            parse_server_config("s", "stdio", command="run", args=("a",), cwd="/x"),
+            False,
+        ),
+        (
+            program("a"),
+            parse_server_config("s", "stdio", command="other", args=("a",), cwd="/w"),
+            False,
+        ),
+        (
+            parse_server_config("s", "sse", url="https://h/x?token=a", headers={"X-A": "1"}),
+            parse_server_config("s", "sse", url="https://h/x?token=b", headers={"x-a": "2"}),
             True,
         ),
         (
-            define("s", "sse", url="https://h/x"),
-            define("s", "streamable_http", url="https://h/x"),
+            parse_server_config("s", "sse", url="https://h/x"),
+            parse_server_config("s", "streamable_http", url="https://h/x"),
             False,
         ),
-        (define("s", "sse", url="https://h/x"), define("s", "sse", url="http://h/x"), False),
+        (
+            parse_server_config("s", "sse", url="https://h/x"),
+            parse_server_config("s", "sse", url="http://h/x"),
+            False,
+        ),
     ],
 )
 def test_a_grant_is_for_one_definition_whatever_its_secrets(
-    one: Definition, other: Definition, *, same: bool
+    one: ServerConfig, other: ServerConfig, *, same: bool
 ) -> None:
     assert (one.digest == other.digest) is same
 
@@ -64,11 +81,11 @@ def test_a_grant_is_for_one_definition_whatever_its_secrets(
     "url", ["", "ftp://x", "http://", "https://a b", "https://é", "http://[", "https://x:99999"]
 )
 def test_an_address_has_to_be_one(url: str) -> None:
-    with pytest.raises(DefinitionError):
-        define("s", "sse", url=url)
+    with pytest.raises(ServerConfigError):
+        parse_server_config("s", "sse", url=url)
 
 
 @pytest.mark.parametrize("headers", [{"a b": "c"}, {"a": "b\r\nc: d"}, {"": "x"}, {"a": "é"}])
 def test_a_header_has_to_be_one(headers: dict[str, str]) -> None:
-    with pytest.raises(DefinitionError):
-        define("s", "sse", url="https://x", headers=headers)
+    with pytest.raises(ServerConfigError):
+        parse_server_config("s", "sse", url="https://x", headers=headers)

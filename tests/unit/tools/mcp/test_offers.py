@@ -4,7 +4,12 @@ from typing import Any
 
 from mcp_types import Tool
 
-from wcore.tools.mcp.tool_listing import OFFERED_CHARS_MAX, SCHEMA_CHARS_MAX, TOOLS_MAX, Listing
+from wcore.tools.mcp.tool_listing import (
+    OFFERED_CHARS_MAX,
+    SCHEMA_CHARS_MAX,
+    TOOLS_MAX,
+    ToolListingBuilder,
+)
 
 
 def tools(count: int, chars: int = 0, first: int = 0) -> list[Tool]:
@@ -14,7 +19,7 @@ def tools(count: int, chars: int = 0, first: int = 0) -> list[Tool]:
 
 def test_all_tools_together_have_a_limit() -> None:
     chars = SCHEMA_CHARS_MAX - 200
-    listing = Listing("r")
+    listing = ToolListingBuilder("r")
     listing.add(tools(100, chars))
     offers = listing.offers()
     assert len(offers.tools) == OFFERED_CHARS_MAX // chars
@@ -22,7 +27,7 @@ def test_all_tools_together_have_a_limit() -> None:
 
 
 def test_tools_of_one_name_are_refused_also_on_different_pages() -> None:
-    listing = Listing("r")
+    listing = ToolListingBuilder("r")
     listing.add([*tools(2), Tool(name="a b", input_schema={})])
     listing.add([*tools(2, first=2), Tool(name="a.b", input_schema={})])
     assert list(listing.offers().tools) == [f"mcp__r__t{n}" for n in range(4)]
@@ -30,7 +35,7 @@ def test_tools_of_one_name_are_refused_also_on_different_pages() -> None:
 
 
 def test_only_so_many_tools_are_taken() -> None:
-    listing = Listing("r")
+    listing = ToolListingBuilder("r")
     listing.add(tools(TOOLS_MAX))
     assert not listing.is_full
     listing.add(tools(5, first=TOOLS_MAX))
