@@ -244,9 +244,9 @@ def test_at_the_start_only_what_is_needed_is_loaded(tmp_path: Path) -> None:
     program = (
         "import os, sys\n"
         "from wcore.cli import options, serve\n"
-        "from wcore.models.factory import choose_model\n"
+        "from wcore.models.factory import create_model\n"
         "chosen = options.read([], os.environ)\n"
-        "choose_model(chosen.provider, chosen.model)\n"
+        "create_model(chosen.provider, chosen.model)\n"
         "print('\\n'.join(sys.modules))\n"
     )
     env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}

@@ -18,7 +18,7 @@ from typing import Final
 
 import anyio
 
-from wcore.models.factory import Surroundings, choose_model
+from wcore.models.factory import ModelEnvironment, create_model
 from wcore.models.model import Model, Request
 from wcore.vocabulary import (
     AssistantMessage,
@@ -120,7 +120,7 @@ def more(count: int, start: int) -> list[Message]:
 
 
 async def requests(provider: str, url: str) -> None:
-    model = choose_model(provider, MODELS[provider], Surroundings(base_url=url))
+    model = create_model(provider, MODELS[provider], ModelEnvironment(base_url=url))
     model.warm()
     history: list[Message] = [UserMessage("go")]
     for length in LENGTHS:

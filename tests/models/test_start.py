@@ -11,8 +11,8 @@ from talking import ROOT
 PROGRAM = """
 import os, sys
 from wcore.cli import options, serve
-from wcore.models.factory import choose_model
-model = choose_model(*{choice!r})
+from wcore.models.factory import create_model
+model = create_model(*{choice!r})
 before = set(sys.modules)
 model.warm()
 print(sorted(n for n in before if n.partition(".")[0] in ("httpx2", "httpcore2", "ssl")))

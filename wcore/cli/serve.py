@@ -16,7 +16,7 @@ from wcore.cli.options import Options
 from wcore.cli.policy_limits import start_mode, ttl_s
 from wcore.engine.engine import Engine
 from wcore.errors import ConfigError, WcoreError
-from wcore.models.factory import Surroundings, choose_model
+from wcore.models.factory import ModelEnvironment, create_model
 from wcore.models.model import Model
 from wcore.policy.protected import Places, protection
 from wcore.policy_files import named_paths
@@ -61,14 +61,14 @@ def run(
     environment.take_store(os.environ)
     inherited = dict(os.environ)
     environment.refuse_plugins(os.environ)
-    around = Surroundings(
+    model_environment = ModelEnvironment(
         base_url=options.base_url,
         keys=keys,
         environ=os.environ,
         folder=options.cwd,
         stall_s=options.stall_timeout_s,
     )
-    model = choose_model(options.provider, options.model, around)
+    model = create_model(options.provider, options.model, model_environment)
     try:
         rims = _Rims(fds, inherited, supervisor)
         return anyio.run(functools.partial(_serve, options, model, keys, location, rims))

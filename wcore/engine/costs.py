@@ -30,7 +30,7 @@ class Costs:
         cost = parts.TurnCost(
             turn=self._count,
             model=model.name,
-            provider=model.priced_by,
+            provider=model.price_provider,
             cost_usd=turn.tally.cost_usd,
             priced=turn.tally.is_priced,
         )

@@ -7,25 +7,25 @@ acts.
 from wcore.models.model import (
     CallReady,
     Delta,
-    Finish,
     Finished,
+    FinishReason,
     Model,
     Notice,
     Request,
     Text,
     Thinking,
-    Tuning,
+    ThinkingSettings,
 )
 
 __all__ = [
     "CallReady",
     "Delta",
-    "Finish",
+    "FinishReason",
     "Finished",
     "Model",
     "Notice",
     "Request",
     "Text",
     "Thinking",
-    "Tuning",
+    "ThinkingSettings",
 ]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from wcore.models.errors import PassingError
+from wcore.models.errors import TransientError
 
 ATTEMPTS_MAX: Final = 4  # with the waits below about five seconds of patience
 BACKOFF_S: Final = 0.5  # the first wait; doubled each time
@@ -10,7 +10,7 @@ BACKOFF_S_MAX: Final = 8.0  # should there ever be more attempts
 RETRY_AFTER_S_MAX: Final = 60.0  # a person waits; beyond this they should decide themselves
 
 
-def delay_s(error: PassingError, attempt: int, draw: float) -> float | None:
+def delay_s(error: TransientError, attempt: int, draw: float) -> float | None:
     """Return the seconds to wait after attempt number `attempt` (from 1); `None` gives up.
 
     `draw` is a random number in [0, 1): without it all clients of a provider that comes back

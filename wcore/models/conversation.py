@@ -1,6 +1,6 @@
 """A model in a conversation: keeps the encoded history within the window, asks, tries again.
 
-How it is asked is the business of a `Way`: over HTTP in one of our dialects, or by a library.
+How it is asked is the business of a `Backend`: over HTTP in one of our dialects, or by a library.
 One instance serves one conversation; `renamed` makes another one over the same connections.
 """
 
@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from wcore.errors import ProviderError
 from wcore.models import backoff, compaction, errors, prices
 from wcore.models.attachments import attach
-from wcore.models.dialect import Encoding, Frame, Piece
-from wcore.models.encoded_history import Fitted, Transcript
-from wcore.models.model import Delta, Finished, Notice, Request, Tuning
+from wcore.models.dialect import EncodedMessage, Encoding, RequestFrame
+from wcore.models.encoded_history import EncodedHistory, FittedHistory
+from wcore.models.model import Delta, Finished, Notice, Request, ThinkingSettings
 from wcore.models.providers import window_tokens
 from wcore.models.window import BYTES_PER_TOKEN
 from wcore.vocabulary import Message, Usage, UserMessage
@@ -33,14 +33,14 @@ LEFT_OUT: Final = "its oldest parts stay out"
 log = logging.getLogger("wcore.models")
 
 
-class Way(Protocol):
+class Backend(Protocol):
     """How a model is asked. One way serves one conversation."""
 
     @property
     def encoding(self) -> Encoding: ...
 
     @property
-    def priced_by(self) -> str: ...
+    def price_provider(self) -> str: ...
 
     def fresh(self) -> Self:
         """Return the way for another conversation, over the same connections."""
@@ -59,7 +59,7 @@ class Way(Protocol):
         ...
 
     def answer(
-        self, frame: Frame, pieces: Sequence[Piece]
+        self, frame: RequestFrame, pieces: Sequence[EncodedMessage]
     ) -> AsyncGenerator[Sequence[Delta], None]:
         """Send one request; yield what each piece of the answer says, `Finished` last.
 
@@ -69,24 +69,24 @@ class Way(Protocol):
         ...
 
 
-class ConversingModel:
+class ConversationModel:
     """One model of one provider. `folder` is where relative paths of attached files begin."""
 
-    def __init__(self, way: Way, name: str, folder: str) -> None:
+    def __init__(self, backend: Backend, name: str, folder: str) -> None:
         self.name = name
-        self.way = way
+        self.backend = backend
         self._folder = folder
-        self._encoding = way.encoding
-        self._transcript = Transcript(way.encoding)
+        self._encoding = backend.encoding
+        self._transcript = EncodedHistory(backend.encoding)
         self.window_tokens = window_tokens(name)
         self._limit_tokens: float = self.window_tokens  # less where a provider found it too much
         self._frame_tokens = 0.0  # of the last request
         self._spent = Usage()  # on summaries, not yet reported
 
     @property
-    def priced_by(self) -> str:
+    def price_provider(self) -> str:
         """The provider whose price list holds; empty at another address than its own."""
-        return self.way.priced_by
+        return self.backend.price_provider
 
     @property
     def thinks(self) -> bool:
@@ -100,13 +100,13 @@ class ConversingModel:
 
     def warm(self) -> None:
         """Load what the first request needs, and what tells its price."""
-        self.way.warm()
-        if self.priced_by:
+        self.backend.warm()
+        if self.price_provider:
             prices.load()
 
-    def renamed(self, name: str) -> "ConversingModel":
+    def renamed(self, name: str) -> "ConversationModel":
         """Return another model of the same provider, or the same one for another conversation."""
-        return ConversingModel(self.way.fresh(), name, self._folder)
+        return ConversationModel(self.backend.fresh(), name, self._folder)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Yield one reply; a failure before its first words may be mended and tried again.
@@ -114,7 +114,7 @@ class ConversingModel:
         Raises:
             ProviderError: no reply, or not a whole one.
         """
-        self.way.require_key()
+        self.backend.require_key()
         await self._take(request.messages)
         for attempt in count(1):
             spoken = False
@@ -150,18 +150,18 @@ class ConversingModel:
         if sums_up:
             summary = await self._summary(frame, fitted.gone)
             pieces = self._transcript.sum_up(summary) if summary else pieces
-        async with aclosing(self.way.answer(frame, pieces)) as batches:
+        async with aclosing(self.backend.answer(frame, pieces)) as batches:
             async for deltas in batches:
                 yield [self._counted(delta) for delta in deltas]
 
-    async def _summary(self, frame: Frame, gone: Sequence[Piece]) -> str:
+    async def _summary(self, frame: RequestFrame, gone: Sequence[EncodedMessage]) -> str:
         """Return the model's own summary of `gone`; empty if it gives none in time."""
-        request = replace(frame, max_tokens=compaction.SUMMARY_TOKENS, tuning=Tuning())
+        request = replace(frame, max_tokens=compaction.SUMMARY_TOKENS, tuning=ThinkingSettings())
         asked = [*gone, self._encoding.user(compaction.INSTRUCTION, ())]
         said: list[Delta] = []
         with anyio.move_on_after(compaction.SUMMARY_S_MAX) as late:
             try:
-                async with aclosing(self.way.answer(request, asked)) as batches:
+                async with aclosing(self.backend.answer(request, asked)) as batches:
                     async for deltas in batches:
                         said += deltas
             except ProviderError:
@@ -170,9 +170,9 @@ class ConversingModel:
         self._spent = sum((d.usage for d in said if isinstance(d, Finished)), self._spent)
         return "" if late.cancelled_caught else compaction.text_of(said)
 
-    def _fitted(self, request: Request) -> tuple[Frame, Fitted]:
+    def _fitted(self, request: Request) -> tuple[RequestFrame, FittedHistory]:
         system = self._transcript.system(request.system)
-        frame = Frame(self.name, system, request.tools, request.max_tokens, request.tuning)
+        frame = RequestFrame(self.name, system, request.tools, request.max_tokens, request.tuning)
         self._frame_tokens = self._encoding.frame_bytes(frame) / BYTES_PER_TOKEN
         reserve = min(self._encoding.reply_tokens(frame), self._limit_tokens / 2)
         room_tokens = self._limit_tokens - reserve
@@ -193,7 +193,7 @@ class ConversingModel:
         if attempt >= backoff.ATTEMPTS_MAX:
             return None
         match error:
-            case errors.PassingError():
+            case errors.TransientError():
                 wait_s = backoff.delay_s(error, attempt, random.random())
                 text = f"{error}; trying again (attempt {attempt + 1} of {backoff.ATTEMPTS_MAX})"
                 return None if wait_s is None else (text, wait_s)

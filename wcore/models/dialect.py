@@ -8,11 +8,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from wcore.models.attachments import Image
-from wcore.models.model import Delta, Tuning
+from wcore.models.model import Delta, ThinkingSettings
 from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
 
 
-class Piece(Struct, frozen=True):
+class EncodedMessage(Struct, frozen=True):
     """One history entry as this dialect sends it, encoded once.
 
     `body` is JSON without what comes around it. `after` follows the last of a row of pieces of
@@ -25,14 +25,14 @@ class Piece(Struct, frozen=True):
     images: int = 0
 
 
-class Frame(Struct, frozen=True):
+class RequestFrame(Struct, frozen=True):
     """What goes around the history."""
 
     model: str
     system: str
     tools: Sequence[ToolSpec]
     max_tokens: int | None
-    tuning: Tuning
+    tuning: ThinkingSettings
 
 
 class Reader(Protocol):
@@ -53,7 +53,7 @@ class Reader(Protocol):
         """Return the calls and `Finished`.
 
         Raises:
-            PassingError: the reply has no end.
+            TransientError: the reply has no end.
         """
         ...
 
@@ -65,11 +65,11 @@ class Encoding(Protocol):
     def takes_images(self) -> bool: ...
     def thinks(self, model: str) -> bool: ...
     def effort_levels(self, model: str) -> tuple[str, ...]: ...
-    def user(self, text: str, images: Sequence[Image]) -> Piece: ...
-    def assistant(self, message: AssistantMessage) -> Piece: ...
-    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece: ...
-    def frame_bytes(self, frame: Frame) -> int: ...
-    def reply_tokens(self, frame: Frame) -> int: ...
+    def user(self, text: str, images: Sequence[Image]) -> EncodedMessage: ...
+    def assistant(self, message: AssistantMessage) -> EncodedMessage: ...
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> EncodedMessage: ...
+    def frame_bytes(self, frame: RequestFrame) -> int: ...
+    def reply_tokens(self, frame: RequestFrame) -> int: ...
 
 
 class Dialect(Encoding, Protocol):
@@ -78,7 +78,7 @@ class Dialect(Encoding, Protocol):
     path: str
 
     def headers(self, key: str | None) -> dict[str, str]: ...
-    def body(self, frame: Frame, pieces: Sequence[Piece]) -> bytes: ...
+    def body(self, frame: RequestFrame, pieces: Sequence[EncodedMessage]) -> bytes: ...
     def reader(self) -> Reader: ...
 
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from wcore.models import compaction
 from wcore.models.attachments import Attached, Image
-from wcore.models.dialect import Encoding, Piece
-from wcore.models.message_log import Said
-from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, Kind, fit
+from wcore.models.dialect import EncodedMessage, Encoding
+from wcore.models.message_log import MessageLog
+from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, EntryKind, fit
 from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, ToolOutput, UserMessage
 
 IMAGE_TOKENS: Final = 1_600  # what a large picture costs, however many bytes it has
@@ -23,27 +23,27 @@ CORRECTION_MIN: Final = 0.4  # of our estimate; a reported number beyond is not 
 CORRECTION_MAX: Final = 4.0  # one byte a token
 
 
-class Fitted(Struct, frozen=True):
+class FittedHistory(Struct, frozen=True):
     """What of the history goes out. `gone` are the pieces that did before and now do not."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[EncodedMessage]
     is_cut: bool = False
-    gone: Sequence[Piece] = ()
+    gone: Sequence[EncodedMessage] = ()
     gone_tokens: float = 0.0
 
 
-class Transcript:
+class EncodedHistory:
     """The messages of one conversation, encoded, and what of them still goes out."""
 
     def __init__(self, dialect: Encoding) -> None:
         self._dialect = dialect
         self._messages: list[Message] = []
-        self._growing: Said | None = None  # which the messages are the beginning of
+        self._growing: MessageLog | None = None  # which the messages are the beginning of
         self._attached: dict[int, Attached] = {}
         self._context: list[str] = []
         self._open: list[str] = []  # calls that wait for their result
         self._sources: list[Message] = []  # what each piece was made from
-        self._pieces: list[Piece] = []
+        self._pieces: list[EncodedMessage] = []
         self._entries: list[Entry] = []
         self._tokens = 0  # of the entries that go out
         self._cut = Cut()
@@ -56,7 +56,7 @@ class Transcript:
         """Return the messages not taken yet; another conversation makes all of them new."""
         if messages is not self._growing and not self._begin(messages):
             self._forget()
-        self._growing = messages if isinstance(messages, Said) else None
+        self._growing = messages if isinstance(messages, MessageLog) else None
         return messages[len(self._messages) :]
 
     def _begin(self, messages: Sequence[Message]) -> bool:
@@ -98,13 +98,13 @@ class Transcript:
         if piece.body:
             kind = _kind(message)
             tokens = _tokens(piece)
-            short = len(MARKER) // BYTES_PER_TOKEN if kind is Kind.OUTPUT else tokens
+            short = len(MARKER) // BYTES_PER_TOKEN if kind is EntryKind.OUTPUT else tokens
             self._sources.append(message)
             self._pieces.append(piece)
             self._entries.append(Entry(kind, tokens, min(short, tokens)))
             self._tokens += tokens
 
-    def _piece(self, message: Message) -> Piece:
+    def _piece(self, message: Message) -> EncodedMessage:
         match message:
             case UserMessage():
                 return self._user(message)
@@ -113,7 +113,7 @@ class Transcript:
             case ToolMessage(call_id, _, output):
                 return self._result(call_id, output)
 
-    def _user(self, message: UserMessage) -> Piece:
+    def _user(self, message: UserMessage) -> EncodedMessage:
         if message.context:
             return self._dialect.user(f"<context>\n{message.text}\n</context>", ())
         attached = self._attached.get(id(message))
@@ -125,7 +125,7 @@ class Transcript:
             text = compaction.framed(self._summary, text)
         return self._dialect.user(text, images)
 
-    def _result(self, call_id: str, output: ToolOutput) -> Piece:
+    def _result(self, call_id: str, output: ToolOutput) -> EncodedMessage:
         if output.output_type != "image" or output.status is not Status.SUCCESS:
             return self._dialect.result(call_id, output, None)
         if not self._shows_images:
@@ -140,7 +140,7 @@ class Transcript:
         """Return the system prompt with the context that came before the first message."""
         return "\n\n".join(text for text in (prompt, *self._context) if text)
 
-    def fitted(self, window_tokens: float, frame_tokens: float) -> Fitted:
+    def fitted(self, window_tokens: float, frame_tokens: float) -> FittedHistory:
         """Return what to send; `frame_tokens` estimates what goes around the history."""
         self._close_calls()
         room_tokens = window_tokens / self._correction - frame_tokens
@@ -156,9 +156,9 @@ class Transcript:
         left = slice(before.dropped, cut.dropped)
         gone_tokens = self._correction * sum(entry.tokens for entry in self._entries[left])
         is_cut = cut != before
-        return Fitted(self._pieces[cut.dropped :], is_cut, self._pieces[left], gone_tokens)
+        return FittedHistory(self._pieces[cut.dropped :], is_cut, self._pieces[left], gone_tokens)
 
-    def sum_up(self, summary: str) -> Sequence[Piece]:
+    def sum_up(self, summary: str) -> Sequence[EncodedMessage]:
         """Put a summary of what was cut off before the first message that goes out.
 
         It is part of what the next summary is made from. Returns what to send now.
@@ -204,14 +204,14 @@ class Transcript:
         return had_images
 
 
-def _kind(message: Message) -> Kind:
+def _kind(message: Message) -> EntryKind:
     if isinstance(message, ToolMessage):
-        return Kind.OUTPUT
+        return EntryKind.OUTPUT
     is_turn = isinstance(message, UserMessage) and not message.context
-    return Kind.TURN if is_turn else Kind.OTHER
+    return EntryKind.TURN if is_turn else EntryKind.OTHER
 
 
-def _tokens(piece: Piece) -> int:
+def _tokens(piece: EncodedMessage) -> int:
     if piece.images:
         return piece.images * IMAGE_TOKENS
     return len(piece.body) // BYTES_PER_TOKEN

@@ -68,7 +68,7 @@ class StalledError(ProviderError):
     """Nothing came for too long. Not tried again by itself: the wait was long enough."""
 
 
-class PassingError(ProviderError):
+class TransientError(ProviderError):
     """Trying again can help; `retry_after_s` is what the provider asked for."""
 
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
@@ -98,7 +98,7 @@ def of_response(
     if _NO_MONEY.search(whole) and status in {400, 402, 429}:
         return RefusedError(text)
     if status in _PASSING or status >= 500:
-        return PassingError(text, retry_after_s(headers))
+        return TransientError(text, retry_after_s(headers))
     if status in {400, 404, 415, 422} and _NO_IMAGES.search(whole):
         return ImagesRefusedError(text)
     return RefusedError(text)
@@ -126,7 +126,7 @@ def of_event(provider: str, error: object) -> ProviderError:
     if _OVERFLOW.search(f"{kind} {said}"):
         return ContextOverflowError(text)
     if _PASSING_TYPES.search(kind) or re.search(r"\b(?:5\d\d|429)\b", kind):
-        return PassingError(text)
+        return TransientError(text)
     return RefusedError(text)
 
 

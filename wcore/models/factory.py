@@ -16,7 +16,7 @@ _OWN: Final = "`offline` (the built-in stand-in, no key needed) and `script:FILE
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ModelEnvironment:
     """What models get from the start of the engine. `environ` holds no keys any more."""
 
     base_url: str | None = None
@@ -26,8 +26,8 @@ class Surroundings:
     stall_s: float | None = None
 
 
-def choose_model(
-    provider: str | None, name: str | None, around: Surroundings = Surroundings()
+def create_model(
+    provider: str | None, name: str | None, environment: ModelEnvironment = ModelEnvironment()
 ) -> Model:
     """Return the model; nothing named means `offline`, whatever keys there are.
 
@@ -46,35 +46,35 @@ def choose_model(
         case ("offline", str(other)):
             raise ConfigError(f"provider `offline` has no model `{other}`: leave `--model` out.")
         case (None, str(other)):
-            return _native(None, other, around)
+            return _native(None, other, environment)
         case (str(vendor), other):
-            return _native(vendor.lower(), other, around)
+            return _native(vendor.lower(), other, environment)
 
 
 MODEL: Final = "model"
 
 
-class Models:
+class ModelCatalog:
     """What can be had beside the model in use, and what it costs; a replay has others."""
 
-    def renamed(self, model: Model, name: str) -> Model:
+    def with_name(self, model: Model, name: str) -> Model:
         """Return the model `name` of the same provider.
 
         Raises:
             ConfigError: there is no such model.
         """
         if name in ("", "offline") or name.startswith("script:"):
-            return choose_model(None, name)
-        from wcore.models.conversation import ConversingModel  # noqa: PLC0415
+            return create_model(None, name)
+        from wcore.models.conversation import ConversationModel  # noqa: PLC0415
 
-        if isinstance(model, ConversingModel):
+        if isinstance(model, ConversationModel):
             return model.renamed(name)
         raise ConfigError(
             f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
             f"`--provider` and `--model`. Here there is {_OWN}."
         )
 
-    def beside(self, model: Model, name: str | None, call_id: str) -> Model:
+    def for_subagent(self, model: Model, name: str | None, call_id: str) -> Model:
         """Return a model for a conversation beside this one, which `call_id` is for.
 
         Raises:
@@ -82,10 +82,10 @@ class Models:
         """
         del call_id
         if name is not None:
-            return self.renamed(model, name)
-        from wcore.models.conversation import ConversingModel  # noqa: PLC0415
+            return self.with_name(model, name)
+        from wcore.models.conversation import ConversationModel  # noqa: PLC0415
 
-        return model.renamed(model.name) if isinstance(model, ConversingModel) else model
+        return model.renamed(model.name) if isinstance(model, ConversationModel) else model
 
     def facts(self, model: Model) -> dict[str, Json]:
         """Return what the journal keeps of a model."""
@@ -95,26 +95,26 @@ class Models:
             "effort_levels": list(model.effort_levels),
             "window_tokens": model.window_tokens,
             "has_prices": self.has_prices(model),
-            "priced_by": model.priced_by,
+            "priced_by": model.price_provider,
         }
 
     def has_prices(self, model: Model) -> bool:
         """Whether it is known what replies of `model` cost."""
-        return bool(model.priced_by) and prices.is_installed()
+        return bool(model.price_provider) and prices.is_installed()
 
     def cost_usd(self, model: Model, usage: Usage) -> float | None:
         """Return the price of one reply; `None` where nobody knows it."""
-        return prices.cost_usd(model.priced_by, model.name, usage)
+        return prices.cost_usd(model.price_provider, model.name, usage)
 
 
-def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model:
+def _native(vendor: str | None, name: str | None, environment: ModelEnvironment) -> Model:
     # Loaded on first need, as all that only real models use.
-    from wcore.models.conversation import ConversingModel  # noqa: PLC0415
-    from wcore.models.http.backend import NativeWay  # noqa: PLC0415
-    from wcore.models.http.client import STALL_S, Http  # noqa: PLC0415
+    from wcore.models.conversation import ConversationModel  # noqa: PLC0415
+    from wcore.models.http.backend import HttpBackend  # noqa: PLC0415
+    from wcore.models.http.client import STALL_S, HttpClient  # noqa: PLC0415
     from wcore.models.http.endpoint import endpoint  # noqa: PLC0415
     from wcore.models.providers import PROVIDERS  # noqa: PLC0415
-    from wcore.models.pydantic_ai_backend import FOREIGN  # noqa: PLC0415
+    from wcore.models.pydantic_ai_backend import PYDANTIC_AI_PROVIDERS  # noqa: PLC0415
 
     if vendor is None:
         assert name, "`offline` is chosen where nothing is named"
@@ -126,35 +126,39 @@ def _native(vendor: str | None, name: str | None, around: Surroundings) -> Model
             )
         vendor = fitting[0]
     provider = PROVIDERS.get(vendor)
-    if provider is None and vendor in FOREIGN:
-        return _foreign(vendor, name, around)
+    if provider is None and vendor in PYDANTIC_AI_PROVIDERS:
+        return _foreign(vendor, name, environment)
     if provider is None:
-        known = ", ".join([*PROVIDERS, *FOREIGN])
+        known = ", ".join([*PROVIDERS, *PYDANTIC_AI_PROVIDERS])
         raise ConfigError(
             f"there is no provider `{vendor}`. There are {known}; a server that "
             "speaks Chat Completions is `--provider openai` with `--base-url`. Without a provider "
             f"there is {_OWN}."
         )
     name = _named(vendor, name)
-    key = next((around.keys[n] for n in provider.key_names if around.keys.get(n)), None)
-    url = around.base_url or _first(provider.url_names, around.environ) or provider.base_url
+    key = next((environment.keys[n] for n in provider.key_names if environment.keys.get(n)), None)
+    url = (
+        environment.base_url or _first(provider.url_names, environment.environ) or provider.base_url
+    )
     place = endpoint(vendor, url, key, provider.key_names)
-    http = Http(place, stall_s=around.stall_s or STALL_S)
-    return ConversingModel(NativeWay(provider, http), name, around.folder)
+    http = HttpClient(place, stall_s=environment.stall_s or STALL_S)
+    return ConversationModel(HttpBackend(provider, http), name, environment.folder)
 
 
-def _foreign(vendor: str, name: str | None, around: Surroundings) -> Model:
-    from wcore.models.conversation import ConversingModel  # noqa: PLC0415
+def _foreign(vendor: str, name: str | None, environment: ModelEnvironment) -> Model:
+    from wcore.models.conversation import ConversationModel  # noqa: PLC0415
     from wcore.models.http.client import STALL_S  # noqa: PLC0415
-    from wcore.models.pydantic_ai_backend import FOREIGN, Access, ForeignWay  # noqa: PLC0415
+    from wcore.models.pydantic_ai_backend import PYDANTIC_AI_PROVIDERS, Access, PydanticAiBackend  # noqa: PLC0415
 
     name = _named(vendor, name)
     if find_spec("pydantic_ai") is None:
         raise ConfigError(f"provider `{vendor}` needs an extra: pip install 'wcore[models]'")
-    region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), around.environ)
-    access = Access(around.keys, around.base_url, region)
-    way = ForeignWay(FOREIGN[vendor], name, access, around.stall_s or STALL_S)
-    return ConversingModel(way, name, around.folder)
+    region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), environment.environ)
+    access = Access(environment.keys, environment.base_url, region)
+    backend = PydanticAiBackend(
+        PYDANTIC_AI_PROVIDERS[vendor], name, access, environment.stall_s or STALL_S
+    )
+    return ConversationModel(backend, name, environment.folder)
 
 
 def _named(vendor: str, name: str | None) -> str:

@@ -6,7 +6,7 @@ from typing import overload
 from wcore.vocabulary import Message
 
 
-class Said(Sequence[Message]):
+class MessageLog(Sequence[Message]):
     """The messages of one conversation. Nothing in it is ever replaced or taken away."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from wcore.vocabulary import Json, Message, ModelCall, ToolSpec, Usage
 
 
-class Finish(StrEnum):
+class FinishReason(StrEnum):
     """Why a reply ended; the wire's `finish_reason`. `TOOLS` never reaches the wire."""
 
     STOP = "stop"
@@ -20,7 +20,7 @@ class Finish(StrEnum):
     TOOLS = "tools"
 
 
-class Tuning(Struct, frozen=True):
+class ThinkingSettings(Struct, frozen=True):
     """How hard the model is to think; `None` leaves it to the provider."""
 
     thinking: bool | None = None
@@ -39,7 +39,7 @@ class Request(Struct, frozen=True):
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
     max_tokens: int | None = None
-    tuning: Tuning = Tuning()
+    tuning: ThinkingSettings = ThinkingSettings()
 
 
 class Text(Struct, frozen=True):
@@ -74,7 +74,7 @@ class Finished(Struct, frozen=True):
     is what the conversation, this reply included, takes of the window; zero where nobody counted.
     """
 
-    reason: Finish
+    reason: FinishReason
     usage: Usage = field(default_factory=Usage)
     sealed: Json = None
     context_tokens: int = 0
@@ -92,7 +92,7 @@ class Model(Protocol):
         ...
 
     @property
-    def priced_by(self) -> str:
+    def price_provider(self) -> str:
         """The provider whose price list holds, empty where none does."""
         ...
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
-from wcore.models.model import CallReady, Delta, Finish, Finished, Request, Text
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Request, Text
 from wcore.models.offline_grammar import FORMS, Plan, Step, Unclear, understand
 from wcore.vocabulary import (
     AssistantMessage,
@@ -46,7 +46,7 @@ class OfflineModel:
     """The model named `offline`."""
 
     name = "offline"
-    priced_by = ""
+    price_provider = ""
     thinks = False
     effort_levels = ()
     window_tokens = None
@@ -63,7 +63,9 @@ class OfflineModel:
         for step in steps:
             await checkpoint()
             yield CallReady(ModelCall(f"call_{secrets.token_hex(8)}", step.tool, step.args))
-        yield Finished(Finish.TOOLS if steps else Finish.STOP, _usage(request, text, steps))
+        yield Finished(
+            FinishReason.TOOLS if steps else FinishReason.STOP, _usage(request, text, steps)
+        )
 
 
 def _reply(request: Request) -> tuple[str, tuple[Step, ...]]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from wcore.vocabulary import Json
 
 
-class Dialect(StrEnum):
+class DialectName(StrEnum):
     """How a provider is talked to."""
 
     CHAT = "chat"
@@ -20,17 +20,17 @@ class Dialect(StrEnum):
 class Provider(Struct, frozen=True):
     """One provider; the fields from `max_tokens_field` on are for the chat dialect.
 
-    `models` is a pattern for names that need no `--provider`; `thinkers` for names that can be
-    told how hard to think. Paths lead to a field of the request: `("reasoning", "effort")`.
+    `models` is a pattern for names that need no `--provider`; `thinking_models` for names that can
+    be told how hard to think. Paths lead to a field of the request: `("reasoning", "effort")`.
     """
 
     name: str
     base_url: str
     key_names: tuple[str, ...] = ()
     url_names: tuple[str, ...] = ()
-    dialect: Dialect = Dialect.CHAT
+    dialect: DialectName = DialectName.CHAT
     models: str = r"(?!)"
-    thinkers: str = ""
+    thinking_models: str = ""
     max_tokens_field: str = "max_tokens"
     usage_option: bool = True  # `stream_options.include_usage` is known
     images: bool = True
@@ -55,7 +55,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
             ("OPENAI_API_KEY",),
             ("OPENAI_BASE_URL",),
             models=r"(?:gpt-|chatgpt-|o\d)",
-            thinkers=r"(?:o\d|gpt-[5-9]|gpt-oss)",
+            thinking_models=r"(?:o\d|gpt-[5-9]|gpt-oss)",
             max_tokens_field="max_completion_tokens",
             effort_path=_REASONING_EFFORT,
             effort_levels=("minimal", *_EFFORT),
@@ -65,11 +65,11 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
             "https://api.anthropic.com/v1",
             ("ANTHROPIC_API_KEY",),
             ("ANTHROPIC_BASE_URL",),
-            dialect=Dialect.ANTHROPIC,
+            dialect=DialectName.ANTHROPIC,
             models=r"claude-",
         ),
         Provider("ollama", "http://127.0.0.1:11434/v1", effort_path=_REASONING_EFFORT,
-                 effort_levels=_EFFORT, thinkers=r"(?:gpt-oss|qwen3|deepseek|magistral)"),
+                 effort_levels=_EFFORT, thinking_models=r"(?:gpt-oss|qwen3|deepseek|magistral)"),
         Provider("vllm", "http://127.0.0.1:8000/v1", ("VLLM_API_KEY",)),
         Provider("lmstudio", "http://127.0.0.1:1234/v1", ("LMSTUDIO_API_KEY",)),
         Provider("llamacpp", "http://127.0.0.1:8080/v1", ("LLAMA_API_KEY",)),
@@ -85,7 +85,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         ),
         Provider("groq", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",),
                  max_tokens_field="max_completion_tokens", effort_path=_REASONING_EFFORT,
-                 effort_levels=_EFFORT, thinkers=r"(?:openai/)?gpt-oss"),
+                 effort_levels=_EFFORT, thinking_models=r"(?:openai/)?gpt-oss"),
         Provider("mistral", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",),
                  models=r"(?:mistral|codestral|devstral|magistral|ministral)-",
                  usage_option=False, call_id=r"[A-Za-z0-9]{9}"),

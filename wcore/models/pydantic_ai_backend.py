@@ -15,8 +15,8 @@ from msgspec import Struct
 from wcore.errors import ProviderError
 from wcore.models import errors
 from wcore.models.arguments import is_finite, read_call
-from wcore.models.dialect import Frame, Piece
-from wcore.models.model import CallReady, Delta, Finish, Finished, Text, Thinking
+from wcore.models.dialect import EncodedMessage, RequestFrame
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Text, Thinking
 from wcore.models.provider_json import dump, parse
 from wcore.models.pydantic_ai_encoding import SEAL, ForeignEncoding, messages
 from wcore.vocabulary import Json, ModelCall, Usage
@@ -37,11 +37,11 @@ class Access(Struct, frozen=True):
     region: str | None
 
 
-class Foreign(Struct, frozen=True):
+class PydanticAiProvider(Struct, frozen=True):
     """A provider that pydantic-ai talks to. `make` imports it and makes a model of a name."""
 
     name: str
-    priced_by: str
+    price_provider: str
     key_names: tuple[str, ...]
     make: "Callable[[str, Access], Model]"
 
@@ -85,20 +85,24 @@ def _bedrock(name: str, access: Access) -> "Model":
     return BedrockConverseModel(name, provider=provider)
 
 
-FOREIGN: Final[Mapping[str, Foreign]] = {
+PYDANTIC_AI_PROVIDERS: Final[Mapping[str, PydanticAiProvider]] = {
     foreign.name: foreign
     for foreign in (
-        Foreign("openai-responses", "openai", ("OPENAI_API_KEY",), _openai_responses),
-        Foreign("google", "google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),
-        Foreign("bedrock", "aws", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"), _bedrock),
+        PydanticAiProvider("openai-responses", "openai", ("OPENAI_API_KEY",), _openai_responses),
+        PydanticAiProvider("google", "google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),
+        PydanticAiProvider(
+            "bedrock", "aws", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"), _bedrock
+        ),
     )
 }
 
 
-class ForeignWay:
-    """Asks through the library; see `conversation.Way`."""
+class PydanticAiBackend:
+    """Asks through the library; see `conversation.Backend`."""
 
-    def __init__(self, provider: Foreign, model: str, access: Access, stall_s: float) -> None:
+    def __init__(
+        self, provider: PydanticAiProvider, model: str, access: Access, stall_s: float
+    ) -> None:
         self.provider = provider
         self.encoding = ForeignEncoding()
         self._name = model
@@ -106,12 +110,12 @@ class ForeignWay:
         self._stall_s = stall_s
         self._model: Model | None = None
 
-    def fresh(self) -> "ForeignWay":
-        return ForeignWay(self.provider, self._name, self._access, self._stall_s)
+    def fresh(self) -> "PydanticAiBackend":
+        return PydanticAiBackend(self.provider, self._name, self._access, self._stall_s)
 
     @property
-    def priced_by(self) -> str:
-        return "" if self._access.base_url else self.provider.priced_by
+    def price_provider(self) -> str:
+        return "" if self._access.base_url else self.provider.price_provider
 
     def warm(self) -> None:
         """Import the library and make its client."""
@@ -126,7 +130,7 @@ class ForeignWay:
             raise errors.no_key(self.provider.name, self.provider.key_names)
 
     async def answer(
-        self, frame: Frame, pieces: Sequence[Piece]
+        self, frame: RequestFrame, pieces: Sequence[EncodedMessage]
     ) -> AsyncGenerator[Sequence[Delta], None]:
         """Send one request; yield what each event says."""
         from pydantic_ai.direct import model_request_stream  # noqa: PLC0415 - warm by now
@@ -168,7 +172,7 @@ class ForeignWay:
         return self._model
 
 
-def _parameters(frame: Frame) -> Any:
+def _parameters(frame: RequestFrame) -> Any:
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
     from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415
 
@@ -181,7 +185,7 @@ def _parameters(frame: Frame) -> Any:
     return ModelRequestParameters(function_tools=tools)
 
 
-def _settings(frame: Frame) -> "ModelSettings":
+def _settings(frame: RequestFrame) -> "ModelSettings":
     found: dict[str, Any] = {"max_retries": 0}  # we try again ourselves, and say so
     if frame.max_tokens is not None:
         found["max_tokens"] = frame.max_tokens
@@ -211,16 +215,16 @@ def _ended(response: "ModelResponse") -> list[Delta]:
     from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart  # noqa: PLC0415
 
     if response.state != "complete":
-        raise errors.PassingError("the reply broke off")
+        raise errors.TransientError("the reply broke off")
     calls: list[Delta] = [
         CallReady(_call(part)) for part in response.parts if isinstance(part, ToolCallPart)
     ]
     whole: Any = parse(ModelMessagesTypeAdapter.dump_json([response]))[0]
     sealed: Json = {SEAL: whole}
     if response.finish_reason == "length":
-        reason = Finish.LENGTH
+        reason = FinishReason.LENGTH
     else:
-        reason = Finish.TOOLS if calls else Finish.STOP
+        reason = FinishReason.TOOLS if calls else FinishReason.STOP
     used = response.usage
     cached = used.cache_read_tokens + used.cache_write_tokens
     usage = Usage(
@@ -249,7 +253,7 @@ def _translated(provider: str, error: Exception) -> ProviderError:
             headers = dict(getattr(error, "headers", None) or {})
             return errors.of_response(provider, status, headers, dump({"error": body}))
         case theirs.ModelAPIError():
-            return errors.PassingError(f"no connection to {provider}: {_first_line(error)}")
+            return errors.TransientError(f"no connection to {provider}: {_first_line(error)}")
         case ImportError():
             return errors.RefusedError(f"{provider}: {_first_line(error)}")
         case _:

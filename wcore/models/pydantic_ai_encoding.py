@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from wcore.models.attachments import Image
-from wcore.models.dialect import Frame, Piece
+from wcore.models.dialect import EncodedMessage, RequestFrame
 from wcore.models.provider_json import dump, tool_name
 from wcore.vocabulary import AssistantMessage, Json, Status, ToolOutput
 
@@ -32,27 +32,29 @@ class ForeignEncoding:
     def effort_levels(self, model: str) -> tuple[str, ...]:
         return EFFORT_LEVELS if model else ()
 
-    def user(self, text: str, images: Sequence[Image]) -> Piece:
+    def user(self, text: str, images: Sequence[Image]) -> EncodedMessage:
         content: Json = [text, *map(_image, images)] if images else text
-        return Piece("user", dump(_prompt(content)), images=len(images))
+        return EncodedMessage("user", dump(_prompt(content)), images=len(images))
 
-    def assistant(self, message: AssistantMessage) -> Piece:
+    def assistant(self, message: AssistantMessage) -> EncodedMessage:
         sealed = message.sealed.get(SEAL) if isinstance(message.sealed, Mapping) else None
         by_its_id = isinstance(sealed, Mapping)
         for call_id, call in message.calls:
             name_there = (call.model_id or call_id) if by_its_id else call_id
             self._calls[call_id] = tool_name(call.name), name_there
         if isinstance(sealed, Mapping):
-            return Piece("assistant", dump(sealed))
+            return EncodedMessage("assistant", dump(sealed))
         parts: list[Json] = [{"part_kind": "text", "content": message.text}] if message.text else []
         parts += [
             {"part_kind": "tool-call", "tool_name": tool_name(call.name), "args": call.args or {},
              "tool_call_id": call_id}
             for call_id, call in message.calls
         ]  # fmt: skip
-        return Piece("assistant", dump({"kind": "response", "parts": parts}) if parts else b"")
+        return EncodedMessage(
+            "assistant", dump({"kind": "response", "parts": parts}) if parts else b""
+        )
 
-    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece:
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> EncodedMessage:
         tool, its_id = self._calls.get(call_id, ("", call_id))
         part: dict[str, Json] = {
             "part_kind": "tool-return",
@@ -62,16 +64,16 @@ class ForeignEncoding:
             "outcome": "failed" if output.status is Status.ERROR else "success",
         }
         after = dump(_prompt([f"The image of call {its_id}:", _image(image)])) if image else b""
-        return Piece("user", dump(part), after, images=int(image is not None))
+        return EncodedMessage("user", dump(part), after, images=int(image is not None))
 
-    def reply_tokens(self, frame: Frame) -> int:
+    def reply_tokens(self, frame: RequestFrame) -> int:
         return frame.max_tokens or REPLY_TOKENS
 
-    def frame_bytes(self, frame: Frame) -> int:
+    def frame_bytes(self, frame: RequestFrame) -> int:
         return len(frame.system) + sum(len(dump(tool.schema)) for tool in frame.tools)
 
 
-def messages(system: str, pieces: Sequence[Piece]) -> bytes:
+def messages(system: str, pieces: Sequence[EncodedMessage]) -> bytes:
     """Return the whole history as a JSON array of the library's messages."""
     found: list[bytes] = []
     row = [dump({"part_kind": "system-prompt", "content": system})] if system else []

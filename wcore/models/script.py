@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from wcore.errors import ProviderError
 from wcore.models.arguments import read_call
-from wcore.models.model import CallReady, Delta, Finish, Finished, Request, Text, Thinking
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Request, Text, Thinking
 from wcore.models.script_file import (
     CallBody,
     CallItem,
@@ -42,7 +42,7 @@ class ScriptModel:
 
     effort_levels = ()
     window_tokens = None
-    priced_by = ""
+    price_provider = ""
 
     def __init__(self, name: str, lines: tuple[Line, ...]) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class ScriptModel:
         line = next(self._lines, None)
         if line is None:
             yield Text(ENDED)
-            yield Finished(Finish.STOP)
+            yield Finished(FinishReason.STOP)
             return
         if problem := unmet(line, request):
             raise _failure(ErrorBody(message=problem))
@@ -110,7 +110,7 @@ class ScriptModel:
 
 def _finished(reply: Reply) -> Finished:
     calls = any(isinstance(item, CallItem) for item in reply.say)
-    reason = Finish.TOOLS if calls else Finish.STOP
+    reason = FinishReason.TOOLS if calls else FinishReason.STOP
     usage = Usage()
     for item in reply.say:
         if isinstance(item, FinishItem):

@@ -22,7 +22,7 @@ from pydantic import (
 
 from wcore.errors import Code, ConfigError
 from wcore.models.arguments import is_finite
-from wcore.models.model import Finish
+from wcore.models.model import FinishReason
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024  # it is kept in memory; large cases use `repeat`
 REPEAT_MAX: Final = 100_000  # five times the longest reply that any of our cases needs
@@ -126,7 +126,7 @@ class StallMsItem(_Part):
 class FinishItem(_Part):
     """Sets the finish reason."""
 
-    finish: Finish
+    finish: FinishReason
 
 
 class UsageItem(_Part):

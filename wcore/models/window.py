@@ -18,7 +18,7 @@ MARKER: Final = "[output left out: the conversation has grown too long]"
 KEPT_SHARE: Final = 0.7  # of the room, after a cut
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     """What an entry is to a cut."""
 
     TURN = auto()  # the user's message that begins a turn
@@ -29,7 +29,7 @@ class Kind(Enum):
 class Entry(Struct, frozen=True):
     """One entry of the history and its cost in tokens, whole and as a marker."""
 
-    kind: Kind
+    kind: EntryKind
     tokens: int
     short_tokens: int
 
@@ -47,7 +47,9 @@ def fit(entries: Sequence[Entry], room_tokens: float, cut: Cut) -> Cut:
     The result may still be too much: then one turn alone is larger than the window.
     """
     left = sum(
-        entry.short_tokens if at < cut.shortened and entry.kind is Kind.OUTPUT else entry.tokens
+        entry.short_tokens
+        if at < cut.shortened and entry.kind is EntryKind.OUTPUT
+        else entry.tokens
         for at, entry in enumerate(entries)
         if at >= cut.dropped
     )
@@ -62,11 +64,11 @@ def fit(entries: Sequence[Entry], room_tokens: float, cut: Cut) -> Cut:
 
 
 def _shorten(entries: Sequence[Entry], target: float, cut: Cut, left: int) -> tuple[int, int]:
-    newest = max((at for at, e in enumerate(entries) if e.kind is not Kind.OUTPUT), default=0)
+    newest = max((at for at, e in enumerate(entries) if e.kind is not EntryKind.OUTPUT), default=0)
     at = max(cut.shortened, cut.dropped)
     while left > target and at < newest:
         entry = entries[at]
-        if entry.kind is Kind.OUTPUT:
+        if entry.kind is EntryKind.OUTPUT:
             left -= entry.tokens - entry.short_tokens
         at += 1
     return at, left
@@ -77,10 +79,10 @@ def _drop(entries: Sequence[Entry], surplus: float, cut: Cut) -> int:
     dropped, gone = cut.dropped, 0
     for at in range(cut.dropped, len(entries)):
         entry = entries[at]
-        if entry.kind is Kind.TURN and at > cut.dropped:
+        if entry.kind is EntryKind.TURN and at > cut.dropped:
             dropped = at
             if gone >= surplus:
                 return dropped
-        is_short = at < cut.shortened and entry.kind is Kind.OUTPUT
+        is_short = at < cut.shortened and entry.kind is EntryKind.OUTPUT
         gone += entry.short_tokens if is_short else entry.tokens
     return dropped

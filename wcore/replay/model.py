@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, Mapping
 from msgspec import Struct
 
 from wcore.errors import Code, ConfigError, ProviderError
-from wcore.models.factory import MODEL, Models
+from wcore.models.factory import MODEL, ModelCatalog
 from wcore.models.model import (
     CallReady,
     Delta,
-    Finish,
     Finished,
+    FinishReason,
     Model,
     Notice,
     Request,
@@ -41,7 +41,7 @@ class RecordedModel(Struct):
     thinks: bool
     effort_levels: tuple[str, ...]
     has_prices: bool
-    priced_by: str
+    price_provider: str
     window_tokens: int | None = None
     below: str = ""
     cost_usd: float | None = None
@@ -71,7 +71,7 @@ class RecordedModel(Struct):
             cost = reply.body.get("cost_usd")
             self.cost_usd = float(cost) if isinstance(cost, int | float) else None
             usage, context_tokens = records.usage(reply.body), records.context_tokens(reply.body)
-            yield Finished(Finish(str(finish)), usage, message.sealed, context_tokens)
+            yield Finished(FinishReason(str(finish)), usage, message.sealed, context_tokens)
         if not is_whole:  # it was broken off from outside
             await self.script.never()
 
@@ -91,7 +91,7 @@ class RecordedModel(Struct):
         return None
 
 
-class RecordedModels(Models):
+class RecordedModels(ModelCatalog):
     """The models of the recording."""
 
     def __init__(self, script: Script) -> None:
@@ -112,10 +112,10 @@ class RecordedModels(Models):
             below,
         )
 
-    def renamed(self, model: Model, name: str) -> Model:
+    def with_name(self, model: Model, name: str) -> Model:
         return self._found("")
 
-    def beside(self, model: Model, name: str | None, call_id: str) -> Model:
+    def for_subagent(self, model: Model, name: str | None, call_id: str) -> Model:
         return self._found(call_id) if name else self.opened(self.facts(model), call_id)
 
     def has_prices(self, model: Model) -> bool:

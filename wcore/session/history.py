@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from wcore.models.message_log import Said
+from wcore.models.message_log import MessageLog
 from wcore.vocabulary import Message
 
 
@@ -22,7 +22,7 @@ class History:
 
     def __init__(self) -> None:
         self.entries: list[Remembered] = []
-        self.messages = Said()
+        self.messages = MessageLog()
 
     def add(self, msg_id: str, message: Message) -> None:
         """Append what was said in the turn of `msg_id`; empty between turns."""

@@ -16,8 +16,8 @@ from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
-from wcore.models.factory import Models
-from wcore.models.model import Model, Tuning
+from wcore.models.factory import ModelCatalog
+from wcore.models.model import Model, ThinkingSettings
 from wcore.persistence import records
 from wcore.persistence.persistence import Keeper
 from wcore.persistence.restore import OpenTurn, Restored
@@ -93,9 +93,9 @@ class Session:
         self.tools = dict(tools)  # agents share it: MCP servers change it in place
         self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
-        self.models = Models()
+        self.models = ModelCatalog()
         self.hands = Runtime()
-        self.tuning = Tuning()
+        self.tuning = ThinkingSettings()
         self.ledger = Ledger()
         self.grants = GrantBook()
         self.journal = keeper.journal

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from wcore.models.model import Finish
+from wcore.models.model import FinishReason
 from wcore.vocabulary import Json, ModelCall, Usage
 
 TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines
@@ -15,7 +15,7 @@ class Reply:
         self.text: list[str] = []
         self.thinking: list[str] = []
         self.calls: list[ModelCall] = []
-        self.finish: Finish | None = None
+        self.finish: FinishReason | None = None
         self.sealed: Json = None
         self.usage = Usage()
         self.pieces: list[Json] = []

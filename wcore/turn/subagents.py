@@ -87,7 +87,7 @@ async def _work(turn: "Turn", flight: "Flight", assignment: Assignment) -> ToolO
 def _model_of(session: Session, assignment: Assignment, call_id: str) -> Model:
     wanted = assignment.agent.model
     try:
-        model = session.models.beside(session.model, wanted, call_id)
+        model = session.models.for_subagent(session.model, wanted, call_id)
     except ConfigError as error:
         session.journal.note(Kind.FOUND, what=MODEL, problem=str(error))
         raise

@@ -16,7 +16,16 @@ from msgspec import Struct
 
 from wcore.approval import reasons
 from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
-from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Request, Text, Thinking
+from wcore.models.model import (
+    CallReady,
+    Delta,
+    Finished,
+    FinishReason,
+    Notice,
+    Request,
+    Text,
+    Thinking,
+)
 from wcore.persistence import records
 from wcore.persistence.restore import OpenTurn
 from wcore.protocol import events
@@ -32,7 +41,7 @@ from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
 DELTAS_PER_BREATH: Final = 32  # a model that never waits must not starve the loop
 
 log = logging.getLogger("wcore.turn")
-FinishReason = Literal["stop", "length", "error", "max_turns"]
+TurnFinishReason = Literal["stop", "length", "error", "max_turns"]
 
 
 class Ending(Struct, frozen=True):
@@ -128,7 +137,7 @@ class Turn:
         elif message is not None:
             session.remember(self.msg_id, message)
         await session.emit(events.StreamStart(msg_id=self.msg_id))
-        finish: FinishReason = "error"
+        finish: TurnFinishReason = "error"
         try:
             await session.keeper.open()
             await open_turn(session)
@@ -157,7 +166,7 @@ class Turn:
             denied_unasked=None if session.settings.prompts else self.tally.denied_unasked,
         )
 
-    async def _write_end(self, finish: FinishReason) -> None:
+    async def _write_end(self, finish: TurnFinishReason) -> None:
         ended = Record(Kind.TURN_ENDED, {"msg_id": self.msg_id, "finish": finish})
         if await self.session.journal.write_down(ended):
             log.error("turn.end_unwritten")  # the next turn cannot begin before it is written
@@ -182,13 +191,13 @@ class Turn:
         if self.problem is not None:
             raise self.problem
 
-    async def _rounds(self) -> FinishReason:
+    async def _rounds(self) -> TurnFinishReason:
         for _ in range(self.session.settings.max_rounds):
             finish, calls = await self._reply()
             if self.ending is not None:
                 return "stop"
             if not calls:
-                return "length" if finish is Finish.LENGTH else "stop"
+                return "length" if finish is FinishReason.LENGTH else "stop"
             for result in await run_batch(self, calls):
                 self.session.remember(self.msg_id, result)
             if self.problem is not None:
@@ -200,7 +209,7 @@ class Turn:
                 return "stop"
         return "max_turns"
 
-    async def _reply(self) -> tuple[Finish | None, list[tuple[str, ModelCall]]]:
+    async def _reply(self) -> tuple[FinishReason | None, list[tuple[str, ModelCall]]]:
         """Stream one reply; whatever happens, what was said is remembered once."""
         reply = Reply()
         await self.session.journal.reached(f"asks {self.session.spawned_by}")

@@ -4,17 +4,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from wcore.engine.costs import TURNS_TOLD_MAX, Costs
-from wcore.models.factory import Models
+from wcore.models.factory import ModelCatalog
 from wcore.protocol import events
 from wcore.session.session import Session
 from wcore.turn.turn import Tally, Turn
 
 
 def session(priced_by: str, told: list[events.SessionCost]) -> Session:
-    model = SimpleNamespace(name="gpt-5", priced_by=priced_by)
+    model = SimpleNamespace(name="gpt-5", price_provider=priced_by)
     settings = SimpleNamespace(session_id="s1")
     return cast(
-        "Session", SimpleNamespace(model=model, models=Models(), settings=settings, put=told.append)
+        "Session",
+        SimpleNamespace(model=model, models=ModelCatalog(), settings=settings, put=told.append),
     )
 
 

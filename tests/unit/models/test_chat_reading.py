@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from wcore.models.errors import PassingError
+from wcore.models.errors import TransientError
 from wcore.models.http.anthropic import Anthropic
 from wcore.models.http.chat import Chat, ChatReader
-from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.providers import PROVIDERS
 from wcore.vocabulary import AssistantMessage, Usage
 
@@ -69,10 +69,10 @@ def test_the_same_id_twice_is_two_calls_when_the_index_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("finish", "reason"),
-    [("stop", Finish.STOP), ("length", Finish.LENGTH), ("content_filter", Finish.STOP),
-     ("whatever", Finish.STOP)],
+    [("stop", FinishReason.STOP), ("length", FinishReason.LENGTH),
+     ("content_filter", FinishReason.STOP), ("whatever", FinishReason.STOP)],
 )  # fmt: skip
-def test_the_end_has_a_reason(finish: str, reason: Finish) -> None:
+def test_the_end_has_a_reason(finish: str, reason: FinishReason) -> None:
     end = read({"content": "x"}, finish=finish)[-1]
     assert isinstance(end, Finished)
     assert end.reason is reason
@@ -81,7 +81,7 @@ def test_the_end_has_a_reason(finish: str, reason: Finish) -> None:
 def test_calls_make_it_a_tool_reply_whatever_the_server_says() -> None:
     end = read(part("A", "{}", index=0, id="1"), finish="stop")[-1]
     assert isinstance(end, Finished)
-    assert end.reason is Finish.TOOLS
+    assert end.reason is FinishReason.TOOLS
 
 
 def test_a_filtered_reply_says_so() -> None:
@@ -107,11 +107,11 @@ def test_usage_is_split_into_disjoint_numbers(usage: dict[str, Any], counted: Us
 
 def test_done_is_an_end_too_and_without_either_it_broke_off() -> None:
     reader = ChatReader("p")
-    with pytest.raises(PassingError):
+    with pytest.raises(TransientError):
         reader.end()
     reader.read(b"[DONE]")
     assert reader.done
-    assert reader.end() == [Finished(Finish.STOP)]
+    assert reader.end() == [Finished(FinishReason.STOP)]
 
 
 def test_what_a_provider_hangs_on_a_call_goes_back_with_it() -> None:

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from wcore.errors import ConfigError
-from wcore.models.conversation import ConversingModel
-from wcore.models.factory import Models, Surroundings, choose_model
-from wcore.models.http.backend import NativeWay
+from wcore.models.conversation import ConversationModel
+from wcore.models.factory import ModelCatalog, ModelEnvironment, create_model
+from wcore.models.http.backend import HttpBackend
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def script(tmp_path: Path) -> str:
     [(None, None), ("", ""), (None, "offline"), ("offline", None), ("offline", "offline")],
 )
 def test_without_a_choice_the_model_is_offline(provider: str | None, name: str | None) -> None:
-    assert choose_model(provider, name).name == "offline"
+    assert create_model(provider, name).name == "offline"
 
 
 def test_a_script_is_named_by_the_model_or_by_the_provider(script: str) -> None:
     found = [
-        choose_model(None, f"script:{script}"),
-        choose_model("script", script),
-        choose_model("script", f"script:{script}"),
+        create_model(None, f"script:{script}"),
+        create_model("script", script),
+        create_model("script", f"script:{script}"),
     ]
     assert {model.name for model in found} == {f"script:{script}"}
 
@@ -47,27 +47,29 @@ def test_a_script_is_named_by_the_model_or_by_the_provider(script: str) -> None:
 def test_a_provider_is_named_or_found_from_the_model(
     provider: str | None, name: str, vendor: str
 ) -> None:
-    model = choose_model(provider, name)
-    assert isinstance(model, ConversingModel)
-    assert isinstance(model.way, NativeWay)
-    assert (model.name, model.way.provider.name) == (name, vendor)
+    model = create_model(provider, name)
+    assert isinstance(model, ConversationModel)
+    assert isinstance(model.backend, HttpBackend)
+    assert (model.name, model.backend.provider.name) == (name, vendor)
 
 
 def test_a_key_alone_chooses_nothing() -> None:
-    around = Surroundings(keys={"OPENAI_API_KEY": "k"}, environ={"OPENAI_BASE_URL": "http://x"})
-    assert choose_model(None, None, around).name == "offline"
+    environment = ModelEnvironment(
+        keys={"OPENAI_API_KEY": "k"}, environ={"OPENAI_BASE_URL": "http://x"}
+    )
+    assert create_model(None, None, environment).name == "offline"
 
 
 def test_another_model_is_of_the_same_provider() -> None:
-    model = Models().renamed(choose_model("openai", "gpt-5"), "anything")
-    assert isinstance(model, ConversingModel)
-    assert isinstance(model.way, NativeWay)
-    assert (model.name, model.way.provider.name) == ("anything", "openai")
+    model = ModelCatalog().with_name(create_model("openai", "gpt-5"), "anything")
+    assert isinstance(model, ConversationModel)
+    assert isinstance(model.backend, HttpBackend)
+    assert (model.name, model.backend.provider.name) == ("anything", "openai")
 
 
 def test_the_stand_in_does_not_become_a_real_model_on_the_way() -> None:
     with pytest.raises(ConfigError, match="`--provider`"):
-        Models().renamed(choose_model(None, None), "gpt-5")
+        ModelCatalog().with_name(create_model(None, None), "gpt-5")
 
 
 @pytest.mark.parametrize(
@@ -87,9 +89,9 @@ def test_what_does_not_exist_is_refused_with_what_does(
     provider: str | None, name: str | None, said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said):
-        choose_model(provider, name)
+        create_model(provider, name)
 
 
 def test_a_missing_script_is_found_when_the_model_is_chosen(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.jsonl: the model script cannot be read: No such"):
-        choose_model(None, f"script:{tmp_path / 'none.jsonl'}")
+        create_model(None, f"script:{tmp_path / 'none.jsonl'}")

@@ -4,7 +4,7 @@ from email.utils import format_datetime
 import pytest
 
 from wcore.models import backoff, errors
-from wcore.models.errors import PassingError, of_event, of_response, of_whole, retry_after_s
+from wcore.models.errors import TransientError, of_event, of_response, of_whole, retry_after_s
 
 OVERFLOWS = (
     b'{"error": {"code": "context_length_exceeded", "message": "x"}}',
@@ -30,10 +30,10 @@ def test_providers_word_an_overflow_in_many_ways(body: bytes) -> None:
         (403, b"", errors.AuthInvalidError),
         (402, b'{"error": "insufficient balance"}', errors.RefusedError),
         (429, b'{"error": {"code": "insufficient_quota"}}', errors.RefusedError),
-        (429, b"", errors.PassingError),
-        (408, b"", errors.PassingError),
-        (500, b"maximum context", errors.PassingError),
-        (529, b"", errors.PassingError),
+        (429, b"", errors.TransientError),
+        (408, b"", errors.TransientError),
+        (500, b"maximum context", errors.TransientError),
+        (529, b"", errors.TransientError),
         (400, b'{"error": "this model has no vision"}', errors.ImagesRefusedError),
         (400, b"\xff\xfe", errors.RefusedError),
         (400, b"[]", errors.RefusedError),
@@ -48,10 +48,10 @@ def test_a_status_says_whether_trying_again_helps(status: int, body: bytes, kind
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        ({"type": "overloaded_error", "message": "x"}, errors.PassingError),
-        ({"type": "api_error"}, errors.PassingError),
-        ({"code": 502, "message": "upstream"}, errors.PassingError),
-        ({"type": "rate_limit_error"}, errors.PassingError),
+        ({"type": "overloaded_error", "message": "x"}, errors.TransientError),
+        ({"type": "api_error"}, errors.TransientError),
+        ({"code": 502, "message": "upstream"}, errors.TransientError),
+        ({"type": "rate_limit_error"}, errors.TransientError),
         ({"type": "authentication_error", "message": "x"}, errors.AuthInvalidError),
         ({"code": "context_length_exceeded"}, errors.ContextOverflowError),
         ({"type": "invalid_request_error", "message": "x"}, errors.RefusedError),
@@ -75,7 +75,7 @@ def test_a_refused_key_is_never_quoted() -> None:
 
 
 def test_an_answer_in_one_piece_may_be_an_error() -> None:
-    assert isinstance(of_whole("p", b'{"error": {"code": 503}}'), PassingError)
+    assert isinstance(of_whole("p", b'{"error": {"code": 503}}'), TransientError)
     assert "base URL" in str(of_whole("p", b'{"choices": []}'))
     assert "base URL" in str(of_whole("p", b"<html>"))
 
@@ -93,7 +93,7 @@ def test_the_wait_is_given_in_seconds_milliseconds_or_as_a_date() -> None:
 
 
 def test_waits_grow_are_spread_and_end() -> None:
-    error = PassingError("x")
+    error = TransientError("x")
     for attempt, longest in ((1, 0.5), (2, 1.0), (3, 2.0)):
         assert backoff.delay_s(error, attempt, 0.0) == longest / 2
         assert backoff.delay_s(error, attempt, 0.999) == pytest.approx(longest, rel=0.01)  # pyright: ignore[reportUnknownMemberType]
@@ -101,5 +101,5 @@ def test_waits_grow_are_spread_and_end() -> None:
 
 
 def test_the_provider_decides_the_wait_unless_it_is_too_long() -> None:
-    assert backoff.delay_s(PassingError("x", 3.0), 1, 0.9) == 3.0
-    assert backoff.delay_s(PassingError("x", backoff.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None
+    assert backoff.delay_s(TransientError("x", 3.0), 1, 0.9) == 3.0
+    assert backoff.delay_s(TransientError("x", backoff.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None

@@ -17,11 +17,16 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from wcore.errors import ConfigError, ProviderError
-from wcore.models.conversation import ConversingModel
-from wcore.models.errors import AuthRequiredError, PassingError, RefusedError, StalledError
-from wcore.models.factory import choose_model
+from wcore.models.conversation import ConversationModel
+from wcore.models.errors import AuthRequiredError, RefusedError, StalledError, TransientError
+from wcore.models.factory import create_model
 from wcore.models.model import CallReady, Delta, Finished, Request, Text
-from wcore.models.pydantic_ai_backend import FOREIGN, Access, Foreign, ForeignWay
+from wcore.models.pydantic_ai_backend import (
+    PYDANTIC_AI_PROVIDERS,
+    Access,
+    PydanticAiBackend,
+    PydanticAiProvider,
+)
 from wcore.vocabulary import (
     AssistantMessage,
     Category,
@@ -40,16 +45,16 @@ READ = ToolSpec("Read", Category.INFO, "Reads.", {"type": "object", "properties"
 Saying = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
 
 
-def model(say: Saying, stall_s: float = 5.0, **keys: str) -> ConversingModel:
+def model(say: Saying, stall_s: float = 5.0, **keys: str) -> ConversationModel:
     def make(name: str, access: Access) -> FunctionModel:
         return FunctionModel(stream_function=say, model_name=name)
 
-    provider = Foreign("fake", "", ("FAKE_KEY",), make)
+    provider = PydanticAiProvider("fake", "", ("FAKE_KEY",), make)
     access = Access(keys or {"FAKE_KEY": "k"}, None, None)
-    return ConversingModel(ForeignWay(provider, "m", access, stall_s), "m", "/")
+    return ConversationModel(PydanticAiBackend(provider, "m", access, stall_s), "m", "/")
 
 
-async def asked(chosen: ConversingModel, *messages: Message) -> list[Delta]:
+async def asked(chosen: ConversationModel, *messages: Message) -> list[Delta]:
     request = Request("be brief", list(messages), [READ])
     return [delta async for delta in chosen.stream(request)]
 
@@ -122,7 +127,7 @@ async def test_a_picture_follows_the_result_that_it_is() -> None:
     ("raised", "error"),
     [
         (ModelHTTPError(400, "m", {"message": "unknown field"}), RefusedError),
-        (ModelAPIError("m", "no route"), PassingError),
+        (ModelAPIError("m", "no route"), TransientError),
         (ValueError("a bug\nof theirs"), RefusedError),
     ],
 )
@@ -165,9 +170,9 @@ async def test_arguments_that_are_no_object_are_a_problem_and_no_call() -> None:
 
 
 def test_providers_of_the_library_are_chosen_by_name() -> None:
-    for name in FOREIGN:
-        chosen = choose_model(name, "m")
+    for name in PYDANTIC_AI_PROVIDERS:
+        chosen = create_model(name, "m")
         assert chosen.thinks
         assert chosen.effort_levels
     with pytest.raises(ConfigError, match="needs a model"):
-        choose_model("google", None)
+        create_model("google", None)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.models.replies import answered, calls, last, reply, request, text
 
-from wcore.models.model import Finish, Finished, Text
+from wcore.models.model import Finished, FinishReason, Text
 from wcore.models.offline import OfflineModel
 from wcore.models.offline_grammar import FORMS
 from wcore.vocabulary import AssistantMessage, Message, ModelCall, Status, UserMessage
@@ -16,7 +16,7 @@ async def test_a_request_is_announced_and_becomes_a_call() -> None:
     said = await reply(OfflineModel(), request("run git status"))
     assert text(said) == "I will: `run git status`."
     assert [(call.name, call.args) for call in calls(said)] == [("Bash", {"command": "git status"})]
-    assert last(said).reason is Finish.TOOLS
+    assert last(said).reason is FinishReason.TOOLS
 
 
 async def test_the_text_comes_in_pieces() -> None:
@@ -50,7 +50,7 @@ async def test_steps_run_one_after_the_other() -> None:
     ]
     assert text(second) == "Done: `read a`\n    alpha\nStep 2 of 3: `read b`."
     assert text(end) == "Done: `list`\n    (no output)"
-    assert last(end).reason is Finish.STOP
+    assert last(end).reason is FinishReason.STOP
 
 
 async def test_steps_joined_by_also_are_one_reply_and_reported_each() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wcore.models.factory import Surroundings, choose_model
+from wcore.models.factory import ModelEnvironment, create_model
 from wcore.models.prices import cost_usd
 from wcore.vocabulary import Usage
 
@@ -36,8 +36,8 @@ def test_what_is_not_in_the_list_has_no_price() -> None:
     ],
 )
 def test_another_address_has_no_price_list(provider: str, url: str | None, priced_by: str) -> None:
-    assert choose_model(provider, "m", Surroundings(base_url=url)).priced_by == priced_by
+    assert create_model(provider, "m", ModelEnvironment(base_url=url)).price_provider == priced_by
 
 
 def test_the_stand_in_costs_nothing_and_says_nothing() -> None:
-    assert choose_model(None, None).priced_by == ""
+    assert create_model(None, None).price_provider == ""

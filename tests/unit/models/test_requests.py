@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from wcore.models.dialect import Frame
+from wcore.models.dialect import RequestFrame
 from wcore.models.http.anthropic import MAX_TOKENS, Anthropic
 from wcore.models.http.anthropic_reply import AnthropicReader
 from wcore.models.http.chat import Chat
-from wcore.models.model import Tuning
+from wcore.models.model import ThinkingSettings
 from wcore.models.providers import PROVIDERS, WINDOW_TOKENS, window_tokens
 from wcore.vocabulary import (
     AssistantMessage,
@@ -26,13 +26,13 @@ CALL = AssistantMessage("", "thought", (("call-0a1b", ModelCall("x", "Read", {"a
 
 def chat(provider: str, model: str = "m", **tuning: Any) -> Any:
     dialect = Chat(PROVIDERS[provider])
-    frame = Frame(model, "sys", (TOOL,), 50, Tuning(**tuning))
+    frame = RequestFrame(model, "sys", (TOOL,), 50, ThinkingSettings(**tuning))
     return json.loads(dialect.body(frame, [dialect.user("hi", ())]))
 
 
 def anthropic(model: str, max_tokens: int | None = None, **tuning: Any) -> Any:
     dialect = Anthropic()
-    frame = Frame(model, "", (TOOL,), max_tokens, Tuning(**tuning))
+    frame = RequestFrame(model, "", (TOOL,), max_tokens, ThinkingSettings(**tuning))
     return json.loads(dialect.body(frame, [dialect.user("hi", ())]))
 
 

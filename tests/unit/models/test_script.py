@@ -7,7 +7,7 @@ import pytest
 from unit.models.replies import answered, calls, last, reply, request, text
 
 from wcore.errors import Code, ProviderError
-from wcore.models.model import CallReady, Delta, Finish, Finished, Text, Thinking
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Text, Thinking
 from wcore.models.script import ScriptModel
 from wcore.models.script_file import load
 from wcore.vocabulary import ModelCall, Status, Usage, UserMessage
@@ -33,8 +33,8 @@ def says(*items: object, **more: object) -> dict[str, object]:
 async def test_one_line_is_one_reply_and_then_the_script_has_ended(script: Script) -> None:
     model = script(says({"text": "one"}), says({"text": "two"}))
     said = [await reply(model, request("go")) for _ in range(4)]
-    assert said[:2] == [[Text(t), Finished(Finish.STOP)] for t in ("one", "two")]
-    assert said[2:] == [[Text("(script ended)"), Finished(Finish.STOP)]] * 2
+    assert said[:2] == [[Text(t), Finished(FinishReason.STOP)] for t in ("one", "two")]
+    assert said[2:] == [[Text("(script ended)"), Finished(FinishReason.STOP)]] * 2
 
 
 async def test_items_come_in_their_order(script: Script) -> None:
@@ -53,7 +53,7 @@ async def test_items_come_in_their_order(script: Script) -> None:
         CallReady(ModelCall("script_1", "LS", {"path": "."})),
         Text("b"),
         Thinking("ok"),
-        Finished(Finish.TOOLS),
+        Finished(FinishReason.TOOLS),
     ]
 
 
@@ -100,8 +100,10 @@ async def test_an_item_that_is_not_repeated_keeps_its_braces(script: Script) -> 
 async def test_finish_and_usage_are_as_written(script: Script) -> None:
     usage = {"input_tokens": 1, "output_tokens": 2, "cache_read_tokens": 3, "cache_write_tokens": 4}
     model = script(says({"usage": usage}, {"finish": "length"}, {"text": "a"}), says())
-    assert last(await reply(model, request("go"))) == Finished(Finish.LENGTH, Usage(1, 2, 3, 4))
-    assert last(await reply(model, request("go"))) == Finished(Finish.STOP, Usage())
+    assert last(await reply(model, request("go"))) == Finished(
+        FinishReason.LENGTH, Usage(1, 2, 3, 4)
+    )
+    assert last(await reply(model, request("go"))) == Finished(FinishReason.STOP, Usage())
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ async def test_an_error_comes_after_what_was_said_before(
         await _listen(model, said)
     assert said == [Text("a")]
     assert (caught.value.code, caught.value.retryable) == (code, retryable)
-    assert await reply(model, request("go")) == [Finished(Finish.STOP)]
+    assert await reply(model, request("go")) == [Finished(FinishReason.STOP)]
 
 
 async def _listen(model: ScriptModel, said: list[Delta]) -> None:

@@ -5,12 +5,12 @@ from typing import Any, overload
 import pytest
 
 from wcore.models.attachments import Attached, Image
-from wcore.models.dialect import Dialect, Frame, Piece
-from wcore.models.encoded_history import IMAGE_TOKENS, LOST, Transcript
+from wcore.models.dialect import Dialect, EncodedMessage, RequestFrame
+from wcore.models.encoded_history import IMAGE_TOKENS, LOST, EncodedHistory
 from wcore.models.http.anthropic import Anthropic
 from wcore.models.http.chat import Chat
-from wcore.models.message_log import Said
-from wcore.models.model import Tuning
+from wcore.models.message_log import MessageLog
+from wcore.models.model import ThinkingSettings
 from wcore.models.providers import PROVIDERS
 from wcore.models.window import MARKER
 from wcore.vocabulary import (
@@ -24,7 +24,7 @@ from wcore.vocabulary import (
 )
 
 HUGE = 10.0**9
-FRAME = Frame("m", "", (), None, Tuning())
+FRAME = RequestFrame("m", "", (), None, ThinkingSettings())
 
 
 class Counting(Chat):
@@ -34,7 +34,7 @@ class Counting(Chat):
         super().__init__(PROVIDERS["openai"])
         self.encoded = 0
 
-    def assistant(self, message: AssistantMessage) -> Piece:
+    def assistant(self, message: AssistantMessage) -> EncodedMessage:
         self.encoded += 1
         return super().assistant(message)
 
@@ -52,21 +52,21 @@ def result(call_id: str, text: str = "out") -> ToolMessage:
     return ToolMessage(call_id, "Read", ToolOutput(Status.SUCCESS, text))
 
 
-def taken(dialect: Dialect, *messages: Message) -> Transcript:
-    transcript = Transcript(dialect)
+def taken(dialect: Dialect, *messages: Message) -> EncodedHistory:
+    transcript = EncodedHistory(dialect)
     for message in transcript.new(messages):
         transcript.take(message)
     return transcript
 
 
-def sent(dialect: Dialect, transcript: Transcript, window: float = HUGE) -> list[Any]:
+def sent(dialect: Dialect, transcript: EncodedHistory, window: float = HUGE) -> list[Any]:
     pieces = transcript.fitted(window, 0).pieces
     return json.loads(dialect.body(FRAME, pieces))["messages"]
 
 
 def test_a_message_is_encoded_once() -> None:
     dialect = Counting()
-    transcript = Transcript(dialect)
+    transcript = EncodedHistory(dialect)
     history: list[Message] = []
     for number in range(50):
         history += [UserMessage(f"q{number}"), AssistantMessage(f"a{number}")]
@@ -76,7 +76,7 @@ def test_a_message_is_encoded_once() -> None:
     assert dialect.encoded == 50
 
 
-class Watched(Said):
+class Watched(MessageLog):
     """Says which of its messages were looked at."""
 
     def __init__(self, *messages: Message) -> None:
@@ -103,7 +103,7 @@ class Watched(Said):
 
 
 def test_of_a_conversation_that_only_grows_what_is_new_is_looked_at() -> None:
-    transcript = Transcript(Counting())
+    transcript = EncodedHistory(Counting())
     said = Watched(*(UserMessage(f"q{number}") for number in range(50)))
     for message in transcript.new(said):
         transcript.take(message)
@@ -114,7 +114,7 @@ def test_of_a_conversation_that_only_grows_what_is_new_is_looked_at() -> None:
 
 def test_another_conversation_between_two_requests_is_not_mixed_with_it() -> None:
     dialect = Counting()
-    transcript = Transcript(dialect)
+    transcript = EncodedHistory(dialect)
     said, other = Watched(UserMessage("a"), AssistantMessage("b")), Watched(UserMessage("x"))
     for messages in (said, other, [UserMessage("y")], said):
         for message in transcript.new(messages):
@@ -190,7 +190,7 @@ def test_the_estimate_is_corrected_by_what_the_provider_counts(dialect: Dialect)
 
 
 def test_a_picture_counts_as_a_picture_and_can_be_hidden(dialect: Dialect) -> None:
-    transcript = Transcript(dialect)
+    transcript = EncodedHistory(dialect)
     image = Image("image/png", "A" * 4_000_000)
     transcript.take(UserMessage("look", ("a.png",)), Attached("- a.png", (image,)))
     output = ToolOutput(Status.SUCCESS, "B" * 4_000_000, "image", {"media_type": "image/gif"})

@@ -1,24 +1,26 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.models.window import KEPT_SHARE, Cut, Entry, Kind, fit
+from wcore.models.window import KEPT_SHARE, Cut, Entry, EntryKind, fit
 
-TURN = Entry(Kind.TURN, 10, 10)
-SAID = Entry(Kind.OTHER, 10, 10)
-OUTPUT = Entry(Kind.OUTPUT, 100, 2)
+TURN = Entry(EntryKind.TURN, 10, 10)
+SAID = Entry(EntryKind.OTHER, 10, 10)
+OUTPUT = Entry(EntryKind.OUTPUT, 100, 2)
 LONG = (TURN, SAID, OUTPUT, OUTPUT, SAID, TURN, SAID, OUTPUT, SAID, OUTPUT)
 
 
-def entry(kind: Kind, tokens: int) -> Entry:
-    return Entry(kind, tokens, 3 if kind is Kind.OUTPUT else tokens)
+def entry(kind: EntryKind, tokens: int) -> Entry:
+    return Entry(kind, tokens, 3 if kind is EntryKind.OUTPUT else tokens)
 
 
-ENTRIES = st.lists(st.builds(entry, st.sampled_from(Kind), st.integers(3, 500)), max_size=30)
+ENTRIES = st.lists(st.builds(entry, st.sampled_from(EntryKind), st.integers(3, 500)), max_size=30)
 
 
 def left(entries: list[Entry], cut: Cut) -> int:
     return sum(
-        entry.short_tokens if at < cut.shortened and entry.kind is Kind.OUTPUT else entry.tokens
+        entry.short_tokens
+        if at < cut.shortened and entry.kind is EntryKind.OUTPUT
+        else entry.tokens
         for at, entry in enumerate(entries)
         if at >= cut.dropped
     )
@@ -49,12 +51,12 @@ def test_a_cut_only_grows_begins_at_a_turn_and_never_touches_the_newest(
 ) -> None:
     one = fit(entries, first, Cut())
     two = fit(entries, second, one)
-    newest = max((at for at, e in enumerate(entries) if e.kind is not Kind.OUTPUT), default=0)
-    last_turn = max((at for at, e in enumerate(entries) if e.kind is Kind.TURN), default=0)
+    newest = max((at for at, e in enumerate(entries) if e.kind is not EntryKind.OUTPUT), default=0)
+    last_turn = max((at for at, e in enumerate(entries) if e.kind is EntryKind.TURN), default=0)
     for before, cut, room in ((Cut(), one, first), (one, two, second)):
         assert cut.shortened >= before.shortened
         assert cut.dropped >= before.dropped
-        assert cut.dropped == 0 or entries[cut.dropped].kind is Kind.TURN
+        assert cut.dropped == 0 or entries[cut.dropped].kind is EntryKind.TURN
         assert cut.dropped <= last_turn
         assert cut.shortened <= max(newest, cut.dropped)
         gave_all = cut.dropped == last_turn and cut.shortened >= newest

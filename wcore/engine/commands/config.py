@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from wcore.engine.capabilities import capabilities
 from wcore.errors import Code, ConfigError
 from wcore.models.factory import MODEL
-from wcore.models.model import Model, Tuning
+from wcore.models.model import Model, ThinkingSettings
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
 from wcore.session.session import Session
@@ -90,7 +90,7 @@ class Configuring:
     def _chosen(self, name: str) -> Model:
         session = self._session
         try:
-            model = session.models.renamed(session.model, name)
+            model = session.models.with_name(session.model, name)
         except ConfigError as error:
             session.journal.note(Kind.FOUND, what=MODEL, problem=str(error))
             raise
@@ -107,7 +107,9 @@ class Configuring:
         return events.ConfigChanged(capabilities=capabilities(self._session))
 
 
-def _tuned(command: SetConfig, model: Model, old: Tuning) -> tuple[Tuning, list[str], list[str]]:
+def _tuned(
+    command: SetConfig, model: Model, old: ThinkingSettings
+) -> tuple[ThinkingSettings, list[str], list[str]]:
     """Return the new tuning, what changed in words, and what `model` does not have."""
     new = old if old.effort in (None, *model.effort_levels) else replace(old, effort=None)
     refused: list[str] = ["compaction"] if command.compaction is not None else []
@@ -126,7 +128,7 @@ def _tuned(command: SetConfig, model: Model, old: Tuning) -> tuple[Tuning, list[
     return new, _differences(old, new), refused
 
 
-def _differences(old: Tuning, new: Tuning) -> list[str]:
+def _differences(old: ThinkingSettings, new: ThinkingSettings) -> list[str]:
     found: list[str] = []
     if new.thinking != old.thinking:
         found.append(f"thinking {'enabled' if new.thinking else 'disabled'}")

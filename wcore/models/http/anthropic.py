@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from wcore.models import dialect as shared
 from wcore.models.attachments import Image
-from wcore.models.dialect import Frame, Piece
+from wcore.models.dialect import EncodedMessage, RequestFrame
 from wcore.models.http.anthropic_reply import SEAL, AnthropicReader
 from wcore.models.provider_json import dump, tool_name
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, Status, ToolOutput, ToolSpec
@@ -49,27 +49,27 @@ class Anthropic:
     def headers(self, key: str | None) -> dict[str, str]:
         return {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
 
-    def user(self, text: str, images: Sequence[Image]) -> Piece:
+    def user(self, text: str, images: Sequence[Image]) -> EncodedMessage:
         blocks: list[Json] = [*map(_image, images)]
         if text.strip() or not blocks:
             blocks.append({"type": "text", "text": text if text.strip() else "(no text)"})
-        return Piece("user", _blocks(blocks), images=len(images))
+        return EncodedMessage("user", _blocks(blocks), images=len(images))
 
-    def assistant(self, message: AssistantMessage) -> Piece:
+    def assistant(self, message: AssistantMessage) -> EncodedMessage:
         """Signed thinking goes back in its place; without it, the text and then the calls."""
         calls = [_call(call_id, call) for call_id, call in message.calls]
         sealed = _sealed(message)
         if sealed is None:
             said = [{"type": "text", "text": message.text}] if message.text.strip() else []
-            return Piece("assistant", _blocks([*said, *calls]))
+            return EncodedMessage("assistant", _blocks([*said, *calls]))
         waiting = iter(calls)
         blocks: list[Json] = []
         for block in sealed:
             found = next(waiting, None) if block.get("type") == "call" else block
             blocks += [] if found is None else [found]
-        return Piece("assistant", _blocks([*blocks, *waiting]))
+        return EncodedMessage("assistant", _blocks([*blocks, *waiting]))
 
-    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece:
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> EncodedMessage:
         content: Json = output.output if image is None else [_image(image)]
         block: dict[str, Json] = {
             "type": "tool_result",
@@ -78,16 +78,16 @@ class Anthropic:
         }
         if output.status is Status.ERROR:
             block["is_error"] = True
-        return Piece("user", dump(block), images=int(image is not None))
+        return EncodedMessage("user", dump(block), images=int(image is not None))
 
-    def reply_tokens(self, frame: Frame) -> int:
+    def reply_tokens(self, frame: RequestFrame) -> int:
         """All of it: the API refuses a request whose input and limit together pass the window."""
         return _max_tokens(frame)
 
-    def frame_bytes(self, frame: Frame) -> int:
+    def frame_bytes(self, frame: RequestFrame) -> int:
         return len(frame.system) + len(self._encoded(frame.tools))
 
-    def body(self, frame: Frame, pieces: Sequence[Piece]) -> bytes:
+    def body(self, frame: RequestFrame, pieces: Sequence[EncodedMessage]) -> bytes:
         marks = {len(pieces) - 1, self._sent - 1}
         self._sent = len(pieces)
         settings = dump(_settings(frame))[1:]  # without the brace
@@ -111,7 +111,7 @@ class Anthropic:
         return AnthropicReader()
 
 
-def _rows(pieces: Sequence[Piece], marks: set[int]) -> bytes:
+def _rows(pieces: Sequence[EncodedMessage], marks: set[int]) -> bytes:
     """Return the messages: pieces of one role in a row are one message."""
     rows: list[bytes] = []
     row: list[bytes] = []
@@ -165,7 +165,7 @@ def _is_adaptive(model: str) -> bool:
     return is_claude and not _BUDGETED.match(model) and not _NO_THINKING.match(model)
 
 
-def _settings(frame: Frame) -> dict[str, Json]:
+def _settings(frame: RequestFrame) -> dict[str, Json]:
     model, tuning = frame.model, frame.tuning
     found: dict[str, Json] = {"model": model, "stream": True, "max_tokens": _max_tokens(frame)}
     if tuning.thinking and _is_adaptive(model):
@@ -179,7 +179,7 @@ def _settings(frame: Frame) -> dict[str, Json]:
     return found
 
 
-def _budget_tokens(frame: Frame) -> int:
+def _budget_tokens(frame: RequestFrame) -> int:
     """Return how much the model may think; 0 where it paces itself or does not think."""
     model, tuning = frame.model, frame.tuning
     if not tuning.thinking or _is_adaptive(model) or _NO_THINKING.match(model):
@@ -187,7 +187,7 @@ def _budget_tokens(frame: Frame) -> int:
     return max(BUDGET_TOKENS_MIN, tuning.thinking_budget_tokens or BUDGET_TOKENS)
 
 
-def _max_tokens(frame: Frame) -> int:
+def _max_tokens(frame: RequestFrame) -> int:
     """Return the limit of the reply, thinking included."""
     old = (n for pattern, n in _MAX_TOKENS_OLD if re.match(pattern, frame.model))
     max_tokens = frame.max_tokens or next(old, MAX_TOKENS)

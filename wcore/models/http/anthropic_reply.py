@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wcore.models.arguments import read_call
-from wcore.models.errors import PassingError, of_event
-from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models.errors import TransientError, of_event
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, parse
 from wcore.vocabulary import Json, ModelCall, Usage
 
 SEAL: Final = "anthropic"  # marks what of a reply only this dialect can send back
 _FINISHES: Final = {
-    "max_tokens": Finish.LENGTH,
-    "model_context_window_exceeded": Finish.LENGTH,
-    "tool_use": Finish.TOOLS,
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "tool_use": FinishReason.TOOLS,
 }
 
 
@@ -105,12 +105,14 @@ class AnthropicReader:
 
     def end(self) -> Sequence[Delta]:
         if not self.done and self._reason is None:
-            raise PassingError("anthropic broke off in the middle of the reply")
+            raise TransientError("anthropic broke off in the middle of the reply")
         calls = [block for block in self._blocks.values() if block.kind == "tool_use"]
         found: list[Delta] = [CallReady(_read(block)) for block in calls]
         if self._reason == "refusal":
             found.append(Notice("anthropic: the model declined to go on with this"))
-        reason = _FINISHES.get(self._reason or "", Finish.TOOLS if calls else Finish.STOP)
+        reason = _FINISHES.get(
+            self._reason or "", FinishReason.TOOLS if calls else FinishReason.STOP
+        )
         return [*found, Finished(reason, self._total(), self._seal())]
 
     def _seal(self) -> Json:

@@ -6,32 +6,32 @@ from typing import Final
 import anyio
 
 from wcore.models import errors
-from wcore.models.dialect import Frame, Piece, Reader
+from wcore.models.dialect import EncodedMessage, Reader, RequestFrame
 from wcore.models.http.anthropic import Anthropic
 from wcore.models.http.chat import Chat
-from wcore.models.http.client import Http
+from wcore.models.http.client import HttpClient
 from wcore.models.http.sse import EventReader
 from wcore.models.model import Delta
-from wcore.models.providers import Dialect, Provider
+from wcore.models.providers import DialectName, Provider
 
 REPLY_BYTES_MAX: Final = 256 * 1024 * 1024  # of one answer as it comes; a server gone wild
 DRAIN_S: Final = 0.25  # for the last, empty chunk; then the connection can be used again
 
 
-class NativeWay:
-    """Asks one provider; see `conversation.Way`."""
+class HttpBackend:
+    """Asks one provider; see `conversation.Backend`."""
 
-    def __init__(self, provider: Provider, http: Http) -> None:
+    def __init__(self, provider: Provider, http: HttpClient) -> None:
         self.provider = provider
-        self.encoding = Chat(provider) if provider.dialect is Dialect.CHAT else Anthropic()
+        self.encoding = Chat(provider) if provider.dialect is DialectName.CHAT else Anthropic()
         self._http = http
         self._headers = self.encoding.headers(http.endpoint.key)
 
-    def fresh(self) -> "NativeWay":
-        return NativeWay(self.provider, self._http)
+    def fresh(self) -> "HttpBackend":
+        return HttpBackend(self.provider, self._http)
 
     @property
-    def priced_by(self) -> str:
+    def price_provider(self) -> str:
         is_its_own = self._http.endpoint.url == self.provider.base_url
         return self.provider.name if is_its_own and not self._http.endpoint.is_loopback else ""
 
@@ -46,7 +46,7 @@ class NativeWay:
             raise errors.no_key(self.provider.name, endpoint.key_names)
 
     async def answer(
-        self, frame: Frame, pieces: Sequence[Piece]
+        self, frame: RequestFrame, pieces: Sequence[EncodedMessage]
     ) -> AsyncGenerator[Sequence[Delta], None]:
         """Send one request; yield what each piece of the answer says."""
         body = self.encoding.body(frame, pieces)
@@ -63,7 +63,7 @@ class NativeWay:
                     if reader.done:
                         await _drain(chunks)
                         break
-        except (errors.PassingError, errors.StalledError):
+        except (errors.TransientError, errors.StalledError):
             if not reader.done:
                 raise
         yield [*self._read(reader, events, None), *reader.end()]
@@ -78,7 +78,7 @@ class NativeWay:
                 found += reader.read(data)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             text = f"{self.provider.name} sent what nobody can read"
-            raise errors.PassingError(text) from error
+            raise errors.TransientError(text) from error
         return found
 
     def _limit(self, received: int) -> None:

@@ -10,15 +10,15 @@ from typing import Any, Final
 from wcore.models import dialect as shared
 from wcore.models.arguments import read_call
 from wcore.models.attachments import Image
-from wcore.models.dialect import Frame, Piece
-from wcore.models.errors import PassingError, of_event
-from wcore.models.model import CallReady, Delta, Finish, Finished, Notice, Text, Thinking
+from wcore.models.dialect import EncodedMessage, RequestFrame
+from wcore.models.errors import TransientError, of_event
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, fields, parse, tool_name
 from wcore.models.providers import Provider
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
 
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
-_FINISHES: Final = {"length": Finish.LENGTH, "max_tokens": Finish.LENGTH}
+_FINISHES: Final = {"length": FinishReason.LENGTH, "max_tokens": FinishReason.LENGTH}
 _THINKING: Final = ("reasoning_content", "reasoning")  # one field, two names
 _EXTRA: Final = "extra_content"  # of a call: Gemini refuses calls that come back without theirs
 SEAL: Final = "chat"  # marks what of a reply only this dialect can send back
@@ -45,20 +45,22 @@ class Chat:
         return self._provider.effort_levels if self._is_thinker(model) else ()
 
     def _is_thinker(self, model: str) -> bool:
-        return re.match(self._provider.thinkers, model) is not None
+        return re.match(self._provider.thinking_models, model) is not None
 
     def headers(self, key: str | None) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    def user(self, text: str, images: Sequence[Image]) -> Piece:
+    def user(self, text: str, images: Sequence[Image]) -> EncodedMessage:
         content: Json = text
         if images:
             content = [{"type": "text", "text": text}, *map(_image, images)]
-        return Piece("user", dump({"role": "user", "content": content}), images=len(images))
+        return EncodedMessage(
+            "user", dump({"role": "user", "content": content}), images=len(images)
+        )
 
-    def assistant(self, message: AssistantMessage) -> Piece:
+    def assistant(self, message: AssistantMessage) -> EncodedMessage:
         if not message.text and not message.calls:
-            return Piece("assistant", b"")
+            return EncodedMessage("assistant", b"")
         encoded: dict[str, Json] = {"role": "assistant", "content": message.text or None}
         if self._provider.thinking_back and message.calls:
             encoded[self._provider.thinking_back] = message.thinking
@@ -67,7 +69,7 @@ class Chat:
                 self._call(call_id, call) | extra
                 for (call_id, call), extra in zip(message.calls, _extras(message), strict=True)
             ]
-        return Piece("assistant", dump(encoded))
+        return EncodedMessage("assistant", dump(encoded))
 
     def _call(self, call_id: str, call: ModelCall) -> dict[str, Json]:
         function = {"name": tool_name(call.name), "arguments": dump(call.args or {}).decode()}
@@ -76,7 +78,7 @@ class Chat:
     def _id(self, call_id: str) -> str:
         return shared.call_id(call_id, self._provider.call_id, 9)
 
-    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> Piece:
+    def result(self, call_id: str, output: ToolOutput, image: Image | None) -> EncodedMessage:
         """An image follows as a user's message: results are text here."""
         text = output.output if image is None else "(the image follows)"
         after = b""
@@ -84,15 +86,15 @@ class Chat:
             said: Json = {"type": "text", "text": f"The image of call {self._id(call_id)}:"}
             after = dump({"role": "user", "content": [said, _image(image)]})
         body = dump({"role": "tool", "tool_call_id": self._id(call_id), "content": text})
-        return Piece("tool", body, after, images=int(image is not None))
+        return EncodedMessage("tool", body, after, images=int(image is not None))
 
-    def reply_tokens(self, frame: Frame) -> int:
+    def reply_tokens(self, frame: RequestFrame) -> int:
         return frame.max_tokens or REPLY_TOKENS
 
-    def frame_bytes(self, frame: Frame) -> int:
+    def frame_bytes(self, frame: RequestFrame) -> int:
         return len(frame.system) + len(self._encoded(frame.tools))
 
-    def body(self, frame: Frame, pieces: Sequence[Piece]) -> bytes:
+    def body(self, frame: RequestFrame, pieces: Sequence[EncodedMessage]) -> bytes:
         system = dump({"role": "system", "content": frame.system})
         parts: list[bytes] = [system] if frame.system else []
         if any(piece.after for piece in pieces):
@@ -103,7 +105,7 @@ class Chat:
         tools = b'"tools":[%s],' % self._encoded(frame.tools) if frame.tools else b""
         return b'{"messages":[%s],%s%s' % (b",".join(parts), tools, settings)
 
-    def _settings(self, frame: Frame) -> dict[str, Json]:
+    def _settings(self, frame: RequestFrame) -> dict[str, Json]:
         provider, tuning = self._provider, frame.tuning
         found: dict[str, Any] = {"model": frame.model, "stream": True}
         if provider.usage_option:
@@ -202,13 +204,15 @@ class ChatReader:
 
     def end(self) -> Sequence[Delta]:
         if self._finish is None and not self.done:
-            raise PassingError(f"{self._provider} broke off in the middle of the reply")
+            raise TransientError(f"{self._provider} broke off in the middle of the reply")
         found: list[Delta] = [
             CallReady(read_call(call.id, call.name, "".join(call.raw))) for call in self._calls
         ]
         if self._finish == "content_filter":
             found.append(Notice(f"{self._provider}: a content filter ended the reply"))
-        reason = _FINISHES.get(self._finish or "", Finish.TOOLS if self._calls else Finish.STOP)
+        reason = _FINISHES.get(
+            self._finish or "", FinishReason.TOOLS if self._calls else FinishReason.STOP
+        )
         extras: list[Json] = [call.extra for call in self._calls]
         sealed: Json = {SEAL: extras} if any(extras) else None
         return [*found, Finished(reason, self._usage, sealed)]
@@ -222,7 +226,7 @@ def _extras(message: AssistantMessage) -> list[dict[str, Json]]:
     return [{} if extra is None else {_EXTRA: extra} for extra in found]
 
 
-def _with_pictures(pieces: Sequence[Piece]) -> list[bytes]:
+def _with_pictures(pieces: Sequence[EncodedMessage]) -> list[bytes]:
     """Return the messages; what follows a row of results may not part them."""
     found: list[bytes] = []
     waiting: list[bytes] = []

@@ -27,7 +27,7 @@ _NO_STREAM: Final = re.compile(r"application/json|text/html", re.IGNORECASE)
 log = logging.getLogger("wcore.models")
 
 
-class Http:
+class HttpClient:
     """The way to one endpoint. Shared by all models of a provider."""
 
     def __init__(self, endpoint: Endpoint, *, stall_s: float = STALL_S) -> None:
@@ -73,9 +73,9 @@ class Http:
             raise errors.StalledError(text) from None
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             text = f"no connection to {name} at {self.endpoint.host}: {_reason(error)}"
-            raise errors.PassingError(text) from None
+            raise errors.TransientError(text) from None
         except httpx2.TransportError as error:
-            raise errors.PassingError(f"{name} broke off: {_reason(error)}") from None
+            raise errors.TransientError(f"{name} broke off: {_reason(error)}") from None
         except httpx2.HTTPError as error:
             raise ProviderError(f"{name}: {_reason(error)}") from None
 
