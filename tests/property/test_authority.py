@@ -19,7 +19,7 @@ from wcore.policy.rules.policy_set import STRICTNESS, PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.tiers import AgentPermissionSnapshot
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
-from wcore.store import LastingGrant, Loaded
+from wcore.store import LastingGrant, LoadedGrants
 from wcore.vocabulary import Access, Always, Category, Mode, Persist, Verdict
 
 if TYPE_CHECKING:
@@ -164,11 +164,11 @@ def test_grants_that_count_grow_by_own_acts_only() -> None:
     }
     for start, acts in product((set[LastingGrant](), {grant}), product(ACTS, repeat=5)):
         held, stored = HeldGrants(), set(start)
-        before = len(held.read(Loaded(tuple(stored))))
+        before = len(held.read(LoadedGrants(tuple(stored))))
         for act in acts:
             steps[act](held, stored)
             problem = "cannot be read" if act == "unreadable" else None
-            now = len(held.read(Loaded(() if problem else tuple(stored), problem)))
+            now = len(held.read(LoadedGrants(() if problem else tuple(stored), problem)))
             if act in ("forge", "delete", "unreadable"):
                 assert now <= before, (start, acts)
             if act in ("delete", "unreadable"):

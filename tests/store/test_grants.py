@@ -8,7 +8,7 @@ from wcore.store import grants, tiers
 from wcore.store.database import Database
 from wcore.store.encoding import seconds_from_now
 from wcore.store.errors import StoreError
-from wcore.store.values import GRANTS_MAX, GrantKey, LastingGrant, Loaded
+from wcore.store.values import GRANTS_MAX, GrantKey, LastingGrant, LoadedGrants
 from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Persist
 
 ELSEWHERE = GrantKey(USER, "/other")
@@ -46,7 +46,7 @@ def test_a_grant_comes_back_as_it_was_given(
         ties_digest="d" * 64,
     )
     grants.add(database, KEY, grant)
-    assert grants.load(database, KEY) == Loaded((grant,))
+    assert grants.load(database, KEY) == LoadedGrants((grant,))
 
 
 def test_a_project_grant_holds_in_its_workspace_and_a_user_grant_everywhere(
@@ -206,7 +206,7 @@ def test_workspaces_whose_names_are_no_text_do_not_share_grants(database: Databa
 def test_a_time_without_an_offset_is_refused(database: Database) -> None:
     with pytest.raises(ValueError, match="no offset"):
         grants.add(database, KEY, granted(expires_at="2026-11-21T10:00:00"))
-    assert grants.load(database, KEY) == Loaded(())
+    assert grants.load(database, KEY) == LoadedGrants(())
 
 
 def test_the_grant_type_has_no_place_for_arguments() -> None:

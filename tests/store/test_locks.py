@@ -178,7 +178,7 @@ def test_sqlite_holds_no_lock_on_its_log(tmp_path: Path) -> None:
         before = locked_files(os.getpid(), store)
         database.sync()
         assert locked_files(os.getpid(), store) == before
-    database.forget_deleted()
+    database.scrub_deleted()
     seen |= locked_files(os.getpid(), store)
     assert seen == HELD
     assert log not in seen

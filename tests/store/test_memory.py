@@ -13,7 +13,7 @@ from store.samples import AGENT, KEY, USER, decided, granted, record
 
 from wcore.store import (
     Kind,
-    Loaded,
+    LoadedGrants,
     Location,
     NoStoreError,
     PermissionStatus,
@@ -91,7 +91,7 @@ async def test_a_lost_store_is_told_once_and_not_used_again(tmp_path: Path) -> N
         path.unlink()
         with pytest.raises(NoStoreError):
             await store.preload_for_agent(AGENT, USER)
-        assert await store.load_grants(KEY) == Loaded(())
+        assert await store.load_grants(KEY) == LoadedGrants(())
         store.record_decision(decided())
         await store.aclose()
     assert len(told) == 1

@@ -15,7 +15,7 @@ from wcore.store.errors import (
     SessionMissingError,
 )
 from wcore.store.identity import session_key
-from wcore.store.leases import Holder
+from wcore.store.leases import LeaseHolder
 from wcore.store.values import Kind, SessionState
 
 
@@ -52,7 +52,7 @@ def test_a_session_that_a_dead_engine_left_empty_can_be_begun_anew_but_not_a_liv
     sessions.begin(database, USER, "s1", "/old")
     with pytest.raises(SessionExistsError):
         sessions.begin(database, USER, "s1", "/new")
-    hold(database, replace(Holder.here(), started=-1))  # as if it were dead
+    hold(database, replace(LeaseHolder.here(), started=-1))  # as if it were dead
     sessions.begin(database, USER, "s1", "/new")
     assert sessions.find(database, USER, "s1").workspace == "/new"
 
@@ -84,7 +84,7 @@ def test_a_released_session_can_be_resumed(database: Database) -> None:
     assert row.holder is None
 
 
-def hold(database: Database, holder: Holder) -> None:
+def hold(database: Database, holder: LeaseHolder) -> None:
     with database.writing():
         database.change(
             "UPDATE sessions SET lease_owner = :owner, lease_place = :place, lease_pid = :pid, "
@@ -97,7 +97,7 @@ def test_the_session_of_a_dead_process_is_free_at_once(database: Database) -> No
     sessions.begin(database, USER, "s1", "/w")
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     started = leases.start_time(child.pid)
-    hold(database, replace(Holder.here(), pid=child.pid, started=started or 0))
+    hold(database, replace(LeaseHolder.here(), pid=child.pid, started=started or 0))
     with pytest.raises(SessionBusyError, match=f"process {child.pid} on this machine"):
         sessions.resume(database, USER, "s1")
     child.communicate()
@@ -108,7 +108,7 @@ def test_a_process_that_got_the_number_of_a_dead_one_does_not_hold_its_session(
     database: Database,
 ) -> None:
     sessions.begin(database, USER, "s1", "/w")
-    here = Holder.here()
+    here = LeaseHolder.here()
     hold(database, replace(here, started=here.started + 1))
     sessions.resume(database, USER, "s1")
 
@@ -118,7 +118,7 @@ def test_elsewhere_only_the_clock_frees_a_session(
     database: Database, age_s: float, *, free: bool
 ) -> None:
     sessions.begin(database, USER, "s1", "/w")
-    hold(database, replace(Holder.here(), place="another machine"))
+    hold(database, replace(LeaseHolder.here(), place="another machine"))
     if age_s:
         with database.writing():
             database.change("UPDATE sessions SET lease_until = '2026-01-01T00:00:00.000000Z'")

@@ -14,7 +14,7 @@ from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError, UsageError
 from wcore.store import AuditDecision, audit
 from wcore.store.audit import FIRST_PREV_HASH
-from wcore.store.audit_verify import Head, Problem, Verified, verify
+from wcore.store.audit_verify import AuditReport, Head, Problem, verify
 from wcore.store.database import opened
 from wcore.store.values import AuditRow
 from wcore.visible import visible_line
@@ -166,14 +166,14 @@ def _verify(given: Namespace, environ: Mapping[str, str]) -> int:
     return 0 if result.intact else EXIT_TAMPERED
 
 
-def _nothing_against(head: Head) -> Verified:
+def _nothing_against(head: Head) -> AuditReport:
     """Return what is to be said of a store that is not there, though rows of it were seen."""
     end = Head(0, FIRST_PREV_HASH)
     missing = Problem("truncated", head.seq, "there is no audit at all")
-    return Verified(0, end, (missing,) if head != end else (), head)
+    return AuditReport(0, end, (missing,) if head != end else (), head)
 
 
-def _as_object(result: Verified) -> dict[str, object]:
+def _as_object(result: AuditReport) -> dict[str, object]:
     return {
         "intact": result.intact,
         "rows": result.rows,
@@ -184,7 +184,7 @@ def _as_object(result: Verified) -> dict[str, object]:
     }
 
 
-def _tell(result: Verified) -> None:
+def _tell(result: AuditReport) -> None:
     for problem in result.problems:
         write(f"{store_options.coloured(problem.kind, store_options.RED)}: {problem.detail}\n")
     if result.more_problems:

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from wcore.store import LastingGrant, Loaded
+from wcore.store import LastingGrant, LoadedGrants
 
 Meaning: TypeAlias = tuple[object, ...]
 
@@ -27,7 +27,7 @@ class HeldGrants:
         held = self._held or {}
         return [each for each in self.stored if _meaning(each) not in held]
 
-    def read(self, loaded: Loaded) -> list[LastingGrant]:
+    def read(self, loaded: LoadedGrants) -> list[LastingGrant]:
         """Know what is stored; return the grants that count.
 
         Each is as it was held, under the id that it has in the store now.

@@ -291,7 +291,7 @@ class Journal:
         await self.opened.wait()
         assert self._held is not None
         try:
-            await self._held.keep()
+            await self._held.hold_lease()
         except LeaseLostError:
             self.lost.set()
 

@@ -24,7 +24,7 @@ from wcore.store import (
     AuditDecision,
     AuditSource,
     GrantKey,
-    Loaded,
+    LoadedGrants,
     NoStoreError,
     Record,
     Store,
@@ -174,7 +174,7 @@ class Keeper:
         await self.journal.reached(f"{REFRESHED} {call_id}", **facts)
         return told
 
-    async def _news(self) -> Loaded | None:
+    async def _news(self) -> LoadedGrants | None:
         """Return the lasting grants, if any engine changed them since they were read."""
         try:
             versions = await self._store.versions()
@@ -183,10 +183,10 @@ class Keeper:
                 await self.tiers.reload()
                 self._seen_tiers = versions.tiers
         except StoreLostError:
-            return Loaded(())
+            return LoadedGrants(())
         except StoreError as error:
             self._seen_version = None
-            return Loaded((), f"no lasting grants are used: {error}")
+            return LoadedGrants((), f"no lasting grants are used: {error}")
         if versions.grants == self._seen_version:
             return None
         loaded = await self._store.load_grants(self._key)

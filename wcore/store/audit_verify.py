@@ -48,7 +48,7 @@ class Problem(Struct, frozen=True):
     detail: str
 
 
-class Verified(Struct, frozen=True):
+class AuditReport(Struct, frozen=True):
     """What a pass over the audit found. Without `checked_head` a truncation cannot be seen."""
 
     rows: int
@@ -62,7 +62,7 @@ class Verified(Struct, frozen=True):
         return not self.problems
 
 
-def verify(database: Database, head: Head | None = None) -> Verified:
+def verify(database: Database, head: Head | None = None) -> AuditReport:
     """Check every row in one pass; memory stays flat however many there are.
 
     Raises:
@@ -92,7 +92,9 @@ def verify(database: Database, head: Head | None = None) -> Verified:
                 f"the row of the given head is missing; the audit ends at row {end.seq}",
             )
         )
-    return Verified(rows, end, tuple(problems[:PROBLEMS_MAX]), head, len(problems) > PROBLEMS_MAX)
+    return AuditReport(
+        rows, end, tuple(problems[:PROBLEMS_MAX]), head, len(problems) > PROBLEMS_MAX
+    )
 
 
 def _problems_of(row: Sequence[object], before: Head, *, trusted: bool) -> list[Problem]:

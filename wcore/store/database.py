@@ -65,7 +65,7 @@ class Database(Protocol):
         """Move what is in the log into the database itself, as far as nobody is in the way."""
         ...
 
-    def forget_deleted(self) -> bool:
+    def scrub_deleted(self) -> bool:
         """Make what was deleted unreadable in the files; false: some of it may still be there."""
         ...
 
@@ -119,7 +119,7 @@ def migrations(dialect: str) -> list[str]:
     return [path.read_text("utf-8") for path in sorted((SCHEMA / dialect).glob("*.sql"))]
 
 
-def too_new(name: str, found: int, known: int) -> StoreError:
+def schema_too_new(name: str, found: int, known: int) -> StoreError:
     """A store that a later version of us has migrated is left alone."""
     return StoreLostError(
         name,

@@ -16,7 +16,7 @@ from wcore.store.values import (
     GrantKey,
     LastingGrant,
     LastingScope,
-    Loaded,
+    LoadedGrants,
 )
 from wcore.vocabulary import Always, AlwaysExact, AlwaysPath, AlwaysPrefix, Persist
 
@@ -43,7 +43,7 @@ _INSERT: Final = """
 _COUNT: Final = "SELECT count(*) FROM grants WHERE user_id = :user"
 
 
-def load(database: Database, key: GrantKey) -> Loaded:
+def load(database: Database, key: GrantKey) -> LoadedGrants:
     """Return the grants that hold for `key` now, oldest first, without unreadable rows.
 
     Raises:
@@ -65,7 +65,7 @@ def load(database: Database, key: GrantKey) -> Loaded:
     if len(rows) > GRANTS_MAX:
         problems.append(f"only the first {GRANTS_MAX} are used")
     problem = f"lasting grants in {database.name}: " + "; ".join(problems) if problems else None
-    return Loaded(tuple(grants), problem)
+    return LoadedGrants(tuple(grants), problem)
 
 
 def add(database: Database, key: GrantKey, grant: LastingGrant) -> LastingGrant:

@@ -24,7 +24,7 @@ LEASE_COLUMNS: Final = "lease_owner, lease_place, lease_pid, lease_started, leas
 _START_TIME: Final = 19  # /proc/PID/stat, counted from the field after the command's name
 
 
-class Holder(Struct, frozen=True):
+class LeaseHolder(Struct, frozen=True):
     """An engine. `owner` is random: the other fields could come again, this one does not."""
 
     owner: str
@@ -33,7 +33,7 @@ class Holder(Struct, frozen=True):
     started: int
 
     @classmethod
-    def here(cls) -> "Holder":
+    def here(cls) -> "LeaseHolder":
         """Return this engine, under a new owner."""
         pid = os.getpid()
         return cls(secrets.token_hex(16), _place(), pid, start_time(pid) or 0)

@@ -13,7 +13,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
-from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
+from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, schema_too_new
 from wcore.store.errors import StoreError, StoreLockedError, StoreLostError
 from wcore.store.location import Location
 
@@ -116,7 +116,7 @@ class PostgresDatabase:
     def checkpoint(self) -> None:
         """The server does that itself."""
 
-    def forget_deleted(self) -> bool:
+    def scrub_deleted(self) -> bool:
         """Files, copies and their cleaning are the server's."""
         return False
 
@@ -205,7 +205,7 @@ class PostgresDatabase:
         row = self._connection.execute(b"SELECT max(version) FROM store_schema").fetchone()
         found = int(row[0]) if row and row[0] is not None else 0
         if found > known:
-            raise too_new(self.name, found, known)
+            raise schema_too_new(self.name, found, known)
         return found
 
     @contextmanager

@@ -42,7 +42,7 @@ class SessionJournal:
         self._store = store
         self._user_id = user_id
         self._lease = lease
-        self._owed = anyio.Event()  # something is to be synchronised soon
+        self._sync_due = anyio.Event()  # something is to be synchronised soon
 
     async def append(
         self,
@@ -53,8 +53,8 @@ class SessionJournal:
         """Write records, all or none; return the number of the last one.
 
         `durable`: on the disk itself when this returns; without it the kinds decide. What is not
-        then, though its kind says so, follows soon while `keep` runs. `audited` gets its row in
-        the same transaction; where only that fails it is logged, as for every row.
+        then, though its kind says so, follows soon while `hold_lease` runs. `audited` gets its row
+        in the same transaction; where only that fails it is logged, as for every row.
 
         Raises:
             StoreError: nothing was written; what was to follow must not happen.
@@ -75,7 +75,7 @@ class SessionJournal:
         if wanted:
             self._settled()  # a database synchronises with a transaction all that came before it
         elif kinds & (DURABLE_KINDS | SOON_KINDS):
-            self._owed.set()
+            self._sync_due.set()
         return last
 
     async def read(self, after: int = 0, limit: int = journal.PAGE_RECORDS) -> JournalPage:
@@ -115,7 +115,7 @@ class SessionJournal:
         """
         return journal.decoded(self.session_id, record)
 
-    async def keep(self) -> None:
+    async def hold_lease(self) -> None:
         """Renew the lease, and synchronise what is owed, while there is a store.
 
         Run it in a task group.
@@ -126,8 +126,8 @@ class SessionJournal:
         renew_at = anyio.current_time() + RENEW_S
         while self._store.is_kept:
             with anyio.move_on_after(renew_at - anyio.current_time()):
-                await self._owed.wait()
-            if self._owed.is_set():
+                await self._sync_due.wait()
+            if self._sync_due.is_set():
                 await anyio.sleep(SYNC_S)
                 await self.settle()
             if anyio.current_time() >= renew_at:
@@ -136,7 +136,7 @@ class SessionJournal:
 
     async def settle(self) -> None:
         """Synchronise what is owed; a store that fails for a moment goes on owing it."""
-        if not self._owed.is_set():
+        if not self._sync_due.is_set():
             return
         try:
             await self._store.run(lambda database: database.sync())
@@ -145,8 +145,8 @@ class SessionJournal:
         self._settled()
 
     def _settled(self) -> None:
-        if self._owed.is_set():
-            self._owed = anyio.Event()
+        if self._sync_due.is_set():
+            self._sync_due = anyio.Event()
 
     async def renew(self) -> None:
         """Renew the lease once; a store that fails for a moment does not lose it.

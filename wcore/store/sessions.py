@@ -18,7 +18,7 @@ from wcore.store.errors import (
     SessionMissingError,
 )
 from wcore.store.identity import session_key
-from wcore.store.leases import LEASE_COLUMNS, Holder, living_holder
+from wcore.store.leases import LEASE_COLUMNS, LeaseHolder, living_holder
 from wcore.store.values import SessionRow, SessionState
 from wcore.visible import visible_line
 from wcore.vocabulary import ID_CHARS_MAX
@@ -75,7 +75,7 @@ class Lease(Struct, frozen=True):
 
     session_id: str
     key: str
-    holder: Holder
+    holder: LeaseHolder
 
 
 class Purged(Struct, frozen=True):
@@ -97,7 +97,7 @@ def begin(database: Database, user_id: UUID, session_id: str, workspace: str) ->
     Raises:
         SessionExistsError: there is one of that id already; it is not touched.
     """
-    lease = Lease(session_id, str(session_key(user_id, session_id)), Holder.here())
+    lease = Lease(session_id, str(session_key(user_id, session_id)), LeaseHolder.here())
     with database.writing(Lock.SESSIONS):
         known = [_session(row) for row in database.query(_ONE, key=lease.key)]
         if known and (known[0].records or known[0].holder is not None):
@@ -122,7 +122,7 @@ def resume(database: Database, user_id: UUID, session_id: str) -> tuple[Lease, S
         SessionMissingError: there is none of that id.
         SessionBusyError: a living engine has it.
     """
-    lease = Lease(session_id, str(session_key(user_id, session_id)), Holder.here())
+    lease = Lease(session_id, str(session_key(user_id, session_id)), LeaseHolder.here())
     with database.writing(Lock.SESSIONS):
         rows = database.query(_ONE, key=lease.key)
         if not rows:
@@ -230,7 +230,7 @@ def purge(
             database.change("DELETE FROM journal WHERE session_key = :key", key=key)
             database.change("DELETE FROM sessions WHERE session_key = :key", key=key)
             gone.append(row.session_id)
-    forgotten = database.forget_deleted() if gone else True
+    forgotten = database.scrub_deleted() if gone else True
     return Purged(tuple(gone), tuple(in_use), remains=not forgotten)
 
 

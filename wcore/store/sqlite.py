@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, too_new
+from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, schema_too_new
 from wcore.store.errors import (
     StoreError,
     StoreGoneError,
@@ -112,7 +112,7 @@ class SqliteDatabase:
             self._require_same()
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
-    def forget_deleted(self) -> bool:
+    def scrub_deleted(self) -> bool:
         """Empty the write-ahead log; deleted pages were overwritten, see `_prepare`."""
         with self._explained():
             busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -183,7 +183,7 @@ class SqliteDatabase:
     def _version(self, known: int) -> int:
         found = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
         if found > known:
-            raise too_new(self.name, found, known)
+            raise schema_too_new(self.name, found, known)
         return found
 
     @contextmanager

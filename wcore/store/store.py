@@ -24,7 +24,7 @@ from wcore.store.values import (
     AgentPermissionSnapshot,
     GrantKey,
     LastingGrant,
-    Loaded,
+    LoadedGrants,
     SessionRow,
     ToolApprovalDecisionEvent,
     ToolPermission,
@@ -122,7 +122,7 @@ class Store:
 
     # --- grants -------------------------------------------------------------------------------
 
-    async def load_grants(self, key: GrantKey) -> Loaded:
+    async def load_grants(self, key: GrantKey) -> LoadedGrants:
         """Return the lasting grants. Never fails: unreadable is none, and `problem` says why.
 
         That there is no store is no problem of the grants; `on_loss` has told it.
@@ -130,9 +130,9 @@ class Store:
         try:
             return await self.run(lambda db: grants.load(db, key))
         except StoreLostError:
-            return Loaded(())
+            return LoadedGrants(())
         except StoreError as error:
-            return Loaded((), f"no lasting grants are used: {error}")
+            return LoadedGrants((), f"no lasting grants are used: {error}")
 
     async def add_grant(self, key: GrantKey, grant: LastingGrant) -> LastingGrant:
         """Keep a grant; an equal one that is there already is returned instead.

@@ -91,7 +91,7 @@ class LastingGrant(Struct, frozen=True):
     ties_digest: str | None = None  # of what an exact command runs and where it leads
 
 
-class Loaded(Struct, frozen=True):
+class LoadedGrants(Struct, frozen=True):
     """The lasting grants that could be read; `problem` says, for people, what could not."""
 
     grants: tuple[LastingGrant, ...]
