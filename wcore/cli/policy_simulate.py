@@ -126,7 +126,7 @@ class _Simulation:
     def _in_force(self, places: Places) -> PolicySet:
         if places not in self._policies:
             files = PolicyFiles.of(places)
-            self._policies[places] = files.supposing(self._text, self._path)
+            self._policies[places] = files.load_with_user_policy(self._text, self._path)
         return self._policies[places]
 
 

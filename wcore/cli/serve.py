@@ -21,7 +21,7 @@ from wcore.models.model import Model
 from wcore.policy.protected import Places, protection
 from wcore.policy_files import named_paths
 from wcore.policy_files.policy_files import PolicyFiles
-from wcore.policy_files.session_policy import Ruling
+from wcore.policy_files.session_policy import SessionPolicy
 from wcore.policy_files.snapshot import Rules
 from wcore.prompt import system_prompt
 from wcore.session.session import Session
@@ -121,7 +121,7 @@ async def _serve(
     wire = Wire(rims.fds[1])
     reader = ShellWorker(rims.supervisor)
     session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
-    session.ruling = Ruling(files, Rules.of(loaded.snapshot), keeper.tiers)
+    session.ruling = SessionPolicy(files, Rules.of(loaded.snapshot), keeper.tiers)
     session.notices = (*loaded.notices, *dropped, *filter(None, (unused, keeper.consequences)))
     enter(session, left, (*keys.values(), *location.secrets))
     try:

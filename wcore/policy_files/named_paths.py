@@ -28,7 +28,7 @@ def finder(places: Places) -> Finder:
     """Return what tells the names in a text when it is run with an environment. Blocks."""
 
     def find(command: str, environ: Mapping[str, str]) -> Named:
-        look = _Look()
+        look = _PathLookup()
         disk = {each: look.at(each) for each in candidates(command, places, environ)}
         paths = tuple(paths_named(command, places, environ, disk))
         return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
@@ -40,7 +40,7 @@ class _TooManyError(Exception):
     """The limits of a look are reached."""
 
 
-class _Look:
+class _PathLookup:
     """One look at the disk, with a limit on how many names are read and how many may fit."""
 
     def __init__(self) -> None:

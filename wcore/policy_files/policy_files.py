@@ -29,7 +29,7 @@ from wcore.policy_files.trust import TrustBook, TrustError
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 
 
-class Loaded(Struct, frozen=True):
+class LoadedPolicies(Struct, frozen=True):
     """What was found now; `notices` are new, for people."""
 
     snapshot: PolicySnapshot
@@ -69,7 +69,7 @@ class PolicyFiles:
         config, state, *_ = places.own
         return cls(places, config, state)
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedPolicies:
         """Read all files; blocking.
 
         Raises:
@@ -95,7 +95,7 @@ class PolicyFiles:
         self._project = project
         fresh = notice if notice != self._told else ""
         self._told = notice
-        return Loaded(self._found, (fresh,) if fresh else ())
+        return LoadedPolicies(self._found, (fresh,) if fresh else ())
 
     def agents(self) -> Agents:
         """Return the agents as of the last `load`; what is wrong with files is told once.
@@ -109,7 +109,7 @@ class PolicyFiles:
         self._agents_of = wanted
         return self._agents
 
-    def load_all(self) -> tuple[Loaded, Agents]:
+    def load_all(self) -> tuple[LoadedPolicies, Agents]:
         """Do both, one after the other, for a turn; blocking.
 
         Raises:
@@ -119,7 +119,7 @@ class PolicyFiles:
         if self._found.agents is not agents.named:
             of_project = agents.of_project
             self._found = replace(self._found, agents=agents.named, of_project=of_project)
-        return Loaded(self._found, loaded.notices), agents
+        return LoadedPolicies(self._found, loaded.notices), agents
 
     def look(self) -> PolicySnapshot:
         """Read all files, for somebody who asks what has changed; notices wait for the next turn.
@@ -132,7 +132,7 @@ class PolicyFiles:
         self._told, self._agents, self._agents_of = told, agents, agents_of
         return found
 
-    def supposing(self, text: str, path: str) -> PolicySet:
+    def load_with_user_policy(self, text: str, path: str) -> PolicySet:
         """Return what would be in force if `text`, the file `path`, were the user's policy.
 
         Raises:

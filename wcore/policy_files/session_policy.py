@@ -23,7 +23,7 @@ class BrokenRulesError(ConfigError):
     code = Code.CONFIG
 
 
-class Ruling(Struct):
+class SessionPolicy(Struct):
     """Rules and tiers, as of the start of the turn; overrides are read at each decision.
 
     Both come twice, as the session holds them and as they are at present: see `Rules`.
@@ -69,7 +69,7 @@ class Ruling(Struct):
         except WcoreError as error:
             await reached(what, problem=str(error))
             raise
-        await reached(what, **(self.news(()) if changed else {}))
+        await reached(what, **(self.journal_facts(()) if changed else {}))
         return changed
 
     async def find_changes(self, what: str) -> bool:
@@ -90,7 +90,7 @@ class Ruling(Struct):
         self.rules.read(found)
         return True
 
-    def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
+    def journal_facts(self, notices: tuple[str, ...]) -> dict[str, Json]:
         """Return what the journal keeps of the policies; nothing where nothing is new.
 
         Where servers are named their secrets would be, so then there are no texts.
@@ -123,7 +123,7 @@ class Ruling(Struct):
         self.snapshot = _defined(stored, self.definition)
         self.held_snapshot = _defined(held, self.held_definition)
 
-    def below(self, agent: str, definition: AgentDefinition) -> "Ruling":
+    def for_subagent(self, agent: str, definition: AgentDefinition) -> "SessionPolicy":
         """Return what rules a sub-agent, before its tiers are read."""
         present, held = definition, definition
         now = (self.rules.present.agents or {}).get(definition.name)
@@ -139,7 +139,7 @@ class Ruling(Struct):
         )
 
     @property
-    def live(self) -> tuple[AgentPermissionSnapshot, ...]:
+    def current_tiers(self) -> tuple[AgentPermissionSnapshot, ...]:
         """The turn's tiers with today's overrides, and without tools blocked since.
 
         First as they are at present, then, where that is different, as the session holds them.
@@ -184,7 +184,7 @@ class Ruling(Struct):
         both = (self.snapshot, now, self.held_snapshot, held)
         return all(each.offers(tool) for each in both)
 
-    def standings(
+    def decision_contexts(
         self, mode: Mode, grants: GrantBook, offered: frozenset[str]
     ) -> tuple[DecisionContext, ...]:
         """Return what is in force for a decision now: one standing, or the present and the held.
@@ -192,17 +192,17 @@ class Ruling(Struct):
         Where there are two, the stricter decision counts.
         """
         kept = grants if self.may_grant else GrantBook()
-        policies, tiers = [each.policies for each in self.rules.both], self.live
+        policies, tiers = [each.policies for each in self.rules.both], self.current_tiers
         return tuple(
             DecisionContext(mode, kept, offered, policies[-which], tiers[-which], self.agent)
             for which in range(max(len(policies), len(tiers)))
         )
 
-    def bounds(self, mode: Mode, offered: frozenset[str]) -> tuple[DecisionContext, ...]:
+    def ancestor_contexts(self, mode: Mode, offered: frozenset[str]) -> tuple[DecisionContext, ...]:
         """Return what binds those who work for this agent: its grants and overrides do not."""
         return tuple(
             replace(each, tiers=replace(each.tiers, user_overrides=frozenset()))
-            for each in self.standings(mode, GrantBook(), offered)
+            for each in self.decision_contexts(mode, GrantBook(), offered)
         )
 
 

@@ -19,7 +19,7 @@ from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned
-from wcore.policy_files.session_policy import BrokenRulesError, Ruling
+from wcore.policy_files.session_policy import BrokenRulesError, SessionPolicy
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.replay.journal import RecordedJournal
 from wcore.replay.stubs import NoStore
@@ -138,7 +138,7 @@ def _nothing() -> Script:
     return Script(())
 
 
-class RecordedRuling(Ruling):
+class RecordedRuling(SessionPolicy):
     """The policies that were in force at each turn, parsed anew."""
 
     script: Script = field(default_factory=_nothing)
@@ -174,7 +174,7 @@ class RecordedRuling(Ruling):
         if isinstance(held, Mapping):
             self.rules.held = _snapshot(held, self.places)
 
-    def news(self, notices: tuple[str, ...]) -> dict[str, Json]:
+    def journal_facts(self, notices: tuple[str, ...]) -> dict[str, Json]:
         return {name: value for name, value in self.facts.items() if name != "what"}
 
 

@@ -28,7 +28,7 @@ from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, validate_scope
 from wcore.policy.inheritance import Situation, decide_strictest, situations
 from wcore.policy.suggestions import suggest
-from wcore.policy_files.session_policy import Ruling
+from wcore.policy_files.session_policy import SessionPolicy
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.runtime import Runtime
@@ -120,7 +120,7 @@ class Session:
         self._voice = voice
         self.reader = reader
         self.keeper = keeper
-        self.ruling = Ruling()
+        self.ruling = SessionPolicy()
         self.told_of_tools: set[str] = set()  # what people were told about tools of servers
         self.before_turn: Callable[[], Awaitable[None]] = checkpoint
         self.notices: tuple[str, ...] = ()  # for the host, right after `ready`
@@ -247,13 +247,13 @@ class Session:
 
     def _standings(self) -> tuple[DecisionContext, ...]:
         grants = self.grants.of_agent(self.ruling.agent, self.agent_digest)
-        return self.ruling.standings(self.approvals.mode, grants, self.permitted)
+        return self.ruling.decision_contexts(self.approvals.mode, grants, self.permitted)
 
     def _situations(self) -> list[Situation]:
         chain = [self._standings()]
         above = self.parent
         while above is not None:
-            chain.append(above.ruling.bounds(above.approvals.mode, above.permitted))
+            chain.append(above.ruling.ancestor_contexts(above.approvals.mode, above.permitted))
             above = above.parent
         return situations(chain)
 

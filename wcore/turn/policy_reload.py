@@ -47,7 +47,7 @@ async def open_turn(session: Session) -> None:
     except WcoreError as error:
         await session.journal.reached(POLICIES, problem=str(error))
         raise
-    await session.journal.reached(POLICIES, **session.ruling.news(notices))
+    await session.journal.reached(POLICIES, **session.ruling.journal_facts(notices))
     require_store(session)
     await session.ruling.preload()
     for notice in (*notices, *_of_servers_tools(session)):

@@ -105,7 +105,7 @@ def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Sessi
     name = "/".join(below.agent)
     below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
     below.context_tokens = 0
-    below.ruling = above.ruling.below(name, agent)
+    below.ruling = above.ruling.for_subagent(name, agent)
     below.keeper = above.keeper.below(name, flight.call_id)
     below.journal = below.keeper.journal
     below.allowed = _allowed(agent, above, is_last=len(below.agent) >= DEPTH_MAX)

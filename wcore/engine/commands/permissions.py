@@ -82,7 +82,7 @@ def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
     unlisted = [tool for tool in session.tools if tool not in assigned and now.offers(tool)]
     grants = session.grants if name == ruling.agent else GrantBook()
     offered = frozenset((*assigned, *unlisted))
-    both = ruling.standings(session.approvals.mode, grants, offered)
+    both = ruling.decision_contexts(session.approvals.mode, grants, offered)
     contexts = [
         replace(context, tiers=tiers, agent=name)
         for context, tiers in ((both[0], now), (both[-1], held))
