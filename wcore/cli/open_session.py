@@ -8,7 +8,7 @@ from uuid import uuid4
 from wcore import __version__
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, UsageError, WcoreError
-from wcore.persistence.persistence import Keeper
+from wcore.persistence.persistence import SessionPersistence
 from wcore.persistence.records import REPLAY_FORM
 from wcore.persistence.restore import DOUBTED, Left
 from wcore.policy.rules.policy_file import Limits
@@ -23,7 +23,7 @@ PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
 
 async def asked_session(
     options: Options, store: Store, workspace: str, limits: Limits
-) -> tuple[Keeper, Left]:
+) -> tuple[SessionPersistence, Left]:
     """Return the way to the session, and what is in it; only a named one touches the store now.
 
     Raises:
@@ -36,27 +36,27 @@ async def asked_session(
     try:
         if options.resume == LATEST:
             session_id = await store.latest_session(identity.user_id(options.user_id), workspace)
-        keeper = Keeper(store, workspace, session_id, options.user_id)
+        persistence = SessionPersistence(store, workspace, session_id, options.user_id)
         if options.resume is not None:
-            return keeper, await keeper.journal.resume()
+            return persistence, await persistence.journal.resume()
         if options.session_id is not None:
             with suppress(StoreLostError):  # then it is in memory, and `ready` says so
-                await keeper.journal.begin()
-        _require_store(keeper, limits)
+                await persistence.journal.begin()
+        _require_store(persistence, limits)
     except WcoreError as error:
         await store.aclose()
         raise ConfigError(str(error)) from error
-    return keeper, Left()
+    return persistence, Left()
 
 
-def _require_store(keeper: Keeper, limits: Limits) -> None:
+def _require_store(persistence: SessionPersistence, limits: Limits) -> None:
     """Refuse to start in memory where the administrator's policy forbids that.
 
     Raises:
         ConfigError: it does, and there is no store.
     """
-    if limits.store_required and not keeper.is_kept:
-        why = keeper.loss or "start without --store none"
+    if limits.store_required and not persistence.is_kept:
+        why = persistence.loss or "start without --store none"
         raise ConfigError(f"the administrator's policy requires a store: {why}")
 
 
@@ -67,7 +67,7 @@ def enter(session: Session, left: Left, secrets: Iterable[str]) -> None:
     session.interrupted = left.interrupted
     session.notices += _moved(left, session.settings.places.workspace)
     doubted: dict[str, Json] = {DOUBTED: list(left.doubted)} if left.doubted else {}
-    session.journal.note(Kind.OPENED, **_opened(session), **doubted)
+    session.journal.record(Kind.OPENED, **_opened(session), **doubted)
 
 
 def _moved(left: Left, workspace: str) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class CrashedError(WcoreError):
 
 
 class _Rims(Struct, frozen=True):
-    """Where the engine meets the world: the wire, the environment for children, their keeper."""
+    """Where the engine meets the world: the wire, the children's environment and supervisor."""
 
     fds: tuple[int, int]
     inherited: dict[str, str]
@@ -100,9 +100,11 @@ async def _serve(
     policies = (loaded := files.load()).policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     prompt, unused = system_prompt.system_prompt(places.workspace)
-    keeper, left = await asked_session(options, Store(location), places.workspace, policies.limits)
+    persistence, left = await asked_session(
+        options, Store(location), places.workspace, policies.limits
+    )
     settings = Settings(
-        session_id=keeper.journal.session_id,
+        session_id=persistence.journal.session_id,
         places=places,
         mode=mode,
         max_mode=ceiling,
@@ -120,15 +122,15 @@ async def _serve(
     tool_environment = _place(places, rims, lambda: session.ruling.rules)
     wire = Wire(rims.fds[1])
     reader = ShellWorker(rims.supervisor)
-    session = Session(settings, wire, {}, model, reader, keeper)  # the engine loads the tools
-    session.ruling = SessionPolicy(files, Rules.of(loaded.snapshot), keeper.tiers)
-    session.notices = (*loaded.notices, *dropped, *filter(None, (unused, keeper.consequences)))
+    session = Session(settings, wire, {}, model, reader, persistence)  # the engine loads the tools
+    session.ruling = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
+    session.notices = (*loaded.notices, *dropped, *filter(None, (unused, persistence.consequences)))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
         return await _engine(session, rims.fds[0], wire, tool_environment).serve()
     finally:
         await reader.close()
-        await keeper.close()
+        await persistence.close()
 
 
 def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> ToolEnvironment:

@@ -40,7 +40,7 @@ def note_command(session: Session, command: said.AnyCommand) -> None:
                 body.pop("modifications", None)
         case _:
             pass
-    session.journal.heard(**body)
+    session.journal.record_command(**body)
 
 
 def _is_ours(session: Session, call_id: str | None) -> bool:

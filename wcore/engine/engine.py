@@ -88,7 +88,7 @@ class Engine:
                 tasks.start_soon(
                     self._session.approvals.run_reaper, self._session.settings.reap_interval_s
                 )
-                tasks.start_soon(self._session.journal.keep)
+                tasks.start_soon(self._session.journal.hold_lease)
                 tasks.start_soon(self._watch_session, tasks)
                 await self._session.emit(self._ready())
                 for notice in self._session.notices:
@@ -111,13 +111,13 @@ class Engine:
                 heard = understood(line)
                 if heard is not None:
                     await self._hear(heard, tasks)
-        self._session.journal.heard(type="eof")
+        self._session.journal.record_command(type="eof")
         self._session.host_gone = True
         self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
 
     async def _hear(self, command: said.AnyCommand | codec.Malformed, tasks: TaskGroup) -> None:
         if isinstance(command, codec.Malformed):
-            self._session.journal.heard(type=MALFORMED, problem=command.message)
+            self._session.journal.record_command(type=MALFORMED, problem=command.message)
             await self._session.complain(Code.PROTOCOL, command.message)
         else:
             if not isinstance(command, AT_ONCE):
@@ -135,7 +135,7 @@ class Engine:
                 log.exception("command.failed")
                 text = f"{command.type}: internal error, see the log on stderr"
                 await self._session.complain(Code.INTERNAL, text)
-        await self._session.journal.relieve()
+        await self._session.journal.flush_if_full()
 
     async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
         session = self._session
@@ -244,9 +244,9 @@ class Engine:
 
     async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()
-        self._session.journal.tell()
+        self._session.journal.start_recording()
         news, self._news = self._news, {}
-        await self._session.journal.reached("warm", **news)
+        await self._session.journal.record_sync_point("warm", **news)
         end = await turn.run(message)
         self._session.interrupted = turn.left
         self._turn = None  # before the end is told: the host may answer it at once
@@ -283,7 +283,7 @@ class Engine:
         try:
             await self._wire.run()
         except HostGoneError:
-            self._session.journal.heard(type=GONE)  # before anything else comes to its end
+            self._session.journal.record_command(type=GONE)  # before anything else comes to its end
             self._session.keeper.hurry(for_good=True)
             raise
 
@@ -293,7 +293,7 @@ class Engine:
         with self._signals() as received:
             task_status.started()
             async for number in received:
-                self._session.journal.heard(type="signal", number=number)
+                self._session.journal.record_command(type="signal", number=number)
                 await self._leave(EXIT_SIGNAL + number, tasks)
                 return
 

@@ -201,10 +201,10 @@ class Servers:
         names = ", ".join(self._connecting)
         session = self._session
         if not await session.hands.within(QUIET_S, self._settled):
-            await session.journal.reached(journal_facts.UNSETTLED)
+            await session.journal.record_sync_point(journal_facts.UNSETTLED)
             await session.info(f"waiting for MCP servers: {names}")
             await session.hands.within(SETTLE_S_MAX, self._settled)
-        await session.journal.reached(journal_facts.SETTLED)
+        await session.journal.record_sync_point(journal_facts.SETTLED)
 
     async def _settled(self) -> None:
         while self._connecting:
@@ -271,7 +271,7 @@ class Servers:
             self._offer()
 
     def _note(self, what: str, name: str, **facts: Json) -> None:
-        self._session.journal.note(Kind.FOUND, what=f"{what} {name}", **facts)
+        self._session.journal.record(Kind.FOUND, what=f"{what} {name}", **facts)
 
     def _offer(self) -> None:
         """Let the session have the tools of all servers as they are now, and the built-in ones."""

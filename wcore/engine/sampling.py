@@ -36,7 +36,7 @@ async def reply_to(
                     reply.append(delta.text)
                 elif isinstance(delta, Finished):
                     session.usage += delta.usage
-                    session.journal.note(Kind.FOUND, **records.lent(delta.usage))
+                    session.journal.record(Kind.FOUND, **records.sampling_usage(delta.usage))
     except ProviderError as error:
         raise ToolError(str(error)) from error
     return "".join(reply)

@@ -31,7 +31,7 @@ SOURCE_OF_SETTLER: Final = {
 }
 
 
-class Decisions(Struct, frozen=True):
+class DecisionEvents(Struct, frozen=True):
     """Makes the events of one session. `has_override` tells whether a tool has one now."""
 
     user_id: UUID

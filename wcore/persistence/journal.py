@@ -1,6 +1,6 @@
 """What a session writes down, in the order in which it happens: journal, then event, then effect.
 
-`note` remembers something for the next write; `write` puts it on the disk with all notes before
+`record` remembers something for the next write; `write` puts it on the disk with all notes before
 it, in one transaction. What cannot be written must not happen: `write` raises, and whoever was
 about to act does not. Secrets are taken out at once, so that none ever waits here.
 
@@ -21,7 +21,7 @@ from uuid import UUID
 import anyio
 
 from wcore.approval.redaction import Secrets
-from wcore.persistence.redact import cleaned
+from wcore.persistence.redact import redacted
 from wcore.persistence.restore import (
     OF_CONVERSATION,
     OF_OPEN_TURN,
@@ -78,7 +78,7 @@ class Journal:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def note(self, kind: Kind, **facts: Json) -> None:
+    def record(self, kind: Kind, **facts: Json) -> None:
         """Remember a record for the next write."""
         if kind is Kind.REPLIED and not self._marks:
             self._may_know_reply = False
@@ -131,7 +131,7 @@ class Journal:
             self._may_know_reply = True
         try:
             if self._held is None:
-                self._take(await self._begin())
+                self._attach(await self._begin())
             assert self._held is not None
             if notes or records:
                 every = (*notes, *map(self._cleaned, records))
@@ -141,7 +141,7 @@ class Journal:
             if isinstance(error, LeaseLostError):
                 self.lost.set()
             elif isinstance(error, Exception):  # what was told meanwhile cannot be told again
-                self.note(Kind.FOUND, what=UNWRITTEN)
+                self.record(Kind.FOUND, what=UNWRITTEN)
             raise
 
     def written(self, *records: Record) -> str:
@@ -149,7 +149,7 @@ class Journal:
         call_id = records[0].body.get("call_id") if records else None
         return f"{WRITTEN} {call_id or self._marks.get('below', '')}"
 
-    def below(self, agent: str, call_id: str) -> "Journal":
+    def for_subagent(self, agent: str, call_id: str) -> "Journal":
         """Return the journal as a sub-agent writes it: its records name it and its call."""
         is_entered = self._held is not None or not self._store.is_kept
         assert is_entered, "sub-agents work within a turn, and a turn has the session"
@@ -157,7 +157,7 @@ class Journal:
         journal._marks = {"agent": agent, "below": call_id}  # noqa: SLF001 - our own
         return journal
 
-    async def write_down(self, *records: Record) -> Exception | None:
+    async def try_write(self, *records: Record) -> Exception | None:
         """Write what has happened already; if that fails it is noted, and the reason returned."""
         try:
             await self.write(*records)
@@ -167,11 +167,11 @@ class Journal:
             return error
         return None
 
-    def tell(self) -> None:
+    def start_recording(self) -> None:
         """Note all that is said and reached from now on."""
         self._is_telling = True
 
-    async def reached(self, what: str, **facts: Json) -> None:
+    async def record_sync_point(self, what: str, **facts: Json) -> None:
         """Note that something waited for has come, and what it was.
 
         Whatever is done next follows from it: a replay waits here until it is its turn.
@@ -179,22 +179,22 @@ class Journal:
         if not facts:
             self._mark(what)
         elif self._is_telling:
-            self.note(Kind.FOUND, what=what, **facts)
+            self.record(Kind.FOUND, what=what, **facts)
 
-    def said(self, kind: str, call_id: str, line: bytes) -> None:
+    def record_event(self, kind: str, call_id: str, line: bytes) -> None:
         """Note an event, by its digest; from the first turn on."""
         if self._is_telling and self._store.is_kept:
             text = self.secrets.redact(line.decode()).encode()
             digest = hashlib.sha256(text).hexdigest()[:DIGEST_CHARS]
             self._said.append([kind, call_id, digest])
 
-    def heard(self, **command: Json) -> None:
+    def record_command(self, **command: Json) -> None:
         """Note a command; before the first turn only what the conversation depends on."""
         if self._is_telling or command["type"] in EARLY:
             self._is_telling = self._is_telling or command["type"] in BEGINS
-            self.note(Kind.COMMANDED, **command)
+            self.record(Kind.COMMANDED, **command)
 
-    async def relieve(self) -> None:
+    async def flush_if_full(self) -> None:
         """Write notes that have become many although nothing happens; a failure is no harm yet."""
         if self._held is None or len(self._notes) + len(self._said) < self._heavy:
             return
@@ -207,31 +207,31 @@ class Journal:
 
     # --- what chance decides ------------------------------------------------------------------
 
-    def mint(self, prefix: str, chars: int) -> str:
+    def new_id(self, prefix: str, chars: int) -> str:
         """Return a fresh id: `prefix` and random hexadecimal digits."""
         made = prefix + random.token_hex(chars // 2)
-        self.note(Kind.MINTED, id=made)
+        self.record(Kind.MINTED, id=made)
         return made
 
     def now(self) -> datetime:
         """Return the time of day, UTC."""
         moment = datetime.now(UTC)
-        self.note(Kind.CLOCK, now=moment.isoformat())
+        self.record(Kind.CLOCK, now=moment.isoformat())
         return moment
 
-    def left_s(self, seconds: Sequence[int]) -> Sequence[int]:
+    def record_seconds_left(self, seconds: Sequence[int]) -> Sequence[int]:
         """Return how long calls still wait, as it was measured."""
-        self.note(Kind.CLOCK, left_s=seconds)
+        self.record(Kind.CLOCK, left_s=seconds)
         return seconds
 
     def expired(self, call_id: str) -> None:
         """Note that the time to answer a call is over."""
-        self.note(Kind.CLOCK, expired=call_id)
+        self.record(Kind.CLOCK, expired=call_id)
 
-    def real(self, path: str) -> str:
+    def realpath(self, path: str) -> str:
         """Return where a path really leads."""
         found = os.path.realpath(path)
-        self.note(Kind.FOUND, what="real", path=path, real=found)
+        self.record(Kind.FOUND, what="real", path=path, real=found)
         return found
 
     # --- the session --------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class Journal:
             SessionExistsError: there is one of that id.
             StoreError: the store cannot be used.
         """
-        self._take(await self._begin())
+        self._attach(await self._begin())
 
     async def resume(self) -> Left:
         """Take over a stored session and say where it was left; `recall` has the conversation.
@@ -263,7 +263,7 @@ class Journal:
         except BaseException:
             await held.release()
             raise
-        self._take(held)
+        self._attach(held)
         self._unread, self._may_know_reply = records, True
         if left is not None:
             left.forget(self._doubted)
@@ -286,7 +286,7 @@ class Journal:
             restored.interrupted.forget(self._doubted)
         return restored
 
-    async def keep(self) -> None:
+    async def hold_lease(self) -> None:
         """Renew the lease until the session is lost; run it in a task group."""
         await self.opened.wait()
         assert self._held is not None
@@ -302,7 +302,7 @@ class Journal:
         with anyio.CancelScope(shield=True):
             try:
                 if self._is_telling:
-                    self.note(Kind.CLOSED)
+                    self.record(Kind.CLOSED)
                     await self.write()
             except Exception:  # noqa: BLE001 - the engine is about to end; nothing depends on it
                 return
@@ -312,7 +312,7 @@ class Journal:
     async def _begin(self) -> SessionJournal:
         return await self._store.begin_session(self._user_id, self.session_id, self._workspace)
 
-    def _take(self, held: SessionJournal) -> None:
+    def _attach(self, held: SessionJournal) -> None:
         self._held = held
         self.opened.set()
 
@@ -337,7 +337,7 @@ class Journal:
 
     def _cleaned(self, record: Record) -> Record:
         body = {**record.body, **self._marks}
-        return Record(record.kind, cleaned(body, self.secrets.redact))
+        return Record(record.kind, redacted(body, self.secrets.redact))
 
 
 async def _doubted(held: SessionJournal, left: OpenTurn | None) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ LINE_CHARS_MAX: Final = 200  # of one change: somebody else has written it
 Tiers: TypeAlias = Mapping[str, tuple[AgentPermissionSnapshot, AgentPermissionSnapshot]]
 
 
-class Waiting(Struct, frozen=True):
+class PendingChanges(Struct, frozen=True):
     """What waits: one line for each change, and the digest that stands for all of it."""
 
     changes: tuple[str, ...]
@@ -49,13 +49,13 @@ class Waiting(Struct, frozen=True):
         )
 
 
-class ToldWaiting:
+class AnnouncedChanges:
     """What the host was told of, so that each digest is told once."""
 
     def __init__(self) -> None:
         self._digests = set[str]()
 
-    def is_news(self, waiting: Waiting) -> bool:
+    def is_news(self, waiting: PendingChanges) -> bool:
         """Whether the host has not been told; from now on it has."""
         if waiting.digest in self._digests:
             return False
@@ -65,7 +65,7 @@ class ToldWaiting:
         return True
 
 
-def what_waits(rules: Rules, tiers: Tiers, grants: Sequence[LastingGrant]) -> Waiting | None:
+def what_waits(rules: Rules, tiers: Tiers, grants: Sequence[LastingGrant]) -> PendingChanges | None:
     """Return what is looser at present than the session holds it; `None` when nothing is."""
     moved = {name: both for name, both in tiers.items() if both[0] != both[1]}
     changes: list[str] = []
@@ -86,7 +86,7 @@ def what_waits(rules: Rules, tiers: Tiers, grants: Sequence[LastingGrant]) -> Wa
         meanings(grants),
     ]
     data = json.dumps(present, sort_keys=True).encode()
-    return Waiting(tuple(changes), f"sha256:{hashlib.sha256(data).hexdigest()}")
+    return PendingChanges(tuple(changes), f"sha256:{hashlib.sha256(data).hexdigest()}")
 
 
 def _of_files(held: PolicySnapshot, present: PolicySnapshot) -> Iterator[str]:

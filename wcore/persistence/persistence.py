@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 
 from wcore.errors import Code, WcoreError
 from wcore.persistence import grant_codec, records
-from wcore.persistence.decision_events import Decisions
+from wcore.persistence.decision_events import DecisionEvents
 from wcore.persistence.held_grants import HeldGrants
 from wcore.persistence.journal import Journal
-from wcore.persistence.pending_changes import ToldWaiting, Waiting, what_waits
-from wcore.persistence.tiers import KeptTiers
+from wcore.persistence.pending_changes import AnnouncedChanges, PendingChanges, what_waits
+from wcore.persistence.tiers import StoredTiers
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy_files.snapshot import Rules
 from wcore.store import (
@@ -56,7 +56,7 @@ class UnreadableGrantsError(WcoreError):
     code = Code.CONFIG
 
 
-class Keeper:
+class SessionPersistence:
     """One session's way to the store."""
 
     def __init__(self, store: Store, workspace: str, session_id: str, user: str | None) -> None:
@@ -65,23 +65,23 @@ class Keeper:
         self._user_id = identity.user_id(user)
         self._key = GrantKey(self._user_id, workspace)
         self.journal = Journal(store, self._user_id, workspace, session_id)
-        self.tiers = KeptTiers(store, workspace, self._user_id, self.journal)
-        self.decisions = self._decisions_of(MAIN_AGENT)
+        self.tiers = StoredTiers(store, workspace, self._user_id, self.journal)
+        self.decision_events = self._decisions_of(MAIN_AGENT)
         self.lasting = HeldGrants()
         self._seen_version: int | None = None
         self._seen_tiers: int | None = None
         self._told: str | None = None
-        self._told_waiting = ToldWaiting()
+        self._told_waiting = AnnouncedChanges()
 
-    def below(self, agent: str, call_id: str) -> "Keeper":
-        """Return the keeper of a sub-agent, which works for the call `call_id`."""
-        keeper = copy.copy(self)
-        keeper.journal = self.journal.below(agent, call_id)
-        keeper.decisions = self._decisions_of(agent)
-        return keeper
+    def for_subagent(self, agent: str, call_id: str) -> "SessionPersistence":
+        """Return the persistence of a sub-agent, which works for the call `call_id`."""
+        persistence = copy.copy(self)
+        persistence.journal = self.journal.for_subagent(agent, call_id)
+        persistence.decision_events = self._decisions_of(agent)
+        return persistence
 
-    def _decisions_of(self, agent: str) -> Decisions:
-        return Decisions(
+    def _decisions_of(self, agent: str) -> DecisionEvents:
+        return DecisionEvents(
             self._user_id,
             identity.agent_id(self._workspace, agent),
             identity.chat_id(self.journal.session_id),
@@ -157,7 +157,7 @@ class Keeper:
         Returns what a person should be told, once each: that grants cannot be read, and, where
         `rules` are given, what others have loosened.
         """
-        loaded = await self._news()
+        loaded = await self._load_changed_grants()
         facts: dict[str, Json] = {}
         told: list[Told] = []
         if loaded is not None:
@@ -171,10 +171,10 @@ class Keeper:
             told.append((waiting.text, waiting.digest))
         if told:
             facts["told"] = [list(each) for each in told]
-        await self.journal.reached(f"{REFRESHED} {call_id}", **facts)
+        await self.journal.record_sync_point(f"{REFRESHED} {call_id}", **facts)
         return told
 
-    async def _news(self) -> LoadedGrants | None:
+    async def _load_changed_grants(self) -> LoadedGrants | None:
         """Return the lasting grants, if any engine changed them since they were read."""
         try:
             versions = await self._store.versions()
@@ -193,7 +193,7 @@ class Keeper:
         self._seen_version = versions.grants
         return loaded
 
-    def waiting(self, rules: Rules) -> Waiting | None:
+    def waiting(self, rules: Rules) -> PendingChanges | None:
         """Return what others have loosened since the start, as it was read last."""
         return what_waits(rules, self.tiers.known(), self.lasting.waiting)
 
@@ -215,7 +215,7 @@ class Keeper:
         self.tiers.accept()
         self.lasting.accept()
 
-    async def keep(self, *grants: Grant) -> str | None:
+    async def store_grant(self, *grants: Grant) -> str | None:
         """Store the grants of one answer, all or none; returns why not, for people."""
         what = f"{KEPT} {grants[0].from_call_id}"
         try:
@@ -226,9 +226,9 @@ class Keeper:
         except StoreLostError:
             return NO_STORE
         except (StoreError, ValueError) as error:
-            await self.journal.reached(what, problem=str(error))
+            await self.journal.record_sync_point(what, problem=str(error))
             return str(error)
-        await self.journal.reached(what)
+        await self.journal.record_sync_point(what)
         return None
 
     async def revoke(self, grant_id: str) -> bool:
@@ -240,10 +240,10 @@ class Keeper:
         try:
             revoked = await self._store.revoke_grant(self._key, grant_id)
         except StoreError as error:
-            await self.journal.reached(REVOKED, problem=str(error))
+            await self.journal.record_sync_point(REVOKED, problem=str(error))
             raise
         self.lasting.drop(grant_id)
-        await self.journal.reached(REVOKED, revoked=revoked)
+        await self.journal.record_sync_point(REVOKED, revoked=revoked)
         return revoked
 
     async def publish(
@@ -280,7 +280,7 @@ class Keeper:
         What cannot be written is written with the next record; the reason is returned.
         """
         decided = [records.decided(event, {})] if event else []
-        problem = await self.journal.write_down(*decided, ended)
+        problem = await self.journal.try_write(*decided, ended)
         if event:
             self._store.record_decision(event)
         return problem

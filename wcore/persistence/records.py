@@ -44,7 +44,7 @@ UNKNOWN: Final = (
 REPLAY_FORM: Final = 2
 
 
-class Answer(Struct, frozen=True):
+class RecordedApproval(Struct, frozen=True):
     """A person's yes as it was recorded; `args` where the person changed them.
 
     It was given in `workspace`: the same call somewhere else is another one, although its
@@ -108,7 +108,7 @@ def replied(
     }
 
 
-def lent(usage: Usage) -> dict[str, Json]:
+def sampling_usage(usage: Usage) -> dict[str, Json]:
     """Our model has replied to a server's prompt."""
     return {"what": LENT, "usage": list(_tokens(usage))}
 
@@ -150,7 +150,7 @@ def assistant_message(body: Body) -> AssistantMessage:
 
 def call_ids(body: Body) -> set[str]:
     """Return the ids of the calls in a record of a sub-agent."""
-    calls = listed(body.get("calls"))
+    calls = as_list(body.get("calls"))
     return {_text(each, "call_id") for each in calls if isinstance(each, Mapping)}
 
 
@@ -224,7 +224,7 @@ def decided(event: ToolApprovalDecisionEvent, facts: Body) -> Record:
     return Record(Kind.DECIDED, body | dict(facts))
 
 
-def yes(
+def approval(
     digest: str,
     workspace: str,
     *,
@@ -242,12 +242,12 @@ def yes(
     }
 
 
-def answer(body: Body, at: str) -> Answer | None:
+def recorded_approval(body: Body, at: str) -> RecordedApproval | None:
     """Return the person's yes in a `decided`, if it is one."""
     if body.get("decision") != "approved" or body.get("source") != "user":
         return None
     args, said = body.get("changed_args"), body.get("answer")
-    return Answer(
+    return RecordedApproval(
         _text(body, "digest"),
         at,
         str(body.get("workspace", "")),
@@ -283,11 +283,11 @@ def tool_message(body: Body) -> ToolMessage:
     output = ToolOutput(
         Status(_text(body, "status")), _text(body, "output"), _text(body, "output_type")
     )
-    output = told(output, edited=body.get("edited") is True)
+    output = with_edit_note(output, edited=body.get("edited") is True)
     return ToolMessage(_text(body, "call_id"), _text(body, "tool"), output)
 
 
-def told(output: ToolOutput, *, edited: bool) -> ToolOutput:
+def with_edit_note(output: ToolOutput, *, edited: bool) -> ToolOutput:
     """Return the model's view of a result."""
     text = f"{CHANGED}\n{output.output}" if edited else output.output
     return ToolOutput(output.status, text, output.output_type)
@@ -296,7 +296,7 @@ def told(output: ToolOutput, *, edited: bool) -> ToolOutput:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def listed(value: Json) -> Sequence[Json]:
+def as_list(value: Json) -> Sequence[Json]:
     """Return a list as it was read back; empty where it is none."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 

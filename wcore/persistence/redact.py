@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from wcore.vocabulary import Json
 
 
-def cleaned(body: Mapping[str, Json], strip: Callable[[str], str]) -> dict[str, Json]:
+def redacted(body: Mapping[str, Json], strip: Callable[[str], str]) -> dict[str, Json]:
     """Return `body` with every text stripped; what JSON cannot say becomes text."""
     return {strip(name): _clean(value, strip) for name, value in body.items()}
 
@@ -20,6 +20,6 @@ def _clean(value: Json, strip: Callable[[str], str]) -> Json:
         case float():
             return value if math.isfinite(value) else str(value)  # JSON has no other numbers
         case dict() | Mapping():  # the first is quick to tell
-            return cleaned(value, strip)
+            return redacted(value, strip)
         case list() | tuple() | Sequence():
             return [_clean(each, strip) for each in value]

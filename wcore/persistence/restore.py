@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from wcore.errors import Code, WcoreError
 from wcore.persistence import records as bodies
-from wcore.persistence.records import Answer
+from wcore.persistence.records import RecordedApproval
 from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Message, ModelCall, ToolMessage, Usage, UserMessage
 
@@ -33,12 +33,12 @@ class UnreadableJournalError(WcoreError):
 
 
 class OpenCall(Struct):
-    """A call of the last reply that has not ended. `answer` is a person's yes to it."""
+    """A call of the last reply that has not ended. `recorded_approval` is a person's yes to it."""
 
     call_id: str
     call: ModelCall
     is_started: bool = False
-    answer: Answer | None = None
+    answer: RecordedApproval | None = None
 
 
 class OpenTurn(Struct):
@@ -145,7 +145,7 @@ class _Fold:
             case Kind.ASKED:
                 call.answer = None  # asked anew: an older yes was to something else
             case Kind.DECIDED:
-                call.answer = bodies.answer(record.body, record.at)
+                call.answer = bodies.recorded_approval(record.body, record.at)
             case Kind.STARTED:
                 call.is_started = True
             case _:

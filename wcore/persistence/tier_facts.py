@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from wcore.persistence.records import listed
+from wcore.persistence.records import as_list
 from wcore.policy.tiers import AgentPermissionSnapshot, Assigned, Tier
 from wcore.vocabulary import Category, Json
 
@@ -29,7 +29,7 @@ def sets_of(snapshot: AgentPermissionSnapshot) -> dict[str, Json]:
 
 
 def _from_sets(facts: Mapping[str, Json], *, is_assigned: bool) -> AgentPermissionSnapshot:
-    sets = {name: frozenset(map(str, listed(facts.get(name)))) for name in SETS}
+    sets = {name: frozenset(map(str, as_list(facts.get(name)))) for name in SETS}
     times = facts.get("overridden_at")
     at = {k: str(v) for k, v in times.items()} if isinstance(times, Mapping) else {}
     return AgentPermissionSnapshot(**sets, is_assigned=is_assigned, overridden_at=at, unread=False)
@@ -53,8 +53,8 @@ def from_facts(
     if rows is None:
         return snapshot, None
     tools: dict[str, Assigned] = {}
-    for each in listed(rows):
-        name, category, tier = listed(each)
+    for each in as_list(rows):
+        name, category, tier = as_list(each)
         known = Tier(str(tier)) if tier is not None else None
         tools[str(name)] = Assigned(str(name), Category(str(category)), known)
     return snapshot, tools

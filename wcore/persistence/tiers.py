@@ -1,4 +1,4 @@
-"""Tiers and overrides from the store, as the ruling asks for them: a snapshot a turn, and now.
+"""Tiers and overrides from the store, as a session's policy needs them: a snapshot a turn, and now.
 
 And as the session holds them: what it read first, with what its own host has changed since.
 Without a store what was read holds on, the host changes it in memory, and of an agent that was
@@ -36,7 +36,7 @@ BUILT_IN: Final = "operations"  # the provider of tools that are ours
 MCP: Final = "mcp"  # and of those of servers
 
 
-class KeptTiers(TierSource):
+class StoredTiers(TierSource):
     """A `TierSource` over the store. What was read last is what `now` says.
 
     When the store was lost and the tiers of an agent were never read, they are `unread`, until
@@ -74,14 +74,14 @@ class KeptTiers(TierSource):
         except StoreLostError:
             return self.now(agent_id, "")
         except StoreError as error:
-            await self._journal.reached(what, problem=str(error))
+            await self._journal.record_sync_point(what, problem=str(error))
             raise
         self._hold(agent_id, snapshot)
         facts = as_facts(snapshot, self._assigned.get(agent_id))
         held = self.held(agent_id, "")
         if held != snapshot:
             facts["held"] = {**sets_of(held), "is_assigned": held.is_assigned}
-        await self._journal.reached(what, **facts)
+        await self._journal.record_sync_point(what, **facts)
         return snapshot
 
     def _hold(self, agent_id: str, snapshot: AgentPermissionSnapshot) -> None:
@@ -244,10 +244,10 @@ class KeptTiers(TierSource):
         except StoreLostError:
             return  # in memory it can be done
         except StoreError as error:
-            await self._journal.reached(what, problem=str(error))
+            await self._journal.record_sync_point(what, problem=str(error))
             raise
         self._own_changes += 1
-        await self._journal.reached(what)
+        await self._journal.record_sync_point(what)
 
     def _agent(self, name: str) -> UUID:
         return identity.agent_id(self._workspace, name)

@@ -10,8 +10,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from wcore.persistence.journal import DIGEST_CHARS, Journal
-from wcore.persistence.records import listed
-from wcore.persistence.redact import cleaned
+from wcore.persistence.records import as_list
+from wcore.persistence.redact import redacted
 from wcore.replay.stubs import NoStore
 from wcore.replay.timeline import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
@@ -27,12 +27,12 @@ class RecordedJournal(Journal):
         self._script = script
         self._running: set[str] = set()
 
-    def below(self, agent: str, call_id: str) -> "RecordedJournal":
+    def for_subagent(self, agent: str, call_id: str) -> "RecordedJournal":
         journal = copy.copy(self)
         journal._marks = {"agent": agent, "below": call_id}  # noqa: SLF001 - our own
         return journal
 
-    def note(self, kind: Kind, **facts: Json) -> None:
+    def record(self, kind: Kind, **facts: Json) -> None:
         self._is_telling = self._is_telling or kind is Kind.TURN_STARTED
         self._script.take(self._entry(Record(kind, facts)))
 
@@ -50,9 +50,9 @@ class RecordedJournal(Journal):
             self._script.take(each)
         if self._is_telling:
             with anyio.CancelScope(shield=True):
-                await self.reached(self.written(*records))
+                await self.record_sync_point(self.written(*records))
 
-    async def reached(self, what: str, **facts: Json) -> None:
+    async def record_sync_point(self, what: str, **facts: Json) -> None:
         if self._is_telling:
             made = self._entry(Record(Kind.FOUND, {"what": what, **facts})) if facts else Mark(what)
             await self._script.turn(lambda head: what_of(head) == what, made)
@@ -64,42 +64,42 @@ class RecordedJournal(Journal):
             made = self._event(kind, call_id, line)
             await self._script.turn(lambda head: head == made, made)
 
-    def said(self, kind: str, call_id: str, line: bytes) -> None:
+    def record_event(self, kind: str, call_id: str, line: bytes) -> None:
         if self._is_telling and not is_beat(self._running, kind, call_id):
             self._script.take(self._event(kind, call_id, line))
 
-    async def relieve(self) -> None:
+    async def flush_if_full(self) -> None:
         """Nothing has to be written."""
 
-    async def keep(self) -> None:
+    async def hold_lease(self) -> None:
         """Nobody can take the session away."""
         await anyio.sleep_forever()
 
     # --- what chance decided ------------------------------------------------------------------
 
-    def mint(self, prefix: str, chars: int) -> str:
+    def new_id(self, prefix: str, chars: int) -> str:
         made = self._next(Kind.MINTED, "id")
         fitting = isinstance(made, str) and made.startswith(prefix)
         found = made if isinstance(made, str) and fitting else f"{prefix}{'0' * chars}"
-        self.note(Kind.MINTED, id=found)
+        self.record(Kind.MINTED, id=found)
         return found
 
     def now(self) -> datetime:
         found = self._next(Kind.CLOCK, "now")
         moment = datetime.fromisoformat(found) if isinstance(found, str) else datetime.now(UTC)
-        self.note(Kind.CLOCK, now=moment.isoformat())
+        self.record(Kind.CLOCK, now=moment.isoformat())
         return moment
 
-    def left_s(self, seconds: Sequence[int]) -> Sequence[int]:
-        recorded = [each for each in listed(self._next(Kind.CLOCK, "left_s")) if type(each) is int]
+    def record_seconds_left(self, seconds: Sequence[int]) -> Sequence[int]:
+        recorded = [each for each in as_list(self._next(Kind.CLOCK, "left_s")) if type(each) is int]
         found = recorded if len(recorded) == len(seconds) else seconds
-        self.note(Kind.CLOCK, left_s=found)
+        self.record(Kind.CLOCK, left_s=found)
         return found
 
-    def real(self, path: str) -> str:
+    def realpath(self, path: str) -> str:
         found = self._next(Kind.FOUND, "real")
         real = found if isinstance(found, str) else path
-        self.note(Kind.FOUND, what="real", path=path, real=real)
+        self.record(Kind.FOUND, what="real", path=path, real=real)
         return real
 
     def is_over(self, call_id: str) -> bool:
@@ -111,7 +111,7 @@ class RecordedJournal(Journal):
         return head.body.get(name) if isinstance(head, Entry) and head.kind is kind else None
 
     def _entry(self, record: Record) -> Entry:
-        body = plain(cleaned({**record.body, **self._marks}, self.secrets.redact))
+        body = plain(redacted({**record.body, **self._marks}, self.secrets.redact))
         assert isinstance(body, dict)
         return Entry(record.kind, body)
 

@@ -6,7 +6,7 @@ from typing import Final
 import anyio
 
 from wcore.errors import Code
-from wcore.persistence.records import listed
+from wcore.persistence.records import as_list
 from wcore.replay.timeline import NOTHING, Item, Script, facts_of, what_of
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.names import server_part
@@ -79,7 +79,7 @@ class RecordedServer(Server):
                 self._learn(await self._script.turn(lambda item: what_of(item) == mine))
 
     def _learn(self, head: Item) -> None:
-        tools = [listed(each) for each in listed(facts_of(head).get("tools"))]
+        tools = [as_list(each) for each in as_list(facts_of(head).get("tools"))]
         known = [(str(raw_name), str(digest)) for raw_name, digest in tools]
         self.offers = journal_facts.offers_of(self.config.safe_name, known)
         self.changed(self)

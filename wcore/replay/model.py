@@ -18,7 +18,7 @@ from wcore.models.model import (
     Thinking,
 )
 from wcore.persistence import records
-from wcore.persistence.records import listed
+from wcore.persistence.records import as_list
 from wcore.replay.timeline import NOTHING, Entry, Mark, Script, facts_of, what_of
 from wcore.store import Kind
 from wcore.vocabulary import Json, Usage
@@ -99,7 +99,7 @@ class RecordedModels(ModelCatalog):
 
     def opened(self, facts: Mapping[str, Json], below: str = "") -> RecordedModel:
         """Return the model that the journal tells of."""
-        levels = tuple(map(str, listed(facts.get("effort_levels"))))
+        levels = tuple(map(str, as_list(facts.get("effort_levels"))))
         window = facts.get("window_tokens")
         return RecordedModel(
             self._script,
@@ -134,8 +134,8 @@ class RecordedModels(ModelCatalog):
 
 def _deltas(pieces: Entry, text: str, thinking: str) -> list[Delta]:
     found: list[Delta] = []
-    for piece in listed(pieces.body.get("pieces")):
-        match listed(piece):
+    for piece in as_list(pieces.body.get("pieces")):
+        match as_list(piece):
             case ["text", int(size)]:
                 found.append(Text(text[:size]))
                 text = text[size:]

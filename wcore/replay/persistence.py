@@ -9,10 +9,10 @@ from msgspec import field
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
 from wcore.persistence import grant_codec
-from wcore.persistence.persistence import KEPT, REFRESHED, REVOKED, Keeper, Told
-from wcore.persistence.records import listed
+from wcore.persistence.persistence import KEPT, REFRESHED, REVOKED, SessionPersistence, Told
+from wcore.persistence.records import as_list
 from wcore.persistence.tier_facts import from_facts, held_in
-from wcore.persistence.tiers import KeptTiers
+from wcore.persistence.tiers import StoredTiers
 from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
@@ -36,7 +36,7 @@ class RecordedStoreError(WcoreError):
     code = Code.CONFIG
 
 
-class RecordedTiers(KeptTiers):
+class RecordedTiers(StoredTiers):
     """Tiers and overrides as they were read."""
 
     def __init__(self, script: Script, workspace: str, user_id: UUID, journal: RecordedJournal):
@@ -76,7 +76,7 @@ class RecordedTiers(KeptTiers):
         await self.preload_for_agent(agent_id, "")
 
 
-class RecordedKeeper(Keeper):
+class RecordedKeeper(SessionPersistence):
     """The session's way to a store that is not there."""
 
     def __init__(
@@ -86,7 +86,7 @@ class RecordedKeeper(Keeper):
         self.journal = journal
         self.recorded = RecordedTiers(script, workspace, user_id, journal)
         self.tiers = self.recorded
-        self.decisions = self._decisions_of(MAIN_AGENT)
+        self.decision_events = self._decisions_of(MAIN_AGENT)
         self._script = script
 
     async def refresh(
@@ -105,17 +105,19 @@ class RecordedKeeper(Keeper):
                 self._reload(what, facts)
                 continue
             if "grants" in facts:
-                grants = [each for each in listed(facts.get("grants")) if isinstance(each, Mapping)]
+                grants = [
+                    each for each in as_list(facts.get("grants")) if isinstance(each, Mapping)
+                ]
                 kept = (grant_codec.parsed(grant_codec.from_facts(each)) for each in grants)
                 book.replace_lasting([grant for grant in kept if grant])
-            told = (listed(each) for each in listed(facts.get("told")))
+            told = (as_list(each) for each in as_list(facts.get("told")))
             return [(str(text), None if of is None else str(of)) for text, of in told]
 
     def _reload(self, what: str, facts: Mapping[str, Json]) -> None:
         if "problem" not in facts:
             self.recorded.learn(what.removeprefix(RELOADED), facts)
 
-    async def keep(self, *grants: Grant) -> str | None:
+    async def store_grant(self, *grants: Grant) -> str | None:
         problem = (await come(self._script, f"{KEPT} {grants[0].from_call_id}")).get("problem")
         return problem if isinstance(problem, str) else None
 
@@ -153,7 +155,7 @@ class RecordedRuling(SessionPolicy):
         if "problem" in self.facts:
             raise BrokenRulesError(str(self.facts["problem"]))
         self._learn(self.facts)
-        return tuple(map(str, listed(self.facts.get("notices"))))
+        return tuple(map(str, as_list(self.facts.get("notices"))))
 
     async def find_changes(self, what: str) -> bool:
         found = next((each for each in self.script.ahead() if what_of(each) == what), None)
@@ -199,7 +201,7 @@ def _policies(facts: Mapping[str, Json], places: Places) -> PolicySet:
     known = {k: str(v) for k, v in real.items()} if isinstance(real, Mapping) else {}
     since = {
         (str(level), str(rule)): str(at)
-        for level, rule, at in (listed(each) for each in listed(facts.get("since")))
+        for level, rule, at in (as_list(each) for each in as_list(facts.get("since")))
     }
     scene = ParseContext(
         places,
@@ -210,7 +212,7 @@ def _policies(facts: Mapping[str, Json], places: Places) -> PolicySet:
     files = [
         parse(str(text), str(path), Level(level), scene)
         for level, (path, text) in (
-            ((level, listed(each)) for level, each in texts.items())
+            ((level, as_list(each)) for level, each in texts.items())
             if isinstance(texts, Mapping)
             else ()
         )
@@ -220,7 +222,7 @@ def _policies(facts: Mapping[str, Json], places: Places) -> PolicySet:
 
 def _agents(facts: Mapping[str, Json]) -> dict[str, AgentDefinition]:
     found: dict[str, AgentDefinition] = {}
-    for each in listed(facts.get("agents")):
+    for each in as_list(facts.get("agents")):
         if not isinstance(each, Mapping):
             continue
         tools, tiers, model = each.get("tools"), each.get("tiers"), each.get("model")
@@ -228,7 +230,7 @@ def _agents(facts: Mapping[str, Json]) -> dict[str, AgentDefinition]:
         found[name] = AgentDefinition(
             name,
             digest=str(each.get("digest")),
-            tools=None if tools is None else frozenset(map(str, listed(tools))),
+            tools=None if tools is None else frozenset(map(str, as_list(tools))),
             tiers={k: str(v) for k, v in tiers.items()} if isinstance(tiers, Mapping) else {},
             model=None if model is None else str(model),
         )

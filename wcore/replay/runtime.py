@@ -9,7 +9,7 @@ from anyio import to_thread
 from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
 from wcore.models.factory import MODEL
-from wcore.persistence.records import TIED, listed
+from wcore.persistence.records import TIED, as_list
 from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy import shell
 from wcore.replay.inner_calls import InnerCalls
@@ -85,8 +85,8 @@ class RecordedHands(Runtime):
     def tools(self, make: Callable[[], dict[str, Tool]]) -> dict[str, Tool]:
         found: dict[str, Tool] = {}
         warm = next((i for i in self._script.items if what_of(i) == "warm"), None)
-        for each in listed(facts_of(warm).get("tools")):
-            name, category = (str(part) for part in listed(each))
+        for each in as_list(facts_of(warm).get("tools")):
+            name, category = (str(part) for part in as_list(each))
             found[name] = NoTool(name, Category(category))
         return found
 
@@ -181,8 +181,8 @@ class RecordedHands(Runtime):
             self._reader.unread.pop(command, None)
             if unread is not None:
                 self._reader.unread[command] = shell.Reason(str(unread))
-        preview = listed(body.get("preview"))
-        touches = [listed(each) for each in listed(body.get("touches"))]
+        preview = as_list(body.get("preview"))
+        touches = [as_list(each) for each in as_list(body.get("touches"))]
         return Prepared(
             tool=tool.spec.name,
             category=tool.spec.category,
@@ -192,7 +192,7 @@ class RecordedHands(Runtime):
             touches=tuple(Touch(str(path), Access(str(access))) for path, access in touches),
             command=command if isinstance(command, str) else None,
             preview=_preview(preview) if preview else None,
-            pin=_pin(listed(body.get("pin"))),
+            pin=_pin(as_list(body.get("pin"))),
             named=named(body),
             programs=programs(body),
         )
@@ -242,5 +242,5 @@ def _targets_of(script: Script) -> dict[str, frozenset[str]]:
         if isinstance(item, Entry) and what_of(item) == TARGETS:
             of = item.body.get("of")
             for call_id, paths in of.items() if isinstance(of, Mapping) else ():
-                found[call_id] = frozenset(map(str, listed(paths)))
+                found[call_id] = frozenset(map(str, as_list(paths)))
     return found

@@ -7,7 +7,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from wcore.approval.manager import ApprovalManager, Pending
-from wcore.persistence.records import listed
+from wcore.persistence.records import as_list
 from wcore.persistence.restore import DOUBTED, Restored
 from wcore.policy.protected import Places
 from wcore.protocol import events
@@ -77,12 +77,12 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     settings = _settings(row.session_id, opened)
     user_id, workspace = UUID(row.user_id), settings.places.workspace
     journal = RecordedJournal(script, user_id, workspace, row.session_id)
-    keeper = RecordedKeeper(script, journal, workspace, user_id)
+    persistence = RecordedKeeper(script, journal, workspace, user_id)
     models, reader = RecordedModels(script), RecordedReader(script)
-    session = RecordedSession(settings, NoMouth(), {}, models.opened(opened), reader, keeper)
+    session = RecordedSession(settings, NoMouth(), {}, models.opened(opened), reader, persistence)
     session.script, session.recorded, session.models = script, journal, models
     session.ruling = ruling = RecordedRuling(
-        tiers=keeper.tiers, script=script, places=settings.places
+        tiers=persistence.tiers, script=script, places=settings.places
     )
     session.hands = RecordedHands(script, reader, ruling.known, session.lend)
     session.approvals = approvals = RecordedApprovals(
@@ -91,13 +91,13 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     approvals.script, approvals.recorded = script, journal
     approvals.set_mode(settings.mode)
     if restored.interrupted is not None:
-        restored.interrupted.forget(map(str, listed(opened.get(DOUBTED))))
+        restored.interrupted.forget(map(str, as_list(opened.get(DOUBTED))))
     session.restore(restored)
     return Stage(session, reader)
 
 
 def _settings(session_id: str, opened: Body) -> Settings:
-    own, on_path = (tuple(map(str, listed(opened.get(name)))) for name in ("own", "on_path"))
+    own, on_path = (tuple(map(str, as_list(opened.get(name)))) for name in ("own", "on_path"))
     places = Places(str(opened["workspace"]), str(opened["home"]), own, on_path)
     return Settings(
         session_id=session_id,

@@ -12,7 +12,7 @@ from typing import Final, NoReturn, TypeAlias
 
 import anyio
 
-from wcore.persistence.records import listed
+from wcore.persistence.records import as_list
 from wcore.store import JournalRecord, Kind
 from wcore.vocabulary import Json
 
@@ -205,11 +205,11 @@ def items_of(records: Iterable[JournalRecord], events_before: int) -> list[Item]
         if record.kind is not Kind.SAID:
             found.append(Entry(record.kind, record.body, record.seq))
             continue
-        for each in listed(record.body.get("events")):
+        for each in as_list(record.body.get("events")):
             if isinstance(each, str):
                 found.append(Mark(each, record.seq))
                 continue
-            kind, call_id, digest = (str(part) for part in listed(each))
+            kind, call_id, digest = (str(part) for part in as_list(each))
             number += 1
             if not is_beat(running, kind, call_id):
                 found.append(Said(kind, call_id, digest, number=number, seq=record.seq))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from wcore.errors import UsageError
 from wcore.persistence.journal import UNWRITTEN
-from wcore.persistence.records import REPLAY_FORM, listed
+from wcore.persistence.records import REPLAY_FORM, as_list
 from wcore.store import JournalRecord, Kind
 
 MCP_COMMANDS = ("add_mcp_server", "remove_mcp_server")
@@ -57,8 +57,8 @@ def _is_cut(pieces: JournalRecord, reply: JournalRecord) -> bool:
     if pieces.body.get("below") != reply.body.get("below"):
         return False
     sizes = {"text": 0, "thinking": 0}
-    for piece in listed(pieces.body.get("pieces")):
-        match listed(piece):
+    for piece in as_list(pieces.body.get("pieces")):
+        match as_list(piece):
             case ["text", int(size)]:
                 sizes["text"] += size
             case ["thinking", int(size), _]:

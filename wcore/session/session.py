@@ -19,7 +19,7 @@ from wcore.errors import Code, WcoreError
 from wcore.models.factory import ModelCatalog
 from wcore.models.model import Model, ThinkingSettings
 from wcore.persistence import records
-from wcore.persistence.persistence import Keeper
+from wcore.persistence.persistence import SessionPersistence
 from wcore.persistence.restore import OpenTurn, Restored
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext
@@ -87,7 +87,7 @@ class Session:
         tools: Mapping[str, Tool],
         model: Model,
         reader: ShellReader,
-        keeper: Keeper,
+        persistence: SessionPersistence,
     ) -> None:
         self.settings = settings
         self.tools = dict(tools)  # agents share it: MCP servers change it in place
@@ -98,12 +98,12 @@ class Session:
         self.tuning = ThinkingSettings()
         self.ledger = Ledger()
         self.grants = GrantBook()
-        self.journal = keeper.journal
+        self.journal = persistence.journal
         self.approvals = ApprovalManager(
             self.ledger, self.grants, ttl_s=settings.approval_ttl_s, expired=self.journal.expired
         )
         self.approvals.set_mode(settings.mode)
-        self.secrets = keeper.journal.secrets
+        self.secrets = persistence.journal.secrets
         self.locks = PathLocks()
         self.cards: dict[str, Card] = {}
         self.history = History()
@@ -119,7 +119,7 @@ class Session:
         self.last_problem = ""
         self._voice = voice
         self.reader = reader
-        self.keeper = keeper
+        self.keeper = persistence
         self.ruling = SessionPolicy()
         self.told_of_tools: set[str] = set()  # what people were told about tools of servers
         self.before_turn: Callable[[], Awaitable[None]] = checkpoint
@@ -144,7 +144,7 @@ class Session:
     def _line(self, event: events.Event) -> bytes:
         line = self.encoded(event)
         kind, call_id = getattr(event, "type", ""), getattr(event, "call_id", "")
-        self.journal.said(kind, call_id or "", line)
+        self.journal.record_event(kind, call_id or "", line)
         return line
 
     def encoded(self, event: events.Event) -> bytes:
@@ -231,7 +231,7 @@ class Session:
         look = partial(ties.look, places.workspace, places.home, mentions.run, mentions.named)
         found = await self.hands.tie(call_id, look)
         facts: dict[str, Json] = {"ties": found} if found else {}
-        await self.journal.reached(f"{records.TIED} {call_id}", **facts)
+        await self.journal.record_sync_point(f"{records.TIED} {call_id}", **facts)
         return found
 
     async def refresh_grants(self, call_id: str = "") -> None:
@@ -279,7 +279,7 @@ class Session:
         created_at = self.journal.time()
         return tuple(
             Grant(
-                grant_id=self.journal.mint("g-", 16),
+                grant_id=self.journal.new_id("g-", 16),
                 tool=card.prepared.tool,
                 scope=part,
                 created_at=created_at,
@@ -308,7 +308,7 @@ class Session:
         usable = 0 < len(model_id) <= ID_CHARS_MAX and model_id.isascii() and model_id.isprintable()
         call_id = model_id
         while not usable or " " in call_id or self.ledger.is_used(call_id):
-            call_id, usable = self.journal.mint("call-", 12), True
+            call_id, usable = self.journal.new_id("call-", 12), True
         self.ledger.propose(call_id)
         return call_id
 
@@ -328,4 +328,4 @@ class Session:
         """Return where the root of a folder grant really is."""
         home = self.settings.places.home
         root = home + root[1:] if root == "~" or root.startswith("~/") else root
-        return self.journal.real(posixpath.join(self.settings.places.workspace, root))
+        return self.journal.realpath(posixpath.join(self.settings.places.workspace, root))

@@ -45,7 +45,7 @@ async def run_batch(
         flights.append(Flight(turn, call_id, call, flights, left.get(call_id)))
     if len(flights) > 1:  # then their order hangs on where their paths lead
         of = {flight.call_id: sorted(flight.targets) for flight in flights}
-        turn.session.journal.note(Kind.FOUND, what="targets", of=of)
+        turn.session.journal.record(Kind.FOUND, what="targets", of=of)
     async with anyio.create_task_group() as tasks:
         for flight in flights[:CALLS_MAX]:
             step = Step.HELD if _writers_before(flight) else await _gate(flight)

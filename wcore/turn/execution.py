@@ -138,7 +138,7 @@ class _Heart:
         self._heard.set()
         if safe:
             flight = self._flight
-            flight.session.journal.note(Kind.CHUNK, call_id=flight.call_id, text=safe)
+            flight.session.journal.record(Kind.CHUNK, call_id=flight.call_id, text=safe)
             await flight.session.emit(
                 events.ToolChunk(
                     msg_id=flight.turn.msg_id,

@@ -51,7 +51,7 @@ async def gate(flight: Flight) -> Step:
     if flight.outcome_unknown:
         await flight.end(ToolOutput.failed(records.UNKNOWN))
         return Step.ENDED
-    await flight.session.journal.reached(f"gates {flight.call_id}")
+    await flight.session.journal.record_sync_point(f"gates {flight.call_id}")
     if flight.turn.ending is not None:
         await flight.stop()
         return Step.ENDED
@@ -86,7 +86,7 @@ async def hear(flight: Flight, pending: Pending) -> bool:
     if isinstance(result, Denied):
         said = session.secrets.redact(result.reason)
         words = None if said == reasons.USER else said
-        decision = session.keeper.decisions.denied(flight.call_id, tool, result.by, words)
+        decision = session.keeper.decision_events.denied(flight.call_id, tool, result.by, words)
         refusal = Refusal(result.reason, move=None, decision=decision, first=closing)
         await flight.cancel(refusal)
     else:
@@ -105,17 +105,19 @@ async def hear(flight: Flight, pending: Pending) -> bool:
 
 async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exception | None:
     """Write a person's yes down; returns why that failed: then the call must not run."""
-    keeper = flight.session.keeper
-    event = keeper.decisions.approved(flight.call_id, prepared.tool, always=yes.always)
+    persistence = flight.session.keeper
+    event = persistence.decision_events.approved(flight.call_id, prepared.tool, always=yes.always)
     if yes.decision is not None:
-        event = keeper.decisions.ruled(flight.call_id, prepared.tool, yes.decision)
+        event = persistence.decision_events.ruled(flight.call_id, prepared.tool, yes.decision)
         _count_use(flight.session, yes.decision)
     changed = prepared.args if flight.edited else None
     answer = None if flight.is_inner else yes.answer  # it is for an MCP server only
     workspace = flight.session.settings.places.workspace
-    facts = records.yes(prepared.digest, workspace, args=changed, answer=answer, always=yes.always)
+    facts = records.approval(
+        prepared.digest, workspace, args=changed, answer=answer, always=yes.always
+    )
     try:
-        await keeper.publish(event, facts, acted_upon=True)
+        await persistence.publish(event, facts, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         return error
     return None
@@ -125,7 +127,9 @@ async def _knows_rules(flight: Flight) -> bool:
     """Read the rules again; where they cannot be had the call ends, and the turn after it."""
     try:
         session = flight.session
-        if await session.ruling.reread(f"{POLICIES} {flight.call_id}", session.journal.reached):
+        if await session.ruling.reread(
+            f"{POLICIES} {flight.call_id}", session.journal.record_sync_point
+        ):
             await obey_limits(session)
         require_store(session)
     except WcoreError as error:
@@ -159,7 +163,7 @@ async def _prepare(flight: Flight) -> Prepared | None:
     except Exception:
         log.exception("tool.prepare_failed")
     failed = {"problem": problem} if prepared is None else {}
-    await flight.session.journal.reached(f"prepared {flight.call_id}", **failed)
+    await flight.session.journal.record_sync_point(f"prepared {flight.call_id}", **failed)
     if flight.turn.ending is not None:
         await flight.stop()
         return None
@@ -175,7 +179,7 @@ def _unknown(flight: Flight, known: Iterable[str]) -> str:
     return f"unknown tool {flight.call.name[:NAME_CHARS_MAX]!r}; there are {', '.join(known)}"
 
 
-def _stands(flight: Flight, yes: records.Answer, prepared: Prepared | None) -> bool:
+def _stands(flight: Flight, yes: records.RecordedApproval, prepared: Prepared | None) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = flight.session
     is_young = 0 <= session.journal.age_s(yes.at) < session.settings.approval_ttl_s
@@ -191,7 +195,7 @@ async def _block(flight: Flight, told: str) -> None:
 
 async def _refuse(flight: Flight, decision: Decision, reason: str, told: str | None = None) -> Step:
     session, name = flight.session, flight.call.name
-    decisions = session.keeper.decisions
+    decisions = session.keeper.decision_events
     if decision.verdict is Verdict.ASK:
         event = decisions.unasked(flight.call_id, name, host_gone=session.host_gone)
     else:
@@ -209,7 +213,7 @@ async def _allow(flight: Flight, decision: Decision) -> Step:
     if announcement is None:
         await flight.fail(TOO_LARGE)
         return Step.ENDED
-    event = session.keeper.decisions.ruled(flight.call_id, flight.call.name, decision)
+    event = session.keeper.decision_events.ruled(flight.call_id, flight.call.name, decision)
     try:
         await session.keeper.publish(event, {"digest": flight.digest}, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
@@ -229,7 +233,7 @@ def _count_use(session: Session, decision: Decision) -> None:
 
 
 async def _recall(
-    flight: Flight, decision: Decision, prepared: Prepared, yes: records.Answer
+    flight: Flight, decision: Decision, prepared: Prepared, yes: records.RecordedApproval
 ) -> Step:
     """Let a call run that a person approved before the engine ended: the yes is in the journal."""
     announcement = flight.fitting(decision.why)

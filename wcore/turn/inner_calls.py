@@ -23,7 +23,7 @@ async def ask(outer: Flight, effect: Effect, tool: Tool, args: Args) -> None:
     cancelled, and the host has been told before the cancellation leaves.
     """
     journal = outer.session.journal
-    journal.note(Kind.FOUND, **records.inner(outer.call_id, tool.spec.name, args))
+    journal.record(Kind.FOUND, **records.inner(outer.call_id, tool.spec.name, args))
     call_id = outer.session.new_call_id("")
     flight = Flight(outer.turn, call_id, ModelCall("", tool.spec.name, args), inner=tool)
     running = anyio.CancelScope()
@@ -41,7 +41,9 @@ async def _withdraw(flight: Flight, running: anyio.CancelScope) -> None:
     finally:
         if not flight.ended.is_set():
             with anyio.CancelScope(shield=True):
-                await flight.session.journal.reached(f"{records.WITHDRAWN} {flight.call_id}")
+                await flight.session.journal.record_sync_point(
+                    f"{records.WITHDRAWN} {flight.call_id}"
+                )
         running.cancel()
         over = Denied(reasons.WITHDRAWN, By.POLICY)
         flight.session.approvals.try_resolve(flight.call_id, over)

@@ -45,9 +45,9 @@ async def open_turn(session: Session) -> None:
     try:
         notices = await session.ruling.refresh()
     except WcoreError as error:
-        await session.journal.reached(POLICIES, problem=str(error))
+        await session.journal.record_sync_point(POLICIES, problem=str(error))
         raise
-    await session.journal.reached(POLICIES, **session.ruling.journal_facts(notices))
+    await session.journal.record_sync_point(POLICIES, **session.ruling.journal_facts(notices))
     require_store(session)
     await session.ruling.preload()
     for notice in (*notices, *_of_servers_tools(session)):

@@ -89,10 +89,10 @@ def _model_of(session: Session, assignment: Assignment, call_id: str) -> Model:
     try:
         model = session.models.for_subagent(session.model, wanted, call_id)
     except ConfigError as error:
-        session.journal.note(Kind.FOUND, what=MODEL, problem=str(error))
+        session.journal.record(Kind.FOUND, what=MODEL, problem=str(error))
         raise
     if wanted is not None:
-        session.journal.note(Kind.FOUND, what=MODEL, **session.models.facts(model))
+        session.journal.record(Kind.FOUND, what=MODEL, **session.models.facts(model))
     return model
 
 
@@ -106,7 +106,7 @@ def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Sessi
     below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
     below.context_tokens = 0
     below.ruling = above.ruling.for_subagent(name, agent)
-    below.keeper = above.keeper.below(name, flight.call_id)
+    below.keeper = above.keeper.for_subagent(name, flight.call_id)
     below.journal = below.keeper.journal
     below.allowed = _allowed(agent, above, is_last=len(below.agent) >= DEPTH_MAX)
     prompt = "\n\n".join(text for text in (above.settings.system_prompt, agent.prompt) if text)

@@ -59,7 +59,7 @@ def unrecorded(problem: Exception) -> str:
 class Refusal(Struct, frozen=True):
     """How a call ends without a result.
 
-    `reason` is for the host; the model is `told` it, or something else. `why` is for the
+    `reason` is for the host; the model is `with_edit_note` it, or something else. `why` is for the
     announcement, `decision` for the journal, `first` are events that belong before the end.
     `move` is `None` when the ledger knows already.
     """
@@ -138,7 +138,7 @@ class Flight:
         reason = analysis.reason if analysis else None
         unread = reason.value if reason in LATE and reason else None
         facts = records.prepared(self.call_id, prepared, self.call.args, unread)
-        self.session.journal.note(Kind.PREPARED, **facts)
+        self.session.journal.record(Kind.PREPARED, **facts)
 
     def delays(self, later: "Flight") -> bool:
         """Whether `later`, an exec or mcp call that needs no question, must wait for this one."""
@@ -237,7 +237,7 @@ class Flight:
             output.output_type,
             output.metadata,
         )
-        self._output = records.told(output, edited=self.edited)
+        self._output = records.with_edit_note(output, edited=self.edited)
         event = events.ToolResult(
             msg_id=self.turn.msg_id,
             call_id=self.call_id,

@@ -131,7 +131,7 @@ class Turn:
         """
         session = self.session
         started = records.turn_started(self.msg_id, message, reopened=self.left is not None)
-        session.journal.note(Kind.TURN_STARTED, **started)
+        session.journal.record(Kind.TURN_STARTED, **started)
         if message is not None and self.left is not None:
             self.left.messages.append(message)
         elif message is not None:
@@ -168,7 +168,7 @@ class Turn:
 
     async def _write_end(self, finish: TurnFinishReason) -> None:
         ended = Record(Kind.TURN_ENDED, {"msg_id": self.msg_id, "finish": finish})
-        if await self.session.journal.write_down(ended):
+        if await self.session.journal.try_write(ended):
             log.error("turn.end_unwritten")  # the next turn cannot begin before it is written
 
     async def _take_up(self) -> None:
@@ -212,11 +212,11 @@ class Turn:
     async def _reply(self) -> tuple[FinishReason | None, list[tuple[str, ModelCall]]]:
         """Stream one reply; whatever happens, what was said is remembered once."""
         reply = Reply()
-        await self.session.journal.reached(f"asks {self.session.spawned_by}")
+        await self.session.journal.record_sync_point(f"asks {self.session.spawned_by}")
         try:
             with self.interruptible():
                 await self._stream(reply)
-                await self.session.journal.reached(f"replied {self.session.spawned_by}")
+                await self.session.journal.record_sync_point(f"replied {self.session.spawned_by}")
         except Exception as error:
             reply.failed = records.failure(error)
             raise
@@ -235,11 +235,11 @@ class Turn:
 
     def _note(self, reply: "Reply", message: AssistantMessage) -> None:
         """Note a reply and its pieces; written with the first call, or the end of the turn."""
-        self.session.journal.note(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
+        self.session.journal.record(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
         spent = (reply.usage, reply.cost_usd, reply.context_tokens)
         facts = records.replied(self.msg_id, message, reply.finish, *spent)
         facts |= {"failed": reply.failed} if reply.failed else {}
-        self.session.journal.note(Kind.REPLIED, **facts)
+        self.session.journal.record(Kind.REPLIED, **facts)
 
     async def _stream(self, reply: "Reply") -> None:
         session = self.session

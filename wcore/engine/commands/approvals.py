@@ -106,7 +106,7 @@ async def _settle(
     session.approvals.approve(command.call_id, kept, command.answer, edited)
     if kept and persist is not Persist.SESSION:
         kept = tuple(replace(grant, persist=persist) for grant in kept)
-        problem = await session.keeper.keep(*kept)
+        problem = await session.keeper.store_grant(*kept)
         if problem is None:
             session.grants.prolong(kept)
         else:
@@ -143,15 +143,15 @@ async def _approve_edited(
     """Prepare and decide the changed call while the shown one stays parked."""
     what = f"edited {command.call_id}"
     try:
-        await session.ruling.reread(f"policies {what}", session.journal.reached)
+        await session.ruling.reread(f"policies {what}", session.journal.record_sync_point)
         try:
             edited = await session.hands.prepare(command.call_id, card.tool, args, edited=True)
             studied = await session.study(edited, command.call_id)
         except Exception as error:
-            await session.journal.reached(what, **records.failure(error))
+            await session.journal.record_sync_point(what, **records.failure(error))
             raise
-        await session.journal.reached(what)
-        card.owner.journal.note(Kind.PREPARED, **records.edited(command.call_id, edited))
+        await session.journal.record_sync_point(what)
+        card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
             facts, decision = card.owner.judge(edited, studied)
             await _judge_edited(session, command, card, edited, facts, decision)

@@ -43,9 +43,11 @@ async def changing(
         found = await session.hands.change_rules(what, change)
     except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
-        await session.journal.reached(what, **records.failure(error) | {"code": code.value})
+        await session.journal.record_sync_point(
+            what, **records.failure(error) | {"code": code.value}
+        )
         raise
-    await session.journal.reached(what, **found)
+    await session.journal.record_sync_point(what, **found)
     return found
 
 

@@ -92,9 +92,9 @@ class Configuring:
         try:
             model = session.models.with_name(session.model, name)
         except ConfigError as error:
-            session.journal.note(Kind.FOUND, what=MODEL, problem=str(error))
+            session.journal.record(Kind.FOUND, what=MODEL, problem=str(error))
             raise
-        session.journal.note(Kind.FOUND, what=MODEL, **session.models.facts(model))
+        session.journal.record(Kind.FOUND, what=MODEL, **session.models.facts(model))
         return model
 
     def _waiting(self) -> list[events.Event]:

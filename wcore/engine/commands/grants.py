@@ -30,7 +30,7 @@ async def give(session: Session, command: said.GiveGrant) -> dict[str, object]:
     persist, short = how_long((grant,), tool.spec.category, wanted)
     grant = replace(grant, persist=persist)
     if persist is not Persist.SESSION:
-        problem = await session.keeper.keep(grant)
+        problem = await session.keeper.store_grant(grant)
         if problem is not None:
             grant, short = replace(grant, persist=Persist.SESSION), problem
     kept = session.grants.add(grant)
@@ -59,7 +59,7 @@ def _weighed(session: Session, command: said.GiveGrant, tool: Tool) -> Grant:
     ((part, prefix),) = parts_of(scope, found)  # a set of prefixes is refused without a call
     pin: Pin | None = getattr(tool, "pin", None)
     return Grant(
-        grant_id=session.journal.mint("g-", 16),
+        grant_id=session.journal.new_id("g-", 16),
         tool=command.tool,
         scope=part,
         created_at=session.journal.time(),

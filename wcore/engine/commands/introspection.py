@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from wcore.errors import Code, WcoreError
-from wcore.persistence.redact import cleaned
+from wcore.persistence.redact import redacted
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said
@@ -67,7 +67,7 @@ def _list_pending(session: Session, command: said.ListPending) -> events.Command
         waiting = waiting[waiting.index(command.after) + 1 :]
     approvals = session.approvals
     entries = [entry for call_id in waiting if (entry := approvals.pending(call_id))]
-    left = session.journal.left_s([approvals.expires_in_s(entry) for entry in entries])
+    left = session.journal.record_seconds_left([approvals.expires_in_s(entry) for entry in entries])
     calls: list[events.ToolRequest] = []
     size = 0
     for entry, left_s in zip(entries, left, strict=True):
@@ -119,7 +119,7 @@ def _measured(
 
 def _with_args(made: tuple[str, ModelCall], session: Session) -> parts.HistoryCall:
     call_id, call = made
-    args = None if call.args is None else cleaned(call.args, session.secrets.redact)
+    args = None if call.args is None else redacted(call.args, session.secrets.redact)
     return parts.HistoryCall(call_id=call_id, tool=call.name, args=args)
 
 

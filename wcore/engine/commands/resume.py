@@ -41,14 +41,14 @@ async def give_up(session: Session, left: OpenTurn) -> tuple[str, ...]:
 
 
 async def _end(session: Session, call: OpenCall) -> ToolMessage:
-    keeper, tool = session.keeper, call.call.name
+    persistence, tool = session.keeper, call.call.name
     output = ToolOutput.failed(records.UNKNOWN if call.is_started else GIVEN_UP)
     ended = records.ended(call.call_id, tool, output)
     if call.is_started:
         await session.journal.write(ended)
     else:
-        decision = keeper.decisions.denied(call.call_id, tool, By.STOP, None)
-        await keeper.publish(decision, {}, ended)
+        decision = persistence.decision_events.denied(call.call_id, tool, By.STOP, None)
+        await persistence.publish(decision, {}, ended)
     return ToolMessage(call.call_id, tool, output)
 
 
