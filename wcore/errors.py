@@ -1,7 +1,7 @@
 """What can go wrong, by whose fault it is. Denied and expired are values, not errors.
 
 Every class carries the wire `code` and whether trying again can help; one function
-(`wcore.session.session.Session.report`) turns an error into an event.
+(`wcore.session.session.Session.emit_exception`) turns an error into an event.
 """
 
 from enum import StrEnum

@@ -37,10 +37,10 @@ class Runtime:
             await wait()
         return not scope.cancelled_caught
 
-    def targets(self, call_id: str, tool: "Tool", args: Args) -> frozenset[str]:
+    def target_paths(self, call_id: str, tool: "Tool", args: Args) -> frozenset[str]:
         """Return `tool.targets`."""
         del call_id
-        return tool.targets(args)
+        return tool.target_paths(args)
 
     async def prepare(
         self, call_id: str, tool: "Tool", args: Args, *, edited: bool = False

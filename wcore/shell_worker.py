@@ -43,7 +43,7 @@ class ShellWorker:
         self._supervisor = supervisor
         self._deadline_s = deadline_s
         self._lock = anyio.Lock()
-        self._worker: _Worker | None = None
+        self._worker: _WorkerProcess | None = None
         self._closed = False
 
     @property
@@ -79,7 +79,7 @@ class ShellWorker:
             async with self._lock:
                 await self._discard()
 
-    async def _ready(self) -> "_Worker | None":
+    async def _ready(self) -> "_WorkerProcess | None":
         """Return a worker that waits for a text, or `None` where there can be none."""
         if self._worker and self._worker.is_alive() and not self._closed:
             return self._worker
@@ -88,7 +88,7 @@ class ShellWorker:
             return None
         is_ready = False
         try:
-            self._worker = _Worker(*self._supervisor.worker())
+            self._worker = _WorkerProcess(*self._supervisor.worker())
             with anyio.move_on_after(START_S_MAX):
                 is_ready = await self._worker.is_ready()
         except (SupervisorError, OSError, ValueError):  # no process, or it ended at once
@@ -98,7 +98,7 @@ class ShellWorker:
                 await self._discard()
         return self._worker
 
-    async def _asked(self, worker: "_Worker", text: str) -> Analysis:
+    async def _asked(self, worker: "_WorkerProcess", text: str) -> Analysis:
         answer, reason = None, Reason.PARSER_FAILED
         asked_at = anyio.current_time()
         try:
@@ -123,7 +123,7 @@ class ShellWorker:
             worker.close()
 
 
-class _Worker:
+class _WorkerProcess:
     """One worker process as the engine sees it."""
 
     def __init__(self, link: socket.socket, number: int) -> None:

@@ -91,7 +91,7 @@ class LineReader:
             return b""
 
 
-class Wire:
+class StdoutWriter:
     """The one writer. Lines leave whole and in the order of the `send` calls."""
 
     def __init__(self, fd: int) -> None:
@@ -104,7 +104,7 @@ class Wire:
         self._room = anyio.Event()
         self._gone = False
 
-    def put(self, line: bytes) -> None:
+    def put_nowait(self, line: bytes) -> None:
         """Queue one line without waiting, for lines that must leave as one group.
 
         Raises:
@@ -119,9 +119,9 @@ class Wire:
     async def send(self, line: bytes) -> None:
         """Queue one line, then wait while the host is more than `QUEUE_BYTES_MAX` behind.
 
-        Cancelling never loses or reorders a line. Raises what `put` raises.
+        Cancelling never loses or reorders a line. Raises what `put_nowait` raises.
         """
-        self.put(line)
+        self.put_nowait(line)
         await self._wait_below(QUEUE_BYTES_MAX)
 
     async def flush(self) -> None:

@@ -172,7 +172,7 @@ class Access(StrEnum):
     WRITE = "write"
 
 
-class Touch(Struct, frozen=True):
+class PathAccess(Struct, frozen=True):
     """One path a call will use: absolute, symlinks and `..` resolved."""
 
     path: str
@@ -246,7 +246,7 @@ class Prepared(Struct, frozen=True):
     args: Args
     description: str
     digest: str
-    touches: tuple[Touch, ...] = ()
+    accesses: tuple[PathAccess, ...] = ()
     command: str | None = None  # shell text, for tools that run one
     preview: Preview | None = None
     plan: object = None
@@ -316,14 +316,14 @@ class UserMessage(Struct, frozen=True):
 class AssistantMessage(Struct, frozen=True):
     """One model reply. `calls` pairs our call id with the call as the model made it.
 
-    `sealed` is the provider's own form of the reply (signed thinking and its place), kept for
-    sending it back; it means something only to the model code that made it.
+    `provider_state` is the provider's own form of the reply (signed thinking and its place), kept
+    for sending it back; it means something only to the model code that made it.
     """
 
     text: str
     thinking: str = ""
     calls: tuple[tuple[str, ModelCall], ...] = ()
-    sealed: Json = None
+    provider_state: Json = None
 
 
 class ToolMessage(Struct, frozen=True):

@@ -255,8 +255,8 @@ async def test_grants_are_revoked_while_a_turn_runs(
 async def test_what_was_loosened_meanwhile_counts_when_it_is_accepted(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    touches = [call("Bash", command="touch made")]
-    script = place.script([], touches, ECHO, touches, ECHO)
+    accesses = [call("Bash", command="touch made")]
+    script = place.script([], accesses, ECHO, accesses, ECHO)
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("one")
         await screen.see("> one")

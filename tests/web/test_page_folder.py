@@ -89,8 +89,8 @@ def test_the_folder_is_trusted_after_a_second_yes_and_no_longer_when_it_changes(
 
 
 def test_what_was_loosened_meanwhile_counts_when_it_is_accepted(serve: Serve, visit: Visit) -> None:
-    touches = [call("Bash", command="touch made")]
-    server = serve([{"text": "one"}], touches, [{"text": "two"}], touches, [{"text": "three"}])
+    accesses = [call("Bash", command="touch made")]
+    server = serve([{"text": "one"}], accesses, [{"text": "two"}], accesses, [{"text": "three"}])
     page = visit(server)
     message = page.get_by_role("textbox", name="Message")
     message.fill("go")

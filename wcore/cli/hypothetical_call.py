@@ -17,7 +17,7 @@ from wcore.tools.builtin.catalog import builtin_tools
 from wcore.tools.fs.paths import resolve
 from wcore.tools.process.child_environment import child_environment
 from wcore.tools.tool import ToolEnvironment
-from wcore.vocabulary import Access, Args, Category, Prepared, Touch
+from wcore.vocabulary import Access, Args, Category, PathAccess, Prepared
 
 SHELL_TOOL: Final = "Bash"
 MCP_PREFIX: Final = "mcp__"
@@ -64,9 +64,9 @@ def _prepared(tool: str, args: Args, places: Places) -> Prepared:
         paths = frozenset({_resolved(tool_environment, str(args.get("path") or "."))})
     elif known is not None and tool not in ARGUMENT:
         _resolved(tool_environment, _text(tool, args, "file_path"))
-        paths = known.targets(args)
-    touches = tuple(Touch(path, access) for path in sorted(paths))
-    prepared = Prepared(tool, category, args, tool, "", touches, command)
+        paths = known.target_paths(args)
+    accesses = tuple(PathAccess(path, access) for path in sorted(paths))
+    prepared = Prepared(tool, category, args, tool, "", accesses, command)
     if command is None:
         return prepared
     found = finder(places)(command, child_environment(os.environ))

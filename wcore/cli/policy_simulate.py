@@ -132,7 +132,7 @@ class _Simulation:
 
 def _what(call: RecordedCall) -> str:
     prepared = call.prepared
-    return prepared.command or ", ".join(touch.path for touch in prepared.touches)
+    return prepared.command or ", ".join(touch.path for touch in prepared.accesses)
 
 
 def _line(change: _Change) -> str:

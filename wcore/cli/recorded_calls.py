@@ -16,10 +16,10 @@ from wcore.vocabulary import (
     Access,
     Json,
     Mode,
+    PathAccess,
     PathFact,
     Prepared,
     Row,
-    Touch,
     Verdict,
 )
 
@@ -127,11 +127,11 @@ def _names(calls: Json) -> Iterator[tuple[str, str]]:
             yield str(call.get("call_id")), str(call.get("name"))
 
 
-def _touches(touches: Json) -> Iterator[Touch]:
-    for touch in touches if isinstance(touches, list | tuple) else ():
+def _touches(accesses: Json) -> Iterator[PathAccess]:
+    for touch in accesses if isinstance(accesses, list | tuple) else ():
         match touch:
             case [str(path), "read" | "write" as access]:
-                yield Touch(path, Access(access))
+                yield PathAccess(path, Access(access))
             case _:
                 pass
 

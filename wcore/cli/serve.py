@@ -27,7 +27,7 @@ from wcore.prompt import system_prompt
 from wcore.session.session import Session
 from wcore.session.settings import ROUNDS_MAX, Settings
 from wcore.shell_worker import ShellWorker
-from wcore.stdio import LineReader, Wire
+from wcore.stdio import LineReader, StdoutWriter
 from wcore.store import Location, Store, StoreError, locate
 from wcore.supervisor.client import Supervisor
 from wcore.tools.mcp import is_installed
@@ -119,17 +119,19 @@ async def _serve(
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    tool_environment = _place(places, rims, lambda: session.ruling.rules)
-    wire = Wire(rims.fds[1])
-    reader = ShellWorker(rims.supervisor)
-    session = Session(settings, wire, {}, model, reader, persistence)  # the engine loads the tools
-    session.ruling = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
+    tool_environment = _place(places, rims, lambda: session.policy.rules)
+    wire = StdoutWriter(rims.fds[1])
+    shell_analyser = ShellWorker(rims.supervisor)
+    session = Session(
+        settings, wire, {}, model, shell_analyser, persistence
+    )  # the engine loads the tools
+    session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
     session.notices = (*loaded.notices, *dropped, *filter(None, (unused, persistence.consequences)))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
         return await _engine(session, rims.fds[0], wire, tool_environment).serve()
     finally:
-        await reader.close()
+        await shell_analyser.close()
         await persistence.close()
 
 
@@ -148,7 +150,9 @@ def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> ToolEnvir
     )
 
 
-def _engine(session: Session, in_fd: int, wire: Wire, tool_environment: ToolEnvironment) -> Engine:
+def _engine(
+    session: Session, in_fd: int, wire: StdoutWriter, tool_environment: ToolEnvironment
+) -> Engine:
     assert tool_environment.supervisor is not None
     warm = functools.partial(_warm, session.model, tool_environment.supervisor)
     return Engine(session, LineReader(in_fd), wire, tool_environment, warm=warm)

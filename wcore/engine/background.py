@@ -35,8 +35,8 @@ async def warm_up(session: Session) -> None:
     for _ in codec.warm():
         await checkpoint()
     await anyio.sleep(IDLE_S)
-    await to_thread.run_sync(session.keeper.warm)
-    await session.reader.warm()
+    await to_thread.run_sync(session.persistence.warm)
+    await session.shell_analyser.warm()
 
 
 async def tidy_up(session: Session, idle: Callable[[], Awaitable[None]]) -> None:
@@ -45,4 +45,4 @@ async def tidy_up(session: Session, idle: Callable[[], Awaitable[None]]) -> None
     await idle()
     await anyio.sleep(IDLE_S)
     if session.settings.keep_sessions_days:
-        await session.keeper.purge_older(session.settings.keep_sessions_days)
+        await session.persistence.purge_older(session.settings.keep_sessions_days)

@@ -25,7 +25,7 @@ def capabilities(session: Session) -> events.Capabilities:
         introspection=True,
         grant_control=True,
         prompts=session.settings.prompts or None,
-        store=None if session.keeper.is_kept else "memory",
+        store=None if session.persistence.is_kept else "memory",
         current_model=session.model.name,
         context_limit=session.model.window_tokens,
     )

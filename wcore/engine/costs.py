@@ -40,7 +40,7 @@ class Costs:
             total_cost_usd=self._total_usd,
             per_turn=tuple(self._turns),
         )
-        self._session.put(told)
+        self._session.emit_nowait(told)
 
 
 def has_prices(session: Session) -> bool:

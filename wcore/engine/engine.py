@@ -77,7 +77,7 @@ class Engine:
         self._late_context: list[str] = []
         self._exit_code = EXIT_OK
         lost = self._configuring.tell_of_loss
-        session.keeper.watch(lambda: lost(during_turn=self._turn is not None))
+        session.persistence.watch(lambda: lost(during_turn=self._turn is not None))
 
     async def serve(self) -> int:
         """Run to the end; return the exit code. Every child is dead when this returns."""
@@ -92,7 +92,7 @@ class Engine:
                 tasks.start_soon(self._watch_session, tasks)
                 await self._session.emit(self._ready())
                 for notice in self._session.notices:
-                    await self._session.info(notice)
+                    await self._session.emit_info(notice)
                 tasks.start_soon(self._warm_up, tasks)
                 tasks.start_soon(tidy_up, self._session, lambda: self._idle.wait())  # noqa: PLW0108
                 await self._read_commands(tasks)
@@ -105,7 +105,7 @@ class Engine:
 
     async def _read_commands(self, tasks: TaskGroup) -> None:
         """Obey until end of file; from then on nobody can be asked."""
-        self._session.keeper.serve_commands()
+        self._session.persistence.serve_commands()
         while (lines := await self._reader.read()) is not None:
             for line in lines:
                 heard = understood(line)
@@ -118,7 +118,7 @@ class Engine:
     async def _hear(self, command: said.AnyCommand | codec.Malformed, tasks: TaskGroup) -> None:
         if isinstance(command, codec.Malformed):
             self._session.journal.record_command(type=MALFORMED, problem=command.message)
-            await self._session.complain(Code.PROTOCOL, command.message)
+            await self._session.emit_error(Code.PROTOCOL, command.message)
         else:
             if not isinstance(command, AT_ONCE):
                 await self._loaded.wait()
@@ -128,13 +128,13 @@ class Engine:
                 note_command(self._session, command)
                 await self._obey(command, tasks)
             except HostError as error:  # too late, twice, or never asked
-                await self._session.info(str(error))
+                await self._session.emit_info(str(error))
             except HostGoneError:
                 raise
             except Exception:  # a bug in one command must not end the others
                 log.exception("command.failed")
                 text = f"{command.type}: internal error, see the log on stderr"
-                await self._session.complain(Code.INTERNAL, text)
+                await self._session.emit_error(Code.INTERNAL, text)
         await self._session.journal.flush_if_full()
 
     async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
@@ -185,7 +185,7 @@ class Engine:
     async def _hear_message(self, command: said.Message, tasks: TaskGroup) -> None:
         if self._turn is not None:
             text = "a turn is running: wait for its stream_end, or send stop first"
-            await self._session.complain(Code.BUSY, text, retryable=True)
+            await self._session.emit_error(Code.BUSY, text, retryable=True)
             return
         message = UserMessage(command.content, tuple(command.files or ()))
         self._start_turn(command.msg_id, message, tasks)
@@ -207,7 +207,7 @@ class Engine:
             result = resume.refused(asked, Code.REFUSED, text)
         else:
             self._has_continued = True
-            session.put(resume.done(asked, None))  # not waiting: nothing comes between
+            session.emit_nowait(resume.done(asked, None))  # not waiting: nothing comes between
             self._start_turn(left.msg_id, None, tasks)
             return
         await session.emit(result)
@@ -226,12 +226,12 @@ class Engine:
         try:
             await recall(session)
         except WcoreError as error:
-            await session.report(error)
+            await session.emit_exception(error)
             await self._leave(EXIT_FAILED, tasks)
             return
         self._acting = await to_thread.run_sync(load)
-        make = partial(self._acting.builtin_tools, self._environment, session.ruling.known)
-        session.tools.update(session.hands.tools(make))
+        make = partial(self._acting.builtin_tools, self._environment, session.policy.known)
+        session.tools.update(session.runtime.tools(make))
         self._news = {"tools": [[n, t.spec.category.value] for n, t in session.tools.items()]}
         self._servers = self._acting.servers(session, self._environment, tasks)
         session.before_turn = self._servers.settle
@@ -251,7 +251,7 @@ class Engine:
         self._session.interrupted = turn.left
         self._turn = None  # before the end is told: the host may answer it at once
         self._costs.tell(turn)
-        self._session.put(end)
+        self._session.emit_nowait(end)
         self._take_late_context()
         self._configuring.apply_late()
         self._idle.set()
@@ -268,7 +268,7 @@ class Engine:
     def _take_late_context(self) -> None:
         """Put what came during a turn, or before a stored conversation was read, behind it."""
         for text in self._late_context:
-            self._session.remember("", UserMessage(text, context=True))
+            self._session.append_history("", UserMessage(text, context=True))
         self._late_context.clear()
 
     def _ready(self) -> events.Ready:
@@ -284,7 +284,7 @@ class Engine:
             await self._wire.run()
         except HostGoneError:
             self._session.journal.record_command(type=GONE)  # before anything else comes to its end
-            self._session.keeper.hurry(for_good=True)
+            self._session.persistence.hurry(for_good=True)
             raise
 
     async def _watch_signals(
@@ -300,13 +300,13 @@ class Engine:
     async def _watch_session(self, tasks: TaskGroup) -> None:
         """End when another engine has taken the session: what we did would not be written down."""
         await self._session.journal.lost.wait()
-        await self._session.report(LeaseLostError(self._session.settings.session_id))
+        await self._session.emit_exception(LeaseLostError(self._session.settings.session_id))
         await self._leave(EXIT_LOST, tasks)
 
     async def _leave(self, exit_code: int, tasks: TaskGroup) -> None:
         """End the turn, say goodbye, and end, whether or not the host listens."""
         self._exit_code = exit_code
-        self._session.keeper.hurry(for_good=True)
+        self._session.persistence.hurry(for_good=True)
         with anyio.move_on_after(SHUTDOWN_S):
             if self._turn is not None:
                 self._turn.end(By.SIGNAL)

@@ -92,7 +92,7 @@ class Servers:
     def _defined_by_host(self, name: str, make: Callable[[], ServerConfig]) -> ServerConfig:
         """Return what `make` makes of a command, and note whether it could be made."""
         try:
-            config = self._session.hands.define(name, make)
+            config = self._session.runtime.define(name, make)
         except ServerConfigError as error:
             self._note(journal_facts.DEFINED, name, **failure(error))
             raise
@@ -118,7 +118,7 @@ class Servers:
         )
 
     async def _refuse(self, name: str, code: Code, reason: str) -> None:
-        await self._session.complain(code, f"MCP server {name}: {reason}")
+        await self._session.emit_error(code, f"MCP server {name}: {reason}")
         await self._failed(name, reason)
 
     async def _failed(self, name: str, reason: str) -> None:
@@ -149,7 +149,7 @@ class Servers:
 
     async def _wanted(self) -> AsyncIterator[tuple[str, ServerConfig]]:
         """Yield the servers that may be started; say once why another may not."""
-        rules, named = self._session.ruling.rules, set[str]()
+        rules, named = self._session.policy.rules, set[str]()
         policies = rules.present.policies
         for level, file in policies.files.items():
             for table in file.mcp:
@@ -200,10 +200,10 @@ class Servers:
             return
         names = ", ".join(self._connecting)
         session = self._session
-        if not await session.hands.within(QUIET_S, self._settled):
+        if not await session.runtime.within(QUIET_S, self._settled):
             await session.journal.record_sync_point(journal_facts.UNSETTLED)
-            await session.info(f"waiting for MCP servers: {names}")
-            await session.hands.within(SETTLE_S_MAX, self._settled)
+            await session.emit_info(f"waiting for MCP servers: {names}")
+            await session.runtime.within(SETTLE_S_MAX, self._settled)
         await session.journal.record_sync_point(journal_facts.SETTLED)
 
     async def _settled(self) -> None:
@@ -226,7 +226,7 @@ class Servers:
         for secret in config.secrets():
             self._session.secrets.add(secret)
         make = partial(Server, config, self._mcp_environment, self._take)
-        server = self._session.hands.server(config.name, make)
+        server = self._session.runtime.server(config.name, make)
         self._servers[config.name] = server
         self._connecting[config.name] = settled = anyio.Event()
         self._tasks.start_soon(self._connect, server, settled, asked)
@@ -291,4 +291,4 @@ class Servers:
                     session.grants.revoke(grant.grant_id)
                 text = f"{grant.tool} is not the tool that was granted any more: it asks again"
                 with suppress(HostGoneError):
-                    session.put(events.Info(message=text))
+                    session.emit_nowait(events.Info(message=text))

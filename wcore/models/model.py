@@ -70,8 +70,9 @@ class Notice(Struct, frozen=True):
 class Finished(Struct, frozen=True):
     """The last event of a reply. `usage` is what this one reply cost.
 
-    `sealed` goes into the history with the reply; see `AssistantMessage.sealed`. `context_tokens`
-    is what the conversation, this reply included, takes of the window; zero where nobody counted.
+    `sealed` goes into the history with the reply; see `AssistantMessage.provider_state`.
+    `context_tokens` is what the conversation, this reply included, takes of the window; zero where
+    nobody counted.
     """
 
     reason: FinishReason

@@ -37,7 +37,11 @@ class ForeignEncoding:
         return EncodedMessage("user", dump(_prompt(content)), images=len(images))
 
     def assistant(self, message: AssistantMessage) -> EncodedMessage:
-        sealed = message.sealed.get(SEAL) if isinstance(message.sealed, Mapping) else None
+        sealed = (
+            message.provider_state.get(SEAL)
+            if isinstance(message.provider_state, Mapping)
+            else None
+        )
         by_its_id = isinstance(sealed, Mapping)
         for call_id, call in message.calls:
             name_there = (call.model_id or call_id) if by_its_id else call_id

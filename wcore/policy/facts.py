@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
 from wcore.policy.shell_paths.named_paths import paths_named
-from wcore.vocabulary import Category, PathFact, Pin, Prepared, Touch
+from wcore.vocabulary import Category, PathAccess, PathFact, Pin, Prepared
 
 __all__ = ["Facts", "PathFact", "gather", "of_access"]
 
@@ -45,7 +45,7 @@ def gather(
 
     Where nobody looked for the paths that a shell text names, they are taken from the text alone.
     """
-    paths = [of_access(touch, places) for touch in prepared.touches]
+    paths = [of_access(touch, places) for touch in prepared.accesses]
     if prepared.named is not None:
         paths += prepared.named
     elif prepared.command is not None:
@@ -56,7 +56,7 @@ def gather(
     return Facts(prepared.tool, category, tuple(paths), analysis, prepared.pin, command, ties)
 
 
-def of_access(touch: Touch, places: Places) -> PathFact:
+def of_access(touch: PathAccess, places: Places) -> PathFact:
     """Return what is known of one resolved path."""
     return PathFact(
         touch.path,

@@ -22,7 +22,7 @@ NO_TOKEN = "rt-none"
 class NoMouth:
     """Where lines go that nobody reads; they were compared on the way."""
 
-    def put(self, line: bytes) -> None:
+    def put_nowait(self, line: bytes) -> None:
         """Forget a line."""
 
     async def send(self, line: bytes) -> None:

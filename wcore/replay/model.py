@@ -71,7 +71,7 @@ class RecordedModel(Struct):
             cost = reply.body.get("cost_usd")
             self.cost_usd = float(cost) if isinstance(cost, int | float) else None
             usage, context_tokens = records.usage(reply.body), records.context_tokens(reply.body)
-            yield Finished(FinishReason(str(finish)), usage, message.sealed, context_tokens)
+            yield Finished(FinishReason(str(finish)), usage, message.provider_state, context_tokens)
         if not is_whole:  # it was broken off from outside
             await self.script.never()
 

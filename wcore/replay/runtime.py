@@ -29,11 +29,11 @@ from wcore.vocabulary import (
     Args,
     Category,
     Json,
+    PathAccess,
     Prepared,
     Preview,
     Status,
     ToolOutput,
-    Touch,
     Usage,
 )
 
@@ -101,7 +101,7 @@ class RecordedHands(Runtime):
         head = await self._script.turn(lambda item: what_of(item) in either)
         return what_of(head) == journal_facts.SETTLED
 
-    def targets(self, call_id: str, tool: Tool, args: Args) -> frozenset[str]:
+    def target_paths(self, call_id: str, tool: Tool, args: Args) -> frozenset[str]:
         return self._targets.get(call_id, frozenset())
 
     async def prepare(
@@ -182,14 +182,14 @@ class RecordedHands(Runtime):
             if unread is not None:
                 self._reader.unread[command] = shell.Reason(str(unread))
         preview = as_list(body.get("preview"))
-        touches = [as_list(each) for each in as_list(body.get("touches"))]
+        accesses = [as_list(each) for each in as_list(body.get("touches"))]
         return Prepared(
             tool=tool.spec.name,
             category=tool.spec.category,
             args=changed if isinstance(changed, dict) else args,
             description=str(body.get("description")),
             digest=str(body.get("digest")),
-            touches=tuple(Touch(str(path), Access(str(access))) for path, access in touches),
+            accesses=tuple(PathAccess(str(path), Access(str(access))) for path, access in accesses),
             command=command if isinstance(command, str) else None,
             preview=_preview(preview) if preview else None,
             pin=_pin(as_list(body.get("pin"))),

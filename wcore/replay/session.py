@@ -78,13 +78,15 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     user_id, workspace = UUID(row.user_id), settings.places.workspace
     journal = RecordedJournal(script, user_id, workspace, row.session_id)
     persistence = RecordedKeeper(script, journal, workspace, user_id)
-    models, reader = RecordedModels(script), RecordedReader(script)
-    session = RecordedSession(settings, NoMouth(), {}, models.opened(opened), reader, persistence)
+    models, shell_analyser = RecordedModels(script), RecordedReader(script)
+    session = RecordedSession(
+        settings, NoMouth(), {}, models.opened(opened), shell_analyser, persistence
+    )
     session.script, session.recorded, session.models = script, journal, models
-    session.ruling = ruling = RecordedRuling(
+    session.policy = policy = RecordedRuling(
         tiers=persistence.tiers, script=script, places=settings.places
     )
-    session.hands = RecordedHands(script, reader, ruling.known, session.lend)
+    session.runtime = RecordedHands(script, shell_analyser, policy.known, session.lend)
     session.approvals = approvals = RecordedApprovals(
         session.ledger, session.grants, ttl_s=settings.approval_ttl_s
     )
@@ -93,7 +95,7 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     if restored.interrupted is not None:
         restored.interrupted.forget(map(str, as_list(opened.get(DOUBTED))))
     session.restore(restored)
-    return Stage(session, reader)
+    return Stage(session, shell_analyser)
 
 
 def _settings(session_id: str, opened: Body) -> Settings:

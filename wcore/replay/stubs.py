@@ -43,7 +43,7 @@ class NoTool(Struct, frozen=True):
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.category, "", {})
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         return frozenset()
 
     async def prepare(self, args: Args) -> Prepared:

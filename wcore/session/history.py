@@ -6,7 +6,7 @@ from wcore.models.message_log import MessageLog
 from wcore.vocabulary import Message
 
 
-class Remembered(Struct, frozen=True):
+class HistoryEntry(Struct, frozen=True):
     """One entry of the history; `seq` grows by one."""
 
     seq: int
@@ -21,10 +21,10 @@ class History:
     """
 
     def __init__(self) -> None:
-        self.entries: list[Remembered] = []
+        self.entries: list[HistoryEntry] = []
         self.messages = MessageLog()
 
     def add(self, msg_id: str, message: Message) -> None:
         """Append what was said in the turn of `msg_id`; empty between turns."""
-        self.entries.append(Remembered(len(self.entries), msg_id, message))
+        self.entries.append(HistoryEntry(len(self.entries), msg_id, message))
         self.messages.append(message)

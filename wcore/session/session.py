@@ -53,17 +53,17 @@ from wcore.vocabulary import (
 LINE_RESERVE_BYTES: Final = 4096  # a request must also fit into `list_pending`'s answer
 
 
-class ShellReader(Protocol):
+class ShellAnalyser(Protocol):
     """Reads shell text off the loop, within a deadline; see `wcore.shell_worker.ShellWorker`."""
 
     async def analyse(self, text: str) -> shell.Analysis: ...
     async def warm(self) -> None: ...
 
 
-class Voice(Protocol):
+class EventWriter(Protocol):
     """The way out to the host; see `wcore.stdio.Wire`."""
 
-    def put(self, line: bytes) -> None: ...
+    def put_nowait(self, line: bytes) -> None: ...
     async def send(self, line: bytes) -> None: ...
 
 
@@ -83,10 +83,10 @@ class Session:
     def __init__(
         self,
         settings: Settings,
-        voice: Voice,
+        writer: EventWriter,
         tools: Mapping[str, Tool],
         model: Model,
-        reader: ShellReader,
+        shell_analyser: ShellAnalyser,
         persistence: SessionPersistence,
     ) -> None:
         self.settings = settings
@@ -94,8 +94,8 @@ class Session:
         self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
         self.models = ModelCatalog()
-        self.hands = Runtime()
-        self.tuning = ThinkingSettings()
+        self.runtime = Runtime()
+        self.thinking_settings = ThinkingSettings()
         self.ledger = Ledger()
         self.grants = GrantBook()
         self.journal = persistence.journal
@@ -114,17 +114,17 @@ class Session:
         self.parent: Session | None = None
         self.agent: tuple[str, ...] = ()  # the names from the main agent down to this one
         self.agent_digest: str | None = None
-        self.allowed: frozenset[str] | None = None  # of the tools that there are; all
-        self.spawned_by = ""  # the call that this agent works for
-        self.last_problem = ""
-        self._voice = voice
-        self.reader = reader
-        self.keeper = persistence
-        self.ruling = SessionPolicy()
+        self.tool_allowlist: frozenset[str] | None = None  # of the tools that there are; all
+        self.parent_call_id = ""  # the call that this agent works for
+        self.last_error = ""
+        self._writer = writer
+        self.shell_analyser = shell_analyser
+        self.persistence = persistence
+        self.policy = SessionPolicy()
         self.told_of_tools: set[str] = set()  # what people were told about tools of servers
         self.before_turn: Callable[[], Awaitable[None]] = checkpoint
         self.notices: tuple[str, ...] = ()  # for the host, right after `ready`
-        self.ceiling_dropped = False  # the mode fell with it; the host is told after the turn
+        self.ceiling_lowered = False  # the mode fell with it; the host is told after the turn
 
     # --- what the host is told ----------------------------------------------------------------
 
@@ -135,11 +135,11 @@ class Session:
             EventTooLargeError: the line would pass the cap; nothing was sent.
             HostGoneError: the host has closed our stdout.
         """
-        await self._voice.send(self._line(event))
+        await self._writer.send(self._line(event))
 
-    def put(self, event: events.Event) -> None:
+    def emit_nowait(self, event: events.Event) -> None:
         """Queue one event of a group that must not be torn apart."""
-        self._voice.put(self._line(event))
+        self._writer.put_nowait(self._line(event))
 
     def _line(self, event: events.Event) -> bytes:
         line = self.encoded(event)
@@ -150,19 +150,19 @@ class Session:
     def encoded(self, event: events.Event) -> bytes:
         """Return an event as the line that the host gets."""
         if self.agent:
-            event = nested(event, self.agent, self.spawned_by)
+            event = nested(event, self.agent, self.parent_call_id)
         return codec.encode(event)
 
-    async def info(self, message: str, msg_id: str = "", digest: str | None = None) -> None:
+    async def emit_info(self, message: str, msg_id: str = "", digest: str | None = None) -> None:
         text = self.secrets.redact(message)
         await self.emit(events.Info(msg_id=msg_id, message=text, digest=digest))
 
-    async def report(self, error: WcoreError) -> None:
+    async def emit_exception(self, error: WcoreError) -> None:
         """Tell the host of an error; the one place where an error becomes an event."""
-        await self.complain(error.code, str(error), retryable=error.retryable)
+        await self.emit_error(error.code, str(error), retryable=error.retryable)
 
-    async def complain(self, code: Code, message: str, *, retryable: bool = False) -> None:
-        self.last_problem = text = self.secrets.redact(message)
+    async def emit_error(self, code: Code, message: str, *, retryable: bool = False) -> None:
+        self.last_error = text = self.secrets.redact(message)
         problem = events.Problem(code=code, message=text, retryable=retryable)
         await self.emit(events.Error(error=problem))
 
@@ -179,16 +179,20 @@ class Session:
         return tuple(mode for mode in Mode if mode.rank <= self.settings.max_mode.rank)
 
     @property
-    def offered(self) -> dict[str, Tool]:
+    def offered_tools(self) -> dict[str, Tool]:
         """The tools that the model may be shown, in order."""
-        names = self.permitted if self.parent is None else self.permitted & set(self.parent.offered)
-        return {n: tool for n, tool in self.tools.items() if n in names and self.ruling.offers(n)}
+        names = (
+            self.available_tools
+            if self.parent is None
+            else self.available_tools & set(self.parent.offered_tools)
+        )
+        return {n: tool for n, tool in self.tools.items() if n in names and self.policy.offers(n)}
 
     @property
-    def permitted(self) -> frozenset[str]:
+    def available_tools(self) -> frozenset[str]:
         """The tools that may be offered at all, before rules and tiers."""
         known = frozenset(self.tools)
-        named = known if self.allowed is None else known & self.allowed
+        named = known if self.tool_allowlist is None else known & self.tool_allowlist
         return named | self.inner_tools
 
     @property
@@ -207,15 +211,15 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    async def study(self, prepared: Prepared, call_id: str) -> Studied:
+    async def analyse_command(self, prepared: Prepared, call_id: str) -> Studied:
         """Return what the shell text of a call says, read off the loop and within a deadline.
 
-        Also brings the lasting grants up to date; all of it waits, and `judge` must not.
+        Also brings the lasting grants up to date; all of it waits, and `decide` must not.
         """
         await self.refresh_grants(call_id)
         if prepared.command is None:
             return Studied()
-        analysis = await self.reader.analyse(prepared.command)
+        analysis = await self.shell_analyser.analyse(prepared.command)
         return Studied(analysis, await self._ties(analysis, call_id))
 
     async def _ties(self, analysis: shell.Analysis, call_id: str) -> str | None:
@@ -229,35 +233,37 @@ class Session:
             return None
         places = self.settings.places
         look = partial(ties.look, places.workspace, places.home, mentions.run, mentions.named)
-        found = await self.hands.tie(call_id, look)
+        found = await self.runtime.tie(call_id, look)
         facts: dict[str, Json] = {"ties": found} if found else {}
         await self.journal.record_sync_point(f"{records.TIED} {call_id}", **facts)
         return found
 
     async def refresh_grants(self, call_id: str = "") -> None:
         """Bring the lasting grants up to date; tell why they cannot be read, or what waits."""
-        rules = self.ruling.rules if self.parent is None else None  # only the main agent tells
-        for text, digest in await self.keeper.refresh(self.grants, call_id, rules):
-            await self.info(text, digest=digest)
+        rules = self.policy.rules if self.parent is None else None  # only the main agent tells
+        for text, digest in await self.persistence.refresh(self.grants, call_id, rules):
+            await self.emit_info(text, digest=digest)
 
-    def judge(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
+    def decide(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it."""
         facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
         return facts, decide_strictest(facts, self._situations())
 
-    def _standings(self) -> tuple[DecisionContext, ...]:
-        grants = self.grants.of_agent(self.ruling.agent, self.agent_digest)
-        return self.ruling.decision_contexts(self.approvals.mode, grants, self.permitted)
+    def _decision_contexts(self) -> tuple[DecisionContext, ...]:
+        grants = self.grants.of_agent(self.policy.agent, self.agent_digest)
+        return self.policy.decision_contexts(self.approvals.mode, grants, self.available_tools)
 
     def _situations(self) -> list[Situation]:
-        chain = [self._standings()]
+        chain = [self._decision_contexts()]
         above = self.parent
         while above is not None:
-            chain.append(above.ruling.ancestor_contexts(above.approvals.mode, above.permitted))
+            chain.append(
+                above.policy.ancestor_contexts(above.approvals.mode, above.available_tools)
+            )
             above = above.parent
         return situations(chain)
 
-    def weigh_scope(
+    def grant_for(
         self, scope: Scope, card: Card, facts: Facts | None = None
     ) -> tuple[Grant, ...] | ScopeRefused:
         """Return the grants that `scope` makes after a yes to `card`; none for once.
@@ -273,7 +279,7 @@ class Session:
         if isinstance(verdict, ScopeRefused):
             return verdict
         parts = parts_of(scope, verdict)
-        refused = self.ruling.refuses_grants(self.grants, len(parts))
+        refused = self.policy.refuses_grants(self.grants, len(parts))
         if refused:
             return ScopeRefused(refused)
         created_at = self.journal.time()
@@ -285,7 +291,7 @@ class Session:
                 created_at=created_at,
                 from_call_id=card.request.call_id,
                 prefix=prefix,
-                agent=self.ruling.agent,
+                agent=self.policy.agent,
                 agent_digest=self.agent_digest,
                 pin=card.prepared.pin,
                 ties=ties_of(facts) if isinstance(part, AlwaysExact) else None,
@@ -295,7 +301,7 @@ class Session:
 
     def suggestions(self, facts: Facts) -> list[Scope]:
         """Return narrow scopes that would have spared this very question, each one grantable."""
-        if self.ruling.refuses_grants(self.grants):
+        if self.policy.refuses_grants(self.grants):
             return []
         places = self.settings.places
         first, *others = (
@@ -312,14 +318,14 @@ class Session:
         self.ledger.propose(call_id)
         return call_id
 
-    def remember(self, msg_id: str, message: Message) -> None:
+    def append_history(self, msg_id: str, message: Message) -> None:
         """Append to the history."""
         self.history.add(msg_id, message)
 
     def restore(self, restored: Restored) -> None:
         """Be the conversation that an earlier engine left; mode and session grants are not."""
         for msg_id, message in restored.history:
-            self.remember(msg_id, message)
+            self.append_history(msg_id, message)
         self.usage, self.context_tokens = restored.usage, restored.context_tokens
         self.ledger.retire(restored.call_ids)
         self.interrupted = restored.interrupted

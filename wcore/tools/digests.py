@@ -6,7 +6,7 @@ from typing import Final
 
 from wcore.tools.arguments import canonical
 from wcore.tools.fs.paths import relative
-from wcore.vocabulary import Args, Touch
+from wcore.vocabulary import Args, PathAccess
 
 ABSENT: Final = "absent"  # the content digest of a file that does not exist
 
@@ -20,7 +20,7 @@ def call_digest(
     tool: str,
     args: Args,
     workspace: str,
-    touches: tuple[Touch, ...] = (),
+    accesses: tuple[PathAccess, ...] = (),
     contents: Mapping[str, str] | None = None,
     depends: Mapping[str, str] | None = None,
 ) -> str:
@@ -37,7 +37,7 @@ def call_digest(
         "tool": tool,
         "args": args,
         "view": "none",
-        "touches": [[relative(workspace, touch.path), touch.access] for touch in touches],
+        "touches": [[relative(workspace, touch.path), touch.access] for touch in accesses],
         "contents": found,
         "depends": dict(depends or {}),
     }

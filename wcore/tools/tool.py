@@ -77,7 +77,7 @@ class Tool(Protocol):
         """Name, category, description and JSON Schema of the arguments."""
         ...
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Real paths of the files this call is about, before anything is checked.
 
         A name without a folder stands for every file of that name. The turn uses it to keep calls

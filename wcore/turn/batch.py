@@ -44,7 +44,7 @@ async def run_batch(
     for call_id, call in calls:
         flights.append(Flight(turn, call_id, call, flights, left.get(call_id)))
     if len(flights) > 1:  # then their order hangs on where their paths lead
-        of = {flight.call_id: sorted(flight.targets) for flight in flights}
+        of = {flight.call_id: sorted(flight.target_paths) for flight in flights}
         turn.session.journal.record(Kind.FOUND, what="targets", of=of)
     async with anyio.create_task_group() as tasks:
         for flight in flights[:CALLS_MAX]:
@@ -97,10 +97,10 @@ def _writers_before(flight: Flight) -> list[Flight]:
 def _come_in_order(first: Flight, then: Flight) -> bool:
     kinds = (first.category, then.category)
     if kinds in ((Category.EDIT, Category.EXEC), (Category.EXEC, Category.EDIT)):
-        return bool((first.targets | _names(first)) & (then.targets | _names(then)))
-    return first.category is Category.EDIT and bool(first.targets & then.targets)
+        return bool((first.target_paths | _names(first)) & (then.target_paths | _names(then)))
+    return first.category is Category.EDIT and bool(first.target_paths & then.target_paths)
 
 
 def _names(flight: Flight) -> set[str]:
     """Return the names of the files: a command names them without their folders."""
-    return {path.rpartition("/")[2] for path in flight.targets}
+    return {path.rpartition("/")[2] for path in flight.target_paths}

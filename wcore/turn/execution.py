@@ -43,7 +43,7 @@ async def run(flight: Flight) -> None:
 
 async def _until_told_to_end(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput | None:
     """Return what the tool gave, also when it was past the point of return; else `None`."""
-    changes = frozenset(t.path for t in prepared.touches if t.access is Access.WRITE)
+    changes = frozenset(t.path for t in prepared.accesses if t.access is Access.WRITE)
     with flight.turn.interruptible():
         async with flight.session.locks.holding(changes):
             if _may_write(flight):
@@ -87,7 +87,7 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
                 ask=partial(inner_calls.ask, flight, run),
                 denial=partial(_denial, flight),
             )
-            output = await flight.session.hands.run(tool, prepared, live)
+            output = await flight.session.runtime.run(tool, prepared, live)
         except ToolError as error:
             output = ToolOutput.failed(str(error))
         except Exception as error:
@@ -99,7 +99,7 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
 
 
 def _denial(flight: Flight, found: Prepared) -> str | None:
-    _, decision = flight.session.judge(found, flight.studied)
+    _, decision = flight.session.decide(found, flight.studied)
     return decision.why.detail if decision.verdict is Verdict.DENY else None
 
 

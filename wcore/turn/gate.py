@@ -1,6 +1,6 @@
 """The gate: prepare, decide, announce, ask, and hear the answer. The effect comes after it.
 
-Between `judge` and the announcement nothing waits but the writing of the journal, so a decision
+Between `decide` and the announcement nothing waits but the writing of the journal, so a decision
 is never older than its announcement. A call is registered as waiting before the host is asked.
 What cannot be written down is neither asked nor run.
 """
@@ -60,7 +60,7 @@ async def gate(flight: Flight) -> Step:
         return Step.ENDED
     flight.prepared = prepared
     flight.note_prepared(prepared)
-    facts, decision = flight.session.judge(prepared, flight.studied)
+    facts, decision = flight.session.decide(prepared, flight.studied)
     match decision.verdict:
         case Verdict.DENY:
             return await _refuse(flight, decision, reasons.RULE + decision.why.detail)
@@ -86,7 +86,9 @@ async def hear(flight: Flight, pending: Pending) -> bool:
     if isinstance(result, Denied):
         said = session.secrets.redact(result.reason)
         words = None if said == reasons.USER else said
-        decision = session.keeper.decision_events.denied(flight.call_id, tool, result.by, words)
+        decision = session.persistence.decision_events.denied(
+            flight.call_id, tool, result.by, words
+        )
         refusal = Refusal(result.reason, move=None, decision=decision, first=closing)
         await flight.cancel(refusal)
     else:
@@ -95,7 +97,7 @@ async def hear(flight: Flight, pending: Pending) -> bool:
         flight.answer = result.answer if tool == QUESTION_TOOL else None
         problem = await _publish_yes(flight, flight.prepared, result)
         for event in closing:
-            session.put(event)
+            session.emit_nowait(event)
         if problem is not None:
             flight.turn.doubt(problem)
             await flight.fail(unrecorded(problem))
@@ -105,7 +107,7 @@ async def hear(flight: Flight, pending: Pending) -> bool:
 
 async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exception | None:
     """Write a person's yes down; returns why that failed: then the call must not run."""
-    persistence = flight.session.keeper
+    persistence = flight.session.persistence
     event = persistence.decision_events.approved(flight.call_id, prepared.tool, always=yes.always)
     if yes.decision is not None:
         event = persistence.decision_events.ruled(flight.call_id, prepared.tool, yes.decision)
@@ -127,7 +129,7 @@ async def _knows_rules(flight: Flight) -> bool:
     """Read the rules again; where they cannot be had the call ends, and the turn after it."""
     try:
         session = flight.session
-        if await session.ruling.reread(
+        if await session.policy.reread(
             f"{POLICIES} {flight.call_id}", session.journal.record_sync_point
         ):
             await obey_limits(session)
@@ -141,7 +143,7 @@ async def _knows_rules(flight: Flight) -> bool:
 
 async def _prepare(flight: Flight) -> Prepared | None:
     """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
-    known = flight.session.offered
+    known = flight.session.offered_tools
     if flight.tool is None:
         await flight.fail(_unknown(flight, known))
         return None
@@ -155,9 +157,9 @@ async def _prepare(flight: Flight) -> Prepared | None:
     problem = "internal error while preparing the call"
     try:
         with flight.turn.interruptible():
-            hands = flight.session.hands
-            prepared = await hands.prepare(flight.call_id, flight.tool, flight.args)
-            flight.studied = await flight.session.study(prepared, flight.call_id)
+            runtime = flight.session.runtime
+            prepared = await runtime.prepare(flight.call_id, flight.tool, flight.args)
+            flight.studied = await flight.session.analyse_command(prepared, flight.call_id)
     except ToolError as error:
         problem = str(error)
     except Exception:
@@ -195,7 +197,7 @@ async def _block(flight: Flight, told: str) -> None:
 
 async def _refuse(flight: Flight, decision: Decision, reason: str, told: str | None = None) -> Step:
     session, name = flight.session, flight.call.name
-    decisions = session.keeper.decision_events
+    decisions = session.persistence.decision_events
     if decision.verdict is Verdict.ASK:
         event = decisions.unasked(flight.call_id, name, host_gone=session.host_gone)
     else:
@@ -213,9 +215,9 @@ async def _allow(flight: Flight, decision: Decision) -> Step:
     if announcement is None:
         await flight.fail(TOO_LARGE)
         return Step.ENDED
-    event = session.keeper.decision_events.ruled(flight.call_id, flight.call.name, decision)
+    event = session.persistence.decision_events.ruled(flight.call_id, flight.call.name, decision)
     try:
-        await session.keeper.publish(event, {"digest": flight.digest}, acted_upon=True)
+        await session.persistence.publish(event, {"digest": flight.digest}, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         await flight.refuse_unrecorded(error)
         return Step.ENDED
@@ -229,7 +231,7 @@ def _count_use(session: Session, decision: Decision) -> None:
     grant = session.grants.find(decision.why.rule or "")
     if grant is not None:
         session.grants.count_use(grant.grant_id)
-        session.keeper.count_use(grant)
+        session.persistence.count_use(grant)
 
 
 async def _recall(
@@ -282,7 +284,7 @@ async def _ask(flight: Flight, decision: Decision, prepared: Prepared, facts: Fa
 def _suspend(flight: Flight, prepared: Prepared, token: str) -> None:
     session = flight.session
     session.secrets.add(token)
-    session.put(
+    session.emit_nowait(
         events.ApprovalRequired(
             call_id=flight.call_id,
             resume_token=token,
@@ -291,4 +293,4 @@ def _suspend(flight: Flight, prepared: Prepared, token: str) -> None:
             context=f"{prepared.tool}: {prepared.args.get('question', '')}",
         )
     )
-    session.put(events.Suspend(reason=REASON_SUSPENDED, resume_token=token))
+    session.emit_nowait(events.Suspend(reason=REASON_SUSPENDED, resume_token=token))

@@ -44,10 +44,10 @@ async def _decide_again(flight: Flight, pending: Pending) -> None:
     session, card = flight.session, flight.session.cards[flight.call_id]
     if flight.category in (Category.EXEC, Category.MCP):
         await flight.wait_for([other for other in flight.earlier if other.delays(flight)])
-    studied = await session.study(card.prepared, flight.call_id)
+    studied = await session.analyse_command(card.prepared, flight.call_id)
     if pending.result is not None or pending.editing:
         return
-    _, decision = session.judge(card.prepared, studied)
+    _, decision = session.decide(card.prepared, studied)
     if _is_granted(decision):
         yes = Approved(by=By.POLICY, decision=decision)
         session.approvals.try_resolve(flight.call_id, yes)

@@ -26,9 +26,9 @@ def require_store(session: Session) -> None:
     Raises:
         StoreRequiredError: it does, and the store was lost, or the engine started without one.
     """
-    if session.keeper.is_kept or not session.ruling.rules.limits.store_required:
+    if session.persistence.is_kept or not session.policy.rules.limits.store_required:
         return
-    loss = session.keeper.loss or "the engine was started with --store none"
+    loss = session.persistence.loss or "the engine was started with --store none"
     raise StoreRequiredError(f"the policy requires a store: {loss}; then start the engine again")
 
 
@@ -40,18 +40,18 @@ async def open_turn(session: Session) -> None:
     """
     if session.parent is not None:  # its parent has just read the rules
         require_store(session)
-        await session.ruling.preload()
+        await session.policy.preload()
         return
     try:
-        notices = await session.ruling.refresh()
+        notices = await session.policy.refresh()
     except WcoreError as error:
         await session.journal.record_sync_point(POLICIES, problem=str(error))
         raise
-    await session.journal.record_sync_point(POLICIES, **session.ruling.journal_facts(notices))
+    await session.journal.record_sync_point(POLICIES, **session.policy.journal_facts(notices))
     require_store(session)
-    await session.ruling.preload()
+    await session.policy.preload()
     for notice in (*notices, *_of_servers_tools(session)):
-        await session.info(notice)
+        await session.emit_info(notice)
     await session.refresh_grants()
     await obey_limits(session)
 
@@ -60,7 +60,7 @@ async def obey_limits(session: Session) -> None:
     """Let ceilings fall that the rules have lowered; they never rise."""
     while session.parent is not None:
         session = session.parent
-    limits, settings = session.ruling.rules.limits, session.settings
+    limits, settings = session.policy.rules.limits, session.settings
     ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)
     ttl_s = min(limits.ttl_s or settings.approval_ttl_s, settings.approval_ttl_s)
     if ttl_s != settings.approval_ttl_s:
@@ -69,18 +69,18 @@ async def obey_limits(session: Session) -> None:
     if ceiling is settings.max_mode:
         return
     session.settings = replace(session.settings, max_mode=ceiling)
-    session.ceiling_dropped = True
+    session.ceiling_lowered = True
     if session.approvals.mode.rank > ceiling.rank:
         session.approvals.set_mode(ceiling)
-        await session.info(f"mode updated: {ceiling}; the policy allows no more")
+        await session.emit_info(f"mode updated: {ceiling}; the policy allows no more")
 
 
 def _of_servers_tools(session: Session) -> list[str]:
     """Return what the tiers do to tools of connected servers; each thing once a session."""
-    tiers = session.ruling.snapshot
+    tiers = session.policy.snapshot
     connected = [tool for tool in session.tools if tool.startswith(MCP_PREFIX)]
     found = [
-        f"{visible_line(tool, NAME_CHARS_MAX)} is connected, but blocked for {session.ruling.agent}"
+        f"{visible_line(tool, NAME_CHARS_MAX)} is connected, but blocked for {session.policy.agent}"
         for tool in connected
         if not tiers.offers(tool)
     ]

@@ -74,11 +74,11 @@ async def _work(turn: "Turn", flight: "Flight", assignment: Assignment) -> ToolO
     finally:
         turn.children.discard(child)
         session.usage += below.usage
-    below.put(end)
+    below.emit_nowait(end)
     said = [m for m in below.history.messages if isinstance(m, AssistantMessage)]
     report = next((message.text for message in reversed(said) if message.text), "")
     if end.finish_reason == "error":
-        problem = below.last_problem or "it failed"
+        problem = below.last_error or "it failed"
         return ToolOutput(Status.ERROR, f"{report}\n[the agent failed: {problem}]".strip())
     note = _END.get(end.finish_reason, "")
     return ToolOutput(Status.SUCCESS, f"{report}\n{note}".strip() or "[no report]")
@@ -100,15 +100,15 @@ def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Sessi
     """Return a session below the caller's: shared but for what makes an agent."""
     above = flight.session
     below = copy.copy(above)
-    below.parent, below.spawned_by, below.last_problem = above, flight.call_id, ""
+    below.parent, below.parent_call_id, below.last_error = above, flight.call_id, ""
     below.agent, below.agent_digest = (*above.agent, agent.name), agent.digest
     name = "/".join(below.agent)
     below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
     below.context_tokens = 0
-    below.ruling = above.ruling.for_subagent(name, agent)
-    below.keeper = above.keeper.for_subagent(name, flight.call_id)
-    below.journal = below.keeper.journal
-    below.allowed = _allowed(agent, above, is_last=len(below.agent) >= DEPTH_MAX)
+    below.policy = above.policy.for_subagent(name, agent)
+    below.persistence = above.persistence.for_subagent(name, flight.call_id)
+    below.journal = below.persistence.journal
+    below.tool_allowlist = _allowed(agent, above, is_last=len(below.agent) >= DEPTH_MAX)
     prompt = "\n\n".join(text for text in (above.settings.system_prompt, agent.prompt) if text)
     below.settings = replace(above.settings, system_prompt=prompt)
     return below
@@ -116,5 +116,5 @@ def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Sessi
 
 def _allowed(agent: AgentDefinition, above: Session, *, is_last: bool) -> frozenset[str]:
     """Return the tools that an agent may be offered at most."""
-    named = above.permitted if agent.tools is None else above.permitted & agent.tools
+    named = above.available_tools if agent.tools is None else above.available_tools & agent.tools
     return named - {NAME} if is_last else named

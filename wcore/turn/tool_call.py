@@ -97,7 +97,7 @@ class Flight:
         self.tool: Tool | None = inner or self.session.tools.get(call.name)
         self.is_inner = inner is not None
         self.category = self.tool.spec.category if self.tool else Category.EXEC
-        self.targets = self._targets(self.tool) if self.tool else frozenset[str]()
+        self.target_paths = self._targets(self.tool) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
         self.studied = Studied()
         self.pending: Pending | None = None
@@ -109,7 +109,7 @@ class Flight:
         self._output = ToolOutput.failed("internal error")
 
     def _targets(self, tool: Tool) -> frozenset[str]:
-        return self.session.hands.targets(self.call_id, tool, self.call.args or {})
+        return self.session.runtime.target_paths(self.call_id, tool, self.call.args or {})
 
     @property
     def earlier(self) -> Iterator["Flight"]:
@@ -186,7 +186,7 @@ class Flight:
     def ask(self, request: events.ToolRequest) -> None:
         """Announce the call as a question."""
         self._announced = True
-        self.session.put(request)
+        self.session.emit_nowait(request)
 
     def announcement(self, why: Why | None, *, args_fit: bool = True) -> events.CallAnnounced:
         """Return the announcement of a call that does not wait.
@@ -249,7 +249,7 @@ class Flight:
         )
         ended = records.ended(self.call_id, self.call.name, output, edited=self.edited)
         try:
-            self.turn.doubt(await self.session.keeper.publish_end(None, ended))
+            self.turn.doubt(await self.session.persistence.publish_end(None, ended))
             if not self._announced:
                 await self.announce(None)
             await self.session.emit(event)
@@ -275,9 +275,9 @@ class Flight:
         ended = records.ended(self.call_id, self.call.name, self._output, reason=reason)
         event = events.ToolCancelled(msg_id=self.turn.msg_id, call_id=self.call_id, reason=reason)
         try:
-            self.turn.doubt(await self.session.keeper.publish_end(refusal.decision, ended))
+            self.turn.doubt(await self.session.persistence.publish_end(refusal.decision, ended))
             for each in refusal.first:
-                self.session.put(each)
+                self.session.emit_nowait(each)
             if not self._announced:
                 await self.announce(refusal.why)
             await self.session.emit(event)

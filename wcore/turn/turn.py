@@ -89,7 +89,7 @@ class Turn:
         """End the turn now: deny what waits, cancel what works. The first ending stands."""
         if self.ending is None:
             self.ending = Ending(by, reasons.BY_SETTLER[by])
-            self.session.keeper.hurry()
+            self.session.persistence.hurry()
             for child in self.children:
                 child.end(by)
             self.session.approvals.resolve_all(self.ending.reason, by)
@@ -135,11 +135,11 @@ class Turn:
         if message is not None and self.left is not None:
             self.left.messages.append(message)
         elif message is not None:
-            session.remember(self.msg_id, message)
+            session.append_history(self.msg_id, message)
         await session.emit(events.StreamStart(msg_id=self.msg_id))
         finish: TurnFinishReason = "error"
         try:
-            await session.keeper.open()
+            await session.persistence.open()
             await open_turn(session)
             if session.parent is None:
                 with self.interruptible():
@@ -149,16 +149,16 @@ class Turn:
         except HostGoneError:
             raise
         except WcoreError as error:
-            await session.report(error)
+            await session.emit_exception(error)
         except Exception:
             log.exception("turn.failed")
-            await session.complain(
+            await session.emit_error(
                 Code.INTERNAL, "internal error, see the log; the session goes on", retryable=True
             )
         if self.left is None:
             await self._write_end(finish)
         if session.parent is None:
-            session.keeper.calm()
+            session.persistence.calm()
         return events.StreamEnd(
             msg_id=self.msg_id,
             finish_reason=finish,
@@ -185,9 +185,9 @@ class Turn:
         for result in await run_batch(self, calls, left.calls):
             left.results[result.call_id] = result
         for call_id in left.order:
-            self.session.remember(self.msg_id, left.results[call_id])
+            self.session.append_history(self.msg_id, left.results[call_id])
         for waiting in left.messages:
-            self.session.remember(self.msg_id, waiting)
+            self.session.append_history(self.msg_id, waiting)
         if self.problem is not None:
             raise self.problem
 
@@ -199,24 +199,26 @@ class Turn:
             if not calls:
                 return "length" if finish is FinishReason.LENGTH else "stop"
             for result in await run_batch(self, calls):
-                self.session.remember(self.msg_id, result)
+                self.session.append_history(self.msg_id, result)
             if self.problem is not None:
                 raise self.problem
             if self.ending is not None:
                 return "stop"
             if gave_up := self.denials.gave_up:
-                await self.session.info(gave_up, self.msg_id)
+                await self.session.emit_info(gave_up, self.msg_id)
                 return "stop"
         return "max_turns"
 
     async def _reply(self) -> tuple[FinishReason | None, list[tuple[str, ModelCall]]]:
         """Stream one reply; whatever happens, what was said is remembered once."""
         reply = Reply()
-        await self.session.journal.record_sync_point(f"asks {self.session.spawned_by}")
+        await self.session.journal.record_sync_point(f"asks {self.session.parent_call_id}")
         try:
             with self.interruptible():
                 await self._stream(reply)
-                await self.session.journal.record_sync_point(f"replied {self.session.spawned_by}")
+                await self.session.journal.record_sync_point(
+                    f"replied {self.session.parent_call_id}"
+                )
         except Exception as error:
             reply.failed = records.failure(error)
             raise
@@ -227,7 +229,7 @@ class Turn:
             text, thinking = "".join(reply.text), "".join(reply.thinking)
             message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
             if text or thinking or calls:
-                self.session.remember(self.msg_id, message)
+                self.session.append_history(self.msg_id, message)
             self._note(reply, message)
         if reply.finish is None and self.ending is None:
             raise ProviderError("the model's reply broke off")
@@ -246,9 +248,9 @@ class Turn:
         request = Request(
             session.settings.system_prompt,
             session.history.messages,
-            [tool.spec for tool in session.offered.values()],
+            [tool.spec for tool in session.offered_tools.values()],
             session.settings.max_tokens,
-            session.tuning,
+            session.thinking_settings,
         )
         async with aclosing(session.model.stream(request)) as deltas:
             count = 0
@@ -275,7 +277,7 @@ class Turn:
                 reply.calls.append(call)
             case Notice(text):
                 reply.pieces.append(["notice", text])
-                await self.session.info(text, self.msg_id)
+                await self.session.emit_info(text, self.msg_id)
             case Finished(reason, usage, sealed, context_tokens):
                 reply.finish = reason
                 reply.sealed = sealed

@@ -15,7 +15,9 @@ def session(priced_by: str, told: list[events.SessionCost]) -> Session:
     settings = SimpleNamespace(session_id="s1")
     return cast(
         "Session",
-        SimpleNamespace(model=model, models=ModelCatalog(), settings=settings, put=told.append),
+        SimpleNamespace(
+            model=model, models=ModelCatalog(), settings=settings, emit_nowait=told.append
+        ),
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact, gather
 from wcore.policy.protected import Places
-from wcore.vocabulary import Access, Category, Prepared, Touch
+from wcore.vocabulary import Access, Category, PathAccess, Prepared
 
 PLACES = Places(
     workspace="/home/ann/code",
@@ -43,7 +43,7 @@ def names(text: str) -> set[str]:
 def test_a_path_is_inside_protected_and_our_own_or_not(
     path: str, access: Access, expected: tuple[bool, bool, bool]
 ) -> None:
-    prepared = Prepared("Edit", Category.EDIT, {}, "", "d", touches=(Touch(path, access),))
+    prepared = Prepared("Edit", Category.EDIT, {}, "", "d", accesses=(PathAccess(path, access),))
     (fact,) = gather(prepared, None, PLACES).paths
     assert (fact.inside, fact.protected is not None, fact.own) == expected
     assert (fact.path, fact.access) == (path, access)
@@ -249,8 +249,8 @@ def test_a_text_that_only_reads_our_own_files_writes_none(text: str) -> None:
 
 
 def test_the_paths_of_a_tool_and_the_words_of_its_command_count_both() -> None:
-    touch = Touch("/etc/hosts", Access.READ)
-    prepared = Prepared("Bash", Category.EXEC, {}, "", "d", touches=(touch,), command="cat .env")
+    touch = PathAccess("/etc/hosts", Access.READ)
+    prepared = Prepared("Bash", Category.EXEC, {}, "", "d", accesses=(touch,), command="cat .env")
     facts = gather(prepared, shell.analyse("cat .env"), PLACES)
     assert [fact.path for fact in facts.paths] == ["/etc/hosts", ENV]
 

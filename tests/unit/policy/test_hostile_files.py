@@ -12,7 +12,7 @@ from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
-from wcore.vocabulary import Access, Category, Mode, Prepared, Touch, Verdict
+from wcore.vocabulary import Access, Category, Mode, PathAccess, Prepared, Verdict
 
 PLACES = Places("/ws", "/home/me", own=("/home/me/.config/wcore", "/home/me/.local/state/wcore"))
 SCENE = ParseContext(PLACES, {})
@@ -26,7 +26,7 @@ def forced(facts: Facts, text: str) -> Verdict:
 
 
 def write(path: str) -> Facts:
-    touch = Touch(path, Access.WRITE)
+    touch = PathAccess(path, Access.WRITE)
     return gather(Prepared("Write", Category.EDIT, {}, "", "", (touch,)), None, PLACES)
 
 

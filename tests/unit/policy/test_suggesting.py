@@ -20,9 +20,9 @@ from wcore.vocabulary import (
     AlwaysPrefixes,
     Category,
     Mode,
+    PathAccess,
     Prepared,
     Scope,
-    Touch,
     Verdict,
 )
 
@@ -61,7 +61,7 @@ def bash(command: str) -> Prepared:
 
 
 def read(path: str) -> Prepared:
-    return Prepared("Read", Category.INFO, {}, "", "", (Touch(path, Access.READ),))
+    return Prepared("Read", Category.INFO, {}, "", "", (PathAccess(path, Access.READ),))
 
 
 def test_a_command_and_a_file_outside_have_suggestions() -> None:

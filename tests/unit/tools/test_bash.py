@@ -295,7 +295,7 @@ async def test_a_text_that_cannot_run_is_refused(room: Room, command: str) -> No
 async def test_the_card_shows_the_text_with_nothing_invisible(room: Room) -> None:
     prepared = await room.prepare("Bash", command="echo a\necho \u202e\x1b[2K b")
     assert prepared.command == "echo a\necho \u202e\x1b[2K b"
-    assert prepared.touches == ()
+    assert prepared.accesses == ()
     assert prepared.description == "Execute: echo a⏎echo ⟨U+202E⟩⟨U+001B⟩[2K b"
     assert prepared.preview is not None
     assert prepared.preview.kind == "command"

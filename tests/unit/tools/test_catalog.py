@@ -90,7 +90,7 @@ async def test_odd_values_are_tool_errors_and_targets_never_raises(room: Room, n
     for field in cast("dict[str, Json]", tool.spec.schema["properties"]):
         for value in ODD:
             args = {**EXAMPLES[name], field: value}
-            tool.targets(args)
+            tool.target_paths(args)
             with suppress(ToolError):
                 await tool.prepare(args)
 
@@ -115,9 +115,9 @@ async def test_numbers_are_numbers(room: Room, value: Json) -> None:
 async def test_targets_are_the_touched_paths(room: Room, name: str) -> None:
     room.put("a", "x")
     prepared = await room.tools[name].prepare(EXAMPLES[name])
-    touched = {touch.path for touch in prepared.touches}
+    touched = {touch.path for touch in prepared.accesses}
     assert touched == {str(room.folder / "a")}
-    assert room.tools[name].targets(EXAMPLES[name]) == touched
+    assert room.tools[name].target_paths(EXAMPLES[name]) == touched
 
 
 def test_importing_the_catalog_leaves_heavy_modules_alone() -> None:

@@ -28,7 +28,7 @@ async def test_writing_makes_folders_and_reports_the_diff(room: Room) -> None:
 async def test_preparing_touches_nothing(room: Room) -> None:
     prepared = await room.prepare("Write", file_path="new/a.txt", content="one\n")
     assert _names(room) == []
-    assert prepared.touches[0].access is Access.WRITE
+    assert prepared.accesses[0].access is Access.WRITE
     assert prepared.description == "Write to new/a.txt"
     assert prepared.preview is not None
     assert prepared.preview.kind == "diff"
@@ -61,7 +61,7 @@ async def test_a_hard_link_elsewhere_keeps_its_content(room: Room) -> None:
 async def test_writing_through_a_link_is_a_touch_of_its_target(room: Room) -> None:
     (room.folder / "link").symlink_to(room.home / "target")
     prepared = await room.prepare("Write", file_path="link", content="x")
-    assert prepared.touches[0].path == f"{room.home}/target"
+    assert prepared.accesses[0].path == f"{room.home}/target"
 
 
 def _content(room: Room) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wcore.tools.digests import call_digest
-from wcore.vocabulary import Access, Touch
+from wcore.vocabulary import Access, PathAccess
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1)
 BELOW = st.lists(NAMES.filter(lambda name: name not in {".", ".."}), min_size=1, max_size=3)
@@ -16,14 +16,14 @@ AS_SHOWN = {
     "tool": "Write",
     "args": {"file_path": "a", "content": "x"},
     "workspace": "/w",
-    "touches": (Touch("/w/a", Access.WRITE),),
+    "accesses": (PathAccess("/w/a", Access.WRITE),),
     "contents": {"/w/a": "absent"},
     "depends": {"launch": "l"},
 }
 CHANGED = {
     "tool": "Edit",
     "args": {"file_path": "a", "content": "y"},
-    "touches": (Touch("/w/b", Access.WRITE),),
+    "accesses": (PathAccess("/w/b", Access.WRITE),),
     "contents": {"/w/a": "other"},
     "depends": {"launch": "m"},
 }
@@ -34,16 +34,16 @@ def test_whatever_else_the_call_is_changes_it() -> None:
         call_digest(**{**AS_SHOWN, name: value})  # type: ignore[arg-type]
         for name, value in CHANGED.items()
     }
-    digests.add(call_digest(**{**AS_SHOWN, "touches": (Touch("/w/a", Access.READ),)}))  # type: ignore[arg-type]
-    digests.add(call_digest(**{**AS_SHOWN, "touches": ()}))  # type: ignore[arg-type]
+    digests.add(call_digest(**{**AS_SHOWN, "accesses": (PathAccess("/w/a", Access.READ),)}))  # type: ignore[arg-type]
+    digests.add(call_digest(**{**AS_SHOWN, "accesses": ()}))  # type: ignore[arg-type]
     digests.add(call_digest(**{**AS_SHOWN, "workspace": "/"}))  # type: ignore[arg-type]
     assert len(digests) == len(CHANGED) + 4
     assert all(digest.startswith("v2:") and len(digest) <= 128 for digest in digests)
 
 
 def of(workspace: str, path: str) -> str:
-    touches, contents = (Touch(path, Access.WRITE),), {path: "absent"}
-    return call_digest("Write", {}, workspace, touches, contents)
+    accesses, contents = (PathAccess(path, Access.WRITE),), {path: "absent"}
+    return call_digest("Write", {}, workspace, accesses, contents)
 
 
 @given(BELOW, st.sampled_from(ROOTS), st.sampled_from(ROOTS))

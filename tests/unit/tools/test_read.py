@@ -156,6 +156,6 @@ async def test_a_swapped_file_is_not_followed(room: Room) -> None:
 
 async def test_preparing_does_not_tell_whether_a_file_exists(room: Room) -> None:
     prepared = await room.prepare("Read", file_path="~/.ssh/id")
-    assert prepared.touches[0].path == f"{room.home}/.ssh/id"
+    assert prepared.accesses[0].path == f"{room.home}/.ssh/id"
     with pytest.raises(ToolError, match="no such"):
         await room.run(prepared)

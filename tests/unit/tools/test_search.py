@@ -71,8 +71,8 @@ async def test_naming_a_protected_file_searches_it_after_the_gate(
 ) -> None:
     _tree(room)
     prepared = await room.prepare("Grep", pattern="NEEDLE", path=".env")
-    assert prepared.touches[0].path == f"{room.folder}/.env"
-    assert prepared.touches[0].access is Access.READ
+    assert prepared.accesses[0].path == f"{room.folder}/.env"
+    assert prepared.accesses[0].access is Access.READ
     assert ".env:1:NEEDLE=secret" in (await room.run(prepared)).output
 
 
@@ -213,7 +213,7 @@ async def test_a_glob_that_leads_elsewhere_names_its_root_to_the_gate(room: Room
     (room.home / "x.py").write_text("")
     for pattern in (f"{room.home}/*.py", "~/*.py", "../home/*.py"):
         prepared = await room.prepare("Glob", pattern=pattern)
-        assert [touch.path for touch in prepared.touches] == [str(room.home)]
+        assert [touch.path for touch in prepared.accesses] == [str(room.home)]
         assert (await room.run(prepared)).output.startswith("x.py\n")
     with pytest.raises(ToolError, match=r"\.\."):
         await room.prepare("Glob", pattern="*/../../home/*.py")

@@ -1,7 +1,7 @@
 """The host's answers to questions. Each settles one waiting call, or changes nothing.
 
 An answer that comes too late, twice, or to a call never asked raises `UnknownCallError`, which
-the engine reports as one `info`.
+the engine reports as one `emit_info`.
 """
 
 import logging
@@ -96,7 +96,7 @@ async def _settle(
     edited: Prepared | None = None,
 ) -> None:
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
-    weighed = card.owner.weigh_scope(scopes.from_wire(command.scope), card, facts)
+    weighed = card.owner.grant_for(scopes.from_wire(command.scope), card, facts)
     refused = weighed.reason if isinstance(weighed, ScopeRefused) else None
     kept = () if isinstance(weighed, ScopeRefused) else weighed
     wanted = command.persist or Persist.SESSION
@@ -106,7 +106,7 @@ async def _settle(
     session.approvals.approve(command.call_id, kept, command.answer, edited)
     if kept and persist is not Persist.SESSION:
         kept = tuple(replace(grant, persist=persist) for grant in kept)
-        problem = await session.keeper.store_grant(*kept)
+        problem = await session.persistence.store_grant(*kept)
         if problem is None:
             session.grants.prolong(kept)
         else:
@@ -114,10 +114,10 @@ async def _settle(
     if kept:
         session.approvals.tell_of_grants()
     if refused is not None:
-        await session.info(f"{command.call_id} was approved once only: {refused}")
+        await session.emit_info(f"{command.call_id} was approved once only: {refused}")
     elif kept and short is not None:
         how = f"for this {persist} only"
-        await session.info(f"{command.call_id}: the yes is kept {how}: {short}")
+        await session.emit_info(f"{command.call_id}: the yes is kept {how}: {short}")
 
 
 def how_long(
@@ -143,26 +143,26 @@ async def _approve_edited(
     """Prepare and decide the changed call while the shown one stays parked."""
     what = f"edited {command.call_id}"
     try:
-        await session.ruling.reread(f"policies {what}", session.journal.record_sync_point)
+        await session.policy.reread(f"policies {what}", session.journal.record_sync_point)
         try:
-            edited = await session.hands.prepare(command.call_id, card.tool, args, edited=True)
-            studied = await session.study(edited, command.call_id)
+            edited = await session.runtime.prepare(command.call_id, card.tool, args, edited=True)
+            studied = await session.analyse_command(edited, command.call_id)
         except Exception as error:
             await session.journal.record_sync_point(what, **records.failure(error))
             raise
         await session.journal.record_sync_point(what)
         card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
-            facts, decision = card.owner.judge(edited, studied)
+            facts, decision = card.owner.decide(edited, studied)
             await _judge_edited(session, command, card, edited, facts, decision)
     except (ToolError, ConfigError) as error:
-        await session.complain(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
+        await session.emit_error(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
-        await session.info(str(error))
+        await session.emit_info(str(error))
     except Exception:  # a tool that raises must not end the engine
         log.exception("tool.prepare_failed")
         text = f"{command.call_id}: changed arguments: internal error, see the log"
-        await session.complain(Code.INTERNAL, text)
+        await session.emit_error(Code.INTERNAL, text)
     finally:
         entry.editing = False
 

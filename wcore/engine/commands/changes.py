@@ -40,7 +40,7 @@ async def changing(
     if during_turn:
         raise DuringTurnError("a turn is running: wait for its stream_end")
     try:
-        found = await session.hands.change_rules(what, change)
+        found = await session.runtime.change_rules(what, change)
     except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
         await session.journal.record_sync_point(
@@ -53,15 +53,15 @@ async def changing(
 
 async def _accept(session: Session, digest: str) -> dict[str, Json]:
     """Read everything again, and hold exactly that, if it is what the host was told of."""
-    rules, files = session.ruling.rules, session.ruling.files
+    rules, files = session.policy.rules, session.policy.files
     if files is not None:
         rules.read(await to_thread.run_sync(files.look))
-    await session.keeper.look()
-    waiting = session.keeper.waiting(rules)
+    await session.persistence.look()
+    waiting = session.persistence.waiting(rules)
     if waiting is None:
         raise RefusedError("nothing has changed that waits to be accepted")
     if waiting.digest != digest:
         raise RefusedError("this is not what waits now: the next turn says what does")
     rules.accept()
-    session.keeper.accept()
+    session.persistence.accept()
     return {"accepted": True}

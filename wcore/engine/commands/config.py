@@ -25,16 +25,16 @@ class Configuring:
         self._late_change = False
 
     async def set_mode(self, mode: Mode, *, during_turn: bool) -> None:
-        """Change the mode for later calls; above the ceiling it is refused with `info`."""
+        """Change the mode for later calls; above the ceiling it is refused with `emit_info`."""
         session = self._session
         if mode not in session.modes:
             ceiling = session.settings.max_mode
-            await session.info(f"mode {mode} refused: the ceiling of this engine is {ceiling}")
+            await session.emit_info(f"mode {mode} refused: the ceiling of this engine is {ceiling}")
             return
         changed = mode is not session.approvals.mode
         session.approvals.set_mode(mode)
-        session.keeper.tiers.mean_mode()
-        session.put(events.Info(message=f"mode updated: {mode}"))
+        session.persistence.tiers.mean_mode()
+        session.emit_nowait(events.Info(message=f"mode updated: {mode}"))
         if changed and during_turn:
             self._late_change = True
         elif changed:
@@ -44,7 +44,7 @@ class Configuring:
         """Apply now, or after the turn; of several that wait the last one counts."""
         if during_turn:
             self._late_config = command
-            await self._session.info("set_config: queued, will apply after current response")
+            await self._session.emit_info("set_config: queued, will apply after current response")
             return
         for event in self._apply(command):
             await self._session.emit(event)
@@ -52,22 +52,22 @@ class Configuring:
     def tell_of_loss(self, *, during_turn: bool) -> None:
         """Say that the store was lost, before anybody acts without it."""
         session = self._session
-        text = session.secrets.redact(session.keeper.consequences or "")
-        session.put(events.Info(message=text))
+        text = session.secrets.redact(session.persistence.consequences or "")
+        session.emit_nowait(events.Info(message=text))
         if during_turn:
             self._late_change = True
         else:
-            session.put(self._changed())
+            session.emit_nowait(self._changed())
 
     def apply_late(self) -> None:
         """Queue what waited for the end of the turn, right behind `stream_end`."""
         if self._late_config is not None:
             for event in self._apply(self._late_config):
-                self._session.put(event)
-        elif self._late_change or self._session.ceiling_dropped:
-            self._session.put(self._changed())
+                self._session.emit_nowait(event)
+        elif self._late_change or self._session.ceiling_lowered:
+            self._session.emit_nowait(self._changed())
         self._late_config = None
-        self._late_change = self._session.ceiling_dropped = False
+        self._late_change = self._session.ceiling_lowered = False
 
     def _apply(self, command: SetConfig) -> list[events.Event]:
         """Apply what the model can do, and say what it cannot."""
@@ -77,10 +77,10 @@ class Configuring:
         except ConfigError as error:
             problem = events.Problem(code=Code.CONFIG, message=session.secrets.redact(str(error)))
             return [events.Error(error=problem), *self._waiting()]
-        tuning, applied, refused = _tuned(command, model, session.tuning)
+        tuning, applied, refused = _tuned(command, model, session.thinking_settings)
         if model.name != session.model.name:
             applied.insert(0, f"model {model.name}")
-        session.model, session.tuning = model, tuning
+        session.model, session.thinking_settings = model, tuning
         said = [f"set_config: {model.name} has no {', '.join(refused)}"] if refused else []
         if applied:
             said.append(f"config applied: {', '.join(applied)}")

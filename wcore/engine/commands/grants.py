@@ -30,14 +30,14 @@ async def give(session: Session, command: said.GiveGrant) -> dict[str, object]:
     persist, short = how_long((grant,), tool.spec.category, wanted)
     grant = replace(grant, persist=persist)
     if persist is not Persist.SESSION:
-        problem = await session.keeper.store_grant(grant)
+        problem = await session.persistence.store_grant(grant)
         if problem is not None:
             grant, short = replace(grant, persist=Persist.SESSION), problem
     kept = session.grants.add(grant)
     session.approvals.tell_of_grants()
     if short is not None:
         how = f"for this {grant.persist} only"
-        await session.info(f"{command.tool}: the grant is kept {how}: {short}")
+        await session.emit_info(f"{command.tool}: the grant is kept {how}: {short}")
     return {"grants": (grant_info(kept),)}
 
 
@@ -47,7 +47,7 @@ def _weighed(session: Session, command: said.GiveGrant, tool: Tool) -> Grant:
         raise RefusedError("once is an answer to a call, and no grant")
     if isinstance(scope, AlwaysPath):
         scope = AlwaysPath(session.resolved(scope.root), scope.write)
-    refused = session.ruling.refuses_grants(session.grants)
+    refused = session.policy.refuses_grants(session.grants)
     if refused:
         raise RefusedError(refused)
     agent = command.agent or MAIN_AGENT
@@ -76,7 +76,7 @@ def _digest_of(session: Session, agent: str) -> str | None:
     if agent == MAIN_AGENT:
         return None
     names = agent.split("/")
-    known = {GENERAL.name: GENERAL, **session.ruling.known()}
+    known = {GENERAL.name: GENERAL, **session.policy.known()}
     if any(name not in known for name in names):
         raise RefusedError(f"there is no agent {agent!r}")
     return known[names[-1]].digest

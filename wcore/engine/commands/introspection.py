@@ -12,7 +12,7 @@ from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, events, parts
 from wcore.protocol import commands as said
 from wcore.protocol.lines import LINE_BYTES_MAX
-from wcore.session.history import Remembered
+from wcore.session.history import HistoryEntry
 from wcore.session.session import Session
 from wcore.vocabulary import (
     Always,
@@ -56,7 +56,7 @@ async def _revoke(session: Session, command: said.RevokeGrant) -> events.Command
     if grant is not None and grant.persist is Persist.SESSION:
         return _ok(command, revoked=revoked)
     try:
-        return _ok(command, revoked=await session.keeper.revoke(command.grant_id) or revoked)
+        return _ok(command, revoked=await session.persistence.revoke(command.grant_id) or revoked)
     except WcoreError as error:
         return _no(command, error.code, str(error))
 
@@ -96,7 +96,7 @@ def _get_history(session: Session, command: said.GetHistory) -> events.CommandRe
 
 
 def _measured(
-    session: Session, command: said.GetHistory, entry: Remembered
+    session: Session, command: said.GetHistory, entry: HistoryEntry
 ) -> tuple[parts.HistoryMessage, int]:
     """Return a message and the bytes it takes, with as much of its arguments as may be."""
 
@@ -134,7 +134,7 @@ def _shorter(value: Json) -> Json:
     return value
 
 
-def _message(entry: Remembered) -> parts.HistoryMessage:
+def _message(entry: HistoryEntry) -> parts.HistoryMessage:
     base = parts.HistoryMessage(seq=entry.seq, msg_id=entry.msg_id, role="user")
     match entry.message:
         case UserMessage() as message:

@@ -39,11 +39,11 @@ Asked = (
 
 async def answer(session: Session, command: Asked, *, during_turn: bool) -> events.CommandResult:
     """Obey `command`; return the one answer to it."""
-    ruling = session.ruling
+    policy = session.policy
     try:
         match command:
             case said.ListPermissions() | said.SetAgentTools() | said.SetToolOverride():
-                await ruling.tiers.preload_for_agent(command.agent or MAIN_AGENT, ruling.user_id)
+                await policy.tiers.preload_for_agent(command.agent or MAIN_AGENT, policy.user_id)
             case _:
                 pass
         match command:
@@ -75,14 +75,14 @@ def _result(command: Asked, **fields: object) -> events.CommandResult:
 
 def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
     name = agent or MAIN_AGENT
-    ruling = session.ruling
-    now, held = (find(name, ruling.user_id) for find in (ruling.tiers.now, ruling.tiers.held))
+    policy = session.policy
+    now, held = (find(name, policy.user_id) for find in (policy.tiers.now, policy.tiers.held))
     overrides = now.user_overrides & held.user_overrides  # what waits does not count
-    assigned = ruling.tiers.assigned(name) or {}
+    assigned = policy.tiers.assigned(name) or {}
     unlisted = [tool for tool in session.tools if tool not in assigned and now.offers(tool)]
-    grants = session.grants if name == ruling.agent else GrantBook()
+    grants = session.grants if name == policy.agent else GrantBook()
     offered = frozenset((*assigned, *unlisted))
-    both = ruling.decision_contexts(session.approvals.mode, grants, offered)
+    both = policy.decision_contexts(session.approvals.mode, grants, offered)
     contexts = [
         replace(context, tiers=tiers, agent=name)
         for context, tiers in ((both[0], now), (both[-1], held))
@@ -122,29 +122,29 @@ async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str,
             )
             for tool in command.tools
         }
-    before = session.ruling.tiers.assigned(command.agent) or {}
-    await session.ruling.tiers.assign(command.agent, tools, only=command.only is not False)
+    before = session.policy.tiers.assigned(command.agent) or {}
+    await session.policy.tiers.assign(command.agent, tools, only=command.only is not False)
     for tool, row in (tools or {}).items():
         if row.tier is Tier.ALWAYS_ALLOW and before.get(tool) != row:
             await _tell_of_order(session, command.agent, tool, "set_agent_tools")
     for name in named:
         if not _may_exist(session, name):
-            await session.info(f"{_unknown(session, name)}; it is kept all the same")
+            await session.emit_info(f"{_unknown(session, name)}; it is kept all the same")
     for call_id, card in list(session.cards.items()):
-        if card.prepared.tool not in card.owner.offered:  # blocked while it waited
+        if card.prepared.tool not in card.owner.offered_tools:  # blocked while it waited
             reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
             session.approvals.try_resolve(call_id, Denied(reason, By.POLICY))
     return {"agents": _agents(session, command.agent)}
 
 
 async def _set_override(session: Session, command: said.SetToolOverride) -> dict[str, object]:
-    ruling = session.ruling
-    if command.approve_always and not ruling.may_grant:
+    policy = session.policy
+    if command.approve_always and not policy.may_grant:
         raise RefusedError("the policy forbids grants, and an override is one")
     if command.approve_always and not _may_exist(session, command.tool):
         raise RefusedError(f"{_unknown(session, command.tool)}; nothing was changed")
-    await ruling.tiers.override(
-        command.agent, ruling.user_id, command.tool, approve=command.approve_always
+    await policy.tiers.override(
+        command.agent, policy.user_id, command.tool, approve=command.approve_always
     )
     if command.approve_always:
         await _tell_of_order(session, command.agent, command.tool, "set_tool_override")
@@ -154,7 +154,7 @@ async def _set_override(session: Session, command: said.SetToolOverride) -> dict
 async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> None:
     """Say what a standing yes covers: no card can give one to every command that lasts."""
     if _category(session, tool) is Category.EXEC:
-        await session.info(
+        await session.emit_info(
             f"every {tool} call of {agent} in this project now runs without a question, also in "
             f"later sessions, until {how} takes it back"
         )
@@ -170,7 +170,7 @@ async def _trusted(
 
 
 async def _trust(session: Session, command: said.TrustWorkspace) -> dict[str, Json]:
-    files, rules = session.ruling.files, session.ruling.rules
+    files, rules = session.policy.files, session.policy.rules
     if files is None:
         raise RefusedError("this engine reads no policy files")
     folder = files.places.workspace

@@ -33,15 +33,15 @@ async def give_up(session: Session, left: OpenTurn) -> tuple[str, ...]:
     ended = Record(Kind.TURN_ENDED, {"msg_id": left.msg_id, "finish": "stop"})
     await session.journal.write(ended)
     for call_id in left.order:
-        session.remember(left.msg_id, left.results[call_id])
+        session.append_history(left.msg_id, left.results[call_id])
     for message in left.messages:
-        session.remember(left.msg_id, message)
+        session.append_history(left.msg_id, message)
     session.interrupted = None
     return given_up
 
 
 async def _end(session: Session, call: OpenCall) -> ToolMessage:
-    persistence, tool = session.keeper, call.call.name
+    persistence, tool = session.persistence, call.call.name
     output = ToolOutput.failed(records.UNKNOWN if call.is_started else GIVEN_UP)
     ended = records.ended(call.call_id, tool, output)
     if call.is_started:

@@ -150,7 +150,9 @@ def _call(call_id: str, call: ModelCall) -> Json:
 
 
 def _sealed(message: AssistantMessage) -> Sequence[Mapping[str, Json]] | None:
-    sealed = message.sealed.get(SEAL) if isinstance(message.sealed, Mapping) else None
+    sealed = (
+        message.provider_state.get(SEAL) if isinstance(message.provider_state, Mapping) else None
+    )
     return cast("Sequence[Mapping[str, Json]] | None", sealed)
 
 

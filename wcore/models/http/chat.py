@@ -220,7 +220,9 @@ class ChatReader:
 
 def _extras(message: AssistantMessage) -> list[dict[str, Json]]:
     """Return what each call of the reply must be sent back with."""
-    found = message.sealed.get(SEAL) if isinstance(message.sealed, Mapping) else None
+    found = (
+        message.provider_state.get(SEAL) if isinstance(message.provider_state, Mapping) else None
+    )
     if not isinstance(found, list) or len(found) != len(message.calls):
         return [{} for _ in message.calls]
     return [{} if extra is None else {_EXTRA: extra} for extra in found]

@@ -65,7 +65,7 @@ class AskUserQuestion(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """A question is about no file."""
         return frozenset()
 

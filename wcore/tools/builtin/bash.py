@@ -91,7 +91,7 @@ class Bash(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Return what may be names of files, without their folders: `cd` makes those uncertain."""
         text = args.get("command")
         words = _BETWEEN_WORDS.split(text, NAMES_MAX) if isinstance(text, str) else ()

@@ -9,7 +9,7 @@ from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.files import Snapshot
-from wcore.tools.fs.paths import resolve_entry, targets
+from wcore.tools.fs.paths import resolve_entry, target_paths
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
@@ -43,9 +43,9 @@ class Delete(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Return what will be removed."""
-        return targets(self.environment, args, entry=True)
+        return target_paths(self.environment, args, entry=True)
 
     async def prepare(self, args: Args) -> Prepared:
         """Show what will be lost."""

@@ -17,11 +17,11 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
+    PathAccess,
     Prepared,
     Preview,
     Status,
     ToolOutput,
-    Touch,
 )
 
 
@@ -79,16 +79,16 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
             Preview("text", visible(f"This will fail: {error}")),
             ImpossibleChange(str(error)),
         )
-    touches = (Touch(intent.path, Access.WRITE),)
+    accesses = (PathAccess(intent.path, Access.WRITE),)
     return Prepared(
         tool=intent.tool,
         category=Category.EDIT,
         args=intent.args,
         description=description_line(f"{intent.verb} {display_path(environment, intent.path)}"),
         digest=call_digest(
-            intent.tool, intent.args, environment.workspace, touches, {intent.path: expected}
+            intent.tool, intent.args, environment.workspace, accesses, {intent.path: expected}
         ),
-        touches=touches,
+        accesses=accesses,
         preview=card,
         plan=plan,
     )

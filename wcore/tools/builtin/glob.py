@@ -58,7 +58,7 @@ class Glob(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """A search is about no single file."""
         return frozenset()
 

@@ -57,7 +57,7 @@ class Ls(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """A listing is about no single file."""
         return frozenset()
 

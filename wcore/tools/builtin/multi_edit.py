@@ -9,7 +9,7 @@ from pydantic import Field
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.builtin.replacement import Replacement, apply_replacements
-from wcore.tools.fs.paths import resolved, targets
+from wcore.tools.fs.paths import resolved, target_paths
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
@@ -49,9 +49,9 @@ class MultiEdit(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Return the file that will be edited."""
-        return targets(self.environment, args)
+        return target_paths(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Apply the edits in memory and show the difference."""

@@ -21,7 +21,7 @@ from wcore.tools.fs.paths import (
     open_file,
     quote_path,
     resolved,
-    targets,
+    target_paths,
 )
 from wcore.tools.fs.text_encoding import encoding_of, looks_binary
 from wcore.tools.tool import RunContext, ToolEnvironment
@@ -29,11 +29,11 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
+    PathAccess,
     Prepared,
     Status,
     ToolOutput,
     ToolSpec,
-    Touch,
 )
 
 NAME = "Read"
@@ -85,22 +85,22 @@ class Read(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Return the file that will be read."""
-        return targets(self.environment, args)
+        return target_paths(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads. Whether anything is there is told after the gate."""
         given = parse(NAME, ReadArguments, args)
         path = await resolved(self.environment, given.file_path)
-        touches = (Touch(path, Access.READ),)
+        accesses = (PathAccess(path, Access.READ),)
         return Prepared(
             tool=NAME,
             category=Category.INFO,
             args=args,
             description=description_line(f"Read {display_path(self.environment, path)}"),
-            digest=call_digest(NAME, args, self.environment.workspace, touches),
-            touches=touches,
+            digest=call_digest(NAME, args, self.environment.workspace, accesses),
+            accesses=accesses,
             plan=_Plan(path, given.offset, given.limit),
         )
 

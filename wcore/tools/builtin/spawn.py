@@ -61,7 +61,7 @@ class Spawn(Struct, frozen=True):
             schema_of(SpawnArguments),
         )
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Nobody knows which files a task is about; its calls are judged one by one."""
         return frozenset()
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
-from wcore.tools.fs.paths import resolved, targets
+from wcore.tools.fs.paths import resolved, target_paths
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
@@ -43,9 +43,9 @@ class Write(Struct, frozen=True):
         """What the model is shown."""
         return _spec()
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Return the file that will be written."""
-        return targets(self.environment, args)
+        return target_paths(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Show the difference to what is there now."""

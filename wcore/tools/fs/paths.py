@@ -52,7 +52,9 @@ def resolve_entry(environment: ToolEnvironment, given: str) -> str:
     return _checked(os.path.join(os.path.realpath(folder), name))
 
 
-def targets(environment: ToolEnvironment, args: Args, *, entry: bool = False) -> frozenset[str]:
+def target_paths(
+    environment: ToolEnvironment, args: Args, *, entry: bool = False
+) -> frozenset[str]:
     """Return the real path of `file_path`, or nothing when it is not a usable path."""
     given = args.get("file_path")
     if not isinstance(given, str):

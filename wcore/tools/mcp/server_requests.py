@@ -70,7 +70,7 @@ class Elicitation(Struct, frozen=True):
         """Never shown to a model: only the server's own code asks this."""
         return ToolSpec(QUESTION_TOOL, Category.INFO, "", {})
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """A question is about no file."""
         return frozenset()
 
@@ -119,7 +119,7 @@ class Sampling(Struct, frozen=True):
         name = sampling_name(self.config.safe_name)
         return ToolSpec(name, Category.MCP, "", {})
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """A prompt is about no file."""
         return frozenset()
 

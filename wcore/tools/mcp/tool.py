@@ -45,7 +45,7 @@ class McpTool(Struct, frozen=True):
         """What a lasting yes to it is pinned to: how the server is started, and the schema."""
         return self.server.config.digest, self.offer.digest
 
-    def targets(self, args: Args) -> frozenset[str]:
+    def target_paths(self, args: Args) -> frozenset[str]:
         """Nobody knows which files a server's tool is about."""
         return frozenset()
 

@@ -5,7 +5,7 @@ from msgspec import Struct, field
 from wcore.tools.arguments import Arguments
 from wcore.tools.digests import call_digest
 from wcore.tools.tool import ToolEnvironment
-from wcore.vocabulary import Access, Args, Category, Prepared, Touch
+from wcore.vocabulary import Access, Args, Category, PathAccess, Prepared
 
 
 class SearchPlan(Struct, frozen=True):
@@ -20,13 +20,13 @@ def prepare_search(
     environment: ToolEnvironment, tool: str, args: Args, description: str, plan: SearchPlan
 ) -> Prepared:
     """Return the prepared call: it touches the root it searches."""
-    touches = (Touch(plan.root, Access.READ),)
+    accesses = (PathAccess(plan.root, Access.READ),)
     return Prepared(
         tool=tool,
         category=Category.INFO,
         args=args,
         description=description,
-        digest=call_digest(tool, args, environment.workspace, touches),
-        touches=touches,
+        digest=call_digest(tool, args, environment.workspace, accesses),
+        accesses=accesses,
         plan=plan,
     )
