@@ -191,15 +191,15 @@ class Engine:
         self._start_turn(command.msg_id, message, tasks)
 
     async def _resume_turn(self, command: said.ResumeTurn, tasks: TaskGroup) -> None:
-        session, left, asked = self._session, self._session.interrupted, command.request_id
+        session, interrupted, asked = self._session, self._session.interrupted, command.request_id
         if self._turn is not None:
             text = "a turn is running: wait for its stream_end"
             result = resume.refused(asked, Code.BUSY, text)
-        elif left is None:
+        elif interrupted is None:
             result = resume.refused(asked, Code.REFUSED, "no turn was interrupted")
         elif command.action == "cancel":
             try:
-                result = resume.done(asked, await resume.give_up(session, left))
+                result = resume.done(asked, await resume.give_up(session, interrupted))
             except WcoreError as error:
                 result = resume.failed(asked, error)
         elif self._has_continued:
@@ -208,15 +208,15 @@ class Engine:
         else:
             self._has_continued = True
             session.emit_nowait(resume.done(asked, None))  # not waiting: nothing comes between
-            self._start_turn(left.msg_id, None, tasks)
+            self._start_turn(interrupted.msg_id, None, tasks)
             return
         await session.emit(result)
 
     def _start_turn(self, msg_id: str, message: UserMessage | None, tasks: TaskGroup) -> None:
         """Start a turn; one that an earlier engine left open goes on in it."""
-        left, self._session.interrupted = self._session.interrupted, None
+        interrupted, self._session.interrupted = self._session.interrupted, None
         self._had_message = True
-        self._turn = self._acting.turn(self._session, msg_id, left)
+        self._turn = self._acting.turn(self._session, msg_id, interrupted)
         self._idle = anyio.Event()
         tasks.start_soon(self._run_turn, self._turn, message)
 
@@ -248,7 +248,7 @@ class Engine:
         news, self._news = self._news, {}
         await self._session.journal.record_sync_point("warm", **news)
         end = await turn.run(message)
-        self._session.interrupted = turn.left
+        self._session.interrupted = turn.interrupted
         self._turn = None  # before the end is told: the host may answer it at once
         self._costs.tell(turn)
         self._session.emit_nowait(end)

@@ -21,7 +21,7 @@ from wcore.persistence.restore import OpenCall
 from wcore.store import Kind
 from wcore.turn import execution, gate
 from wcore.turn.gate import Step
-from wcore.turn.tool_call import Flight
+from wcore.turn.tool_call import ToolCall
 from wcore.vocabulary import Category, ModelCall, ToolMessage
 
 if TYPE_CHECKING:
@@ -34,73 +34,73 @@ NOTHING: Final[Mapping[str, OpenCall]] = MappingProxyType({})
 
 
 async def run_batch(
-    turn: "Turn", calls: Sequence[tuple[str, ModelCall]], left: Mapping[str, OpenCall] = NOTHING
+    turn: "Turn",
+    model_calls: Sequence[tuple[str, ModelCall]],
+    interrupted: Mapping[str, OpenCall] = NOTHING,
 ) -> list[ToolMessage]:
     """Gate and run `calls`; return one result for each, in their order.
 
     `left` is what an earlier engine left of them.
     """
-    flights: list[Flight] = []
-    for call_id, call in calls:
-        flights.append(Flight(turn, call_id, call, flights, left.get(call_id)))
-    if len(flights) > 1:  # then their order hangs on where their paths lead
-        of = {flight.call_id: sorted(flight.target_paths) for flight in flights}
+    calls: list[ToolCall] = []
+    for call_id, model_call in model_calls:
+        calls.append(ToolCall(turn, call_id, model_call, calls, interrupted.get(call_id)))
+    if len(calls) > 1:  # then their order hangs on where their paths lead
+        of = {call.call_id: sorted(call.target_paths) for call in calls}
         turn.session.journal.record(Kind.FOUND, what="targets", of=of)
     async with anyio.create_task_group() as tasks:
-        for flight in flights[:CALLS_MAX]:
-            step = Step.HELD if _writers_before(flight) else await _gate(flight)
+        for call in calls[:CALLS_MAX]:
+            step = Step.HELD if _writers_before(call) else await _gate(call)
             if step is not Step.ENDED:
-                tasks.start_soon(_fly, flight, step)
-        for flight in flights[CALLS_MAX:]:
-            await _leave_out(flight)
-    return [flight.result for flight in flights]
+                tasks.start_soon(_run_call, call, step)
+        for call in calls[CALLS_MAX:]:
+            await _leave_out(call)
+    return [call.result for call in calls]
 
 
-async def _leave_out(flight: Flight) -> None:
+async def _leave_out(call: ToolCall) -> None:
     """Announce a call that is too many, and end it; nothing of it was looked at."""
     try:
-        await (flight.fail(TOO_MANY) if flight.turn.ending is None else flight.stop())
+        await (call.fail(TOO_MANY) if call.turn.ending is None else call.stop())
     except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await flight.break_off()
+        await call.fail_after_bug()
 
 
-async def _fly(flight: Flight, step: Step) -> None:
+async def _run_call(call: ToolCall, step: Step) -> None:
     while step is Step.HELD:
-        delaying = [other for other in flight.earlier if other.delays(flight)]
-        await flight.wait_for(_writers_before(flight) or delaying)
-        step = await _gate(flight)
+        delaying = [other for other in call.earlier if other.delays(call)]
+        await call.wait_for(_writers_before(call) or delaying)
+        step = await _gate(call)
     if step is Step.READY:
         try:
-            if flight.pending is None or await gate.hear(flight, flight.pending):
-                await execution.run(flight)
+            if call.pending is None or await gate.await_answer(call, call.pending):
+                await execution.run(call)
         except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-            await flight.break_off()
+            await call.fail_after_bug()
 
 
-async def _gate(flight: Flight) -> Step:
+async def _gate(call: ToolCall) -> Step:
     try:
-        return await gate.gate(flight)
+        return await gate.gate(call)
     except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await flight.break_off()
+        await call.fail_after_bug()
         return Step.ENDED
 
 
-def _writers_before(flight: Flight) -> list[Flight]:
+def _writers_before(call: ToolCall) -> list[ToolCall]:
     """Return the earlier unfinished calls whose end a call on the same files waits for."""
     return [
-        other
-        for other in flight.earlier
-        if not other.ended.is_set() and _come_in_order(other, flight)
+        other for other in call.earlier if not other.ended.is_set() and _come_in_order(other, call)
     ]
 
 
-def _come_in_order(first: Flight, then: Flight) -> bool:
+def _come_in_order(first: ToolCall, then: ToolCall) -> bool:
     kinds = (first.category, then.category)
     if kinds in ((Category.EDIT, Category.EXEC), (Category.EXEC, Category.EDIT)):
         return bool((first.target_paths | _names(first)) & (then.target_paths | _names(then)))
     return first.category is Category.EDIT and bool(first.target_paths & then.target_paths)
 
 
-def _names(flight: Flight) -> set[str]:
+def _names(call: ToolCall) -> set[str]:
     """Return the names of the files: a command names them without their folders."""
-    return {path.rpartition("/")[2] for path in flight.target_paths}
+    return {path.rpartition("/")[2] for path in call.target_paths}

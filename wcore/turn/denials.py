@@ -4,7 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from wcore.turn.tool_call import Flight
+    from wcore.turn.tool_call import ToolCall
 
 TOLD_FROM: Final = 3  # the second time may be a misunderstanding
 DENIALS_MAX: Final = 10  # of the same call in a turn; what was said thrice is not going to be heard
@@ -32,8 +32,8 @@ class Denials:
         return GAVE_UP.format(count=count) if count >= DENIALS_MAX else None
 
 
-def again(flight: "Flight") -> str:
+def again(call: "ToolCall") -> str:
     """Count a denial; a call that was stopped or never prepared, or that a tool made, is none."""
-    if flight.prepared is None or flight.is_inner or flight.turn.ending is not None:
+    if call.prepared is None or call.is_inner or call.turn.ending is not None:
         return ""
-    return flight.turn.denials.add(flight.prepared.digest)
+    return call.turn.denials.add(call.prepared.digest)

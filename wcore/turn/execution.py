@@ -16,7 +16,7 @@ from wcore.tools.tool import RunContext, Tool
 from wcore.turn import inner_calls
 from wcore.turn.policy_reload import require_store
 from wcore.turn.subagents import spawn
-from wcore.turn.tool_call import Flight, unrecorded
+from wcore.turn.tool_call import ToolCall, unrecorded
 from wcore.vocabulary import Access, Category, Prepared, ToolOutput, Verdict
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
@@ -30,64 +30,64 @@ EXHAUSTED: Final = (
 log = logging.getLogger("wcore.turn")
 
 
-async def run(flight: Flight) -> None:
+async def run(call: ToolCall) -> None:
     """Run a cleared call to its end. Told to end, its processes are dead before it is said."""
-    assert flight.tool is not None
-    assert flight.prepared is not None
-    output = await _until_told_to_end(flight, flight.tool, flight.prepared)
+    assert call.tool is not None
+    assert call.prepared is not None
+    output = await _run_interruptibly(call, call.tool, call.prepared)
     if output is None:
-        await flight.stop()
+        await call.stop()
     else:
-        await flight.end(output)
+        await call.end(output)
 
 
-async def _until_told_to_end(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput | None:
+async def _run_interruptibly(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput | None:
     """Return what the tool gave, also when it was past the point of return; else `None`."""
     changes = frozenset(t.path for t in prepared.accesses if t.access is Access.WRITE)
-    with flight.turn.interruptible():
-        async with flight.session.locks.holding(changes):
-            if _may_write(flight):
-                return await _effect(flight, tool, prepared)
-            limit = flight.session.settings.max_writes
+    with call.turn.interruptible():
+        async with call.session.locks.holding(changes):
+            if _may_write(call):
+                return await _effect(call, tool, prepared)
+            limit = call.session.settings.max_writes
             return ToolOutput.failed(f"the limit of {limit} writes a turn is reached")
     return None
 
 
-def _may_write(flight: Flight) -> bool:
+def _may_write(call: ToolCall) -> bool:
     """Count one write against the turn's limit; nothing waits here, so parallel calls cannot pass.
 
     A write that fails later has been counted all the same.
     """
-    limit = flight.session.settings.max_writes
-    if flight.category is not Category.EDIT or limit is None:
+    limit = call.session.settings.max_writes
+    if call.category is not Category.EDIT or limit is None:
         return True
-    flight.turn.tally.writes += 1
-    return flight.turn.tally.writes <= limit
+    call.turn.tally.writes += 1
+    return call.turn.tally.writes <= limit
 
 
-async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
+async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
     try:
-        await flight.session.journal.write(records.started(flight.call_id))
-        require_store(flight.session)  # it may be lost since the call was decided
+        await call.session.journal.write(records.started(call.call_id))
+        require_store(call.session)  # it may be lost since the call was decided
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
-        flight.turn.doubt(error)
+        call.turn.fail_later(error)
         return ToolOutput.failed(unrecorded(error))
-    flight.session.ledger.move(flight.call_id, Move.RUN)
-    heart = _Heart(flight)
-    await heart.beat()
+    call.session.ledger.move(call.call_id, Move.RUN)
+    heartbeat = _Heartbeat(call)
+    await heartbeat.beat()
     output: ToolOutput | None = None
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(heart.keep_beating)
+        tasks.start_soon(heartbeat.keep_beating)
         try:
             live = RunContext(
-                flight.call_id,
-                heart.chunk,
-                flight.answer,
-                spawn=partial(spawn, flight),
-                ask=partial(inner_calls.ask, flight, run),
-                denial=partial(_denial, flight),
+                call.call_id,
+                heartbeat.chunk,
+                call.answer,
+                spawn=partial(spawn, call),
+                ask=partial(inner_calls.ask, call, run),
+                denial=partial(_denial, call),
             )
-            output = await flight.session.runtime.run(tool, prepared, live)
+            output = await call.session.runtime.run(tool, prepared, live)
         except ToolError as error:
             output = ToolOutput.failed(str(error))
         except Exception as error:
@@ -98,8 +98,8 @@ async def _effect(flight: Flight, tool: Tool, prepared: Prepared) -> ToolOutput:
     return output
 
 
-def _denial(flight: Flight, found: Prepared) -> str | None:
-    _, decision = flight.session.decide(found, flight.studied)
+def _denial(call: ToolCall, found: Prepared) -> str | None:
+    _, decision = call.session.decide(found, call.studied)
     return decision.why.detail if decision.verdict is Verdict.DENY else None
 
 
@@ -108,19 +108,19 @@ def is_exhausted(error: Exception) -> bool:
     return isinstance(error, MemoryError) or str(error) == "can't start new thread"
 
 
-class _Heart:
+class _Heartbeat:
     """Shows that a running call is alive: its output, or a repeated `tool_running`."""
 
-    def __init__(self, flight: Flight) -> None:
-        self._flight = flight
-        self._stripper = StreamRedactor(flight.session.secrets)
+    def __init__(self, call: ToolCall) -> None:
+        self._call = call
+        self._redactor = StreamRedactor(call.session.secrets)
         self._heard = anyio.Event()
 
     async def beat(self) -> None:
-        flight = self._flight
-        await flight.session.emit(
+        call = self._call
+        await call.session.emit(
             events.ToolRunning(
-                msg_id=flight.turn.msg_id, call_id=flight.call_id, tool_name=flight.call.name
+                msg_id=call.turn.msg_id, call_id=call.call_id, tool_name=call.model_call.name
             )
         )
 
@@ -134,16 +134,16 @@ class _Heart:
 
     async def chunk(self, text: str) -> None:
         """Send output of the running tool; secrets are held back across chunk borders."""
-        safe = self._stripper.feed(text)
+        safe = self._redactor.feed(text)
         self._heard.set()
         if safe:
-            flight = self._flight
-            flight.session.journal.record(Kind.CHUNK, call_id=flight.call_id, text=safe)
-            await flight.session.emit(
+            call = self._call
+            call.session.journal.record(Kind.CHUNK, call_id=call.call_id, text=safe)
+            await call.session.emit(
                 events.ToolChunk(
-                    msg_id=flight.turn.msg_id,
-                    call_id=flight.call_id,
-                    tool_name=flight.call.name,
+                    msg_id=call.turn.msg_id,
+                    call_id=call.call_id,
+                    tool_name=call.model_call.name,
                     chunk=safe,
                 )
             )

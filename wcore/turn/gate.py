@@ -21,7 +21,7 @@ from wcore.protocol import events
 from wcore.session.session import Card, Session
 from wcore.turn.parked_calls import answer_to
 from wcore.turn.policy_reload import POLICIES, obey_limits, require_store
-from wcore.turn.tool_call import TOO_LARGE, Flight, Outcome, Refusal, unrecorded
+from wcore.turn.tool_call import TOO_LARGE, Outcome, Refusal, ToolCall, unrecorded
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 REASON_SUSPEND: Final = "Tool requires host decision"
@@ -46,75 +46,73 @@ class Step(StrEnum):
     HELD = "held"  #: allowed, but earlier calls come first: gate it again after them
 
 
-async def gate(flight: Flight) -> Step:
+async def gate(call: ToolCall) -> Step:
     """Prepare, decide and announce one call."""
-    if flight.outcome_unknown:
-        await flight.end(ToolOutput.failed(records.UNKNOWN))
+    if call.outcome_unknown:
+        await call.end(ToolOutput.failed(records.UNKNOWN))
         return Step.ENDED
-    await flight.session.journal.record_sync_point(f"gates {flight.call_id}")
-    if flight.turn.ending is not None:
-        await flight.stop()
+    await call.session.journal.record_sync_point(f"gates {call.call_id}")
+    if call.turn.ending is not None:
+        await call.stop()
         return Step.ENDED
-    prepared = await _prepare(flight) if await _knows_rules(flight) else None
+    prepared = await _prepare(call) if await _knows_rules(call) else None
     if prepared is None:
         return Step.ENDED
-    flight.prepared = prepared
-    flight.note_prepared(prepared)
-    facts, decision = flight.session.decide(prepared, flight.studied)
+    call.prepared = prepared
+    call.note_prepared(prepared)
+    facts, decision = call.session.decide(prepared, call.studied)
     match decision.verdict:
         case Verdict.DENY:
-            return await _refuse(flight, decision, reasons.RULE + decision.why.detail)
-        case _ if flight.recalled is not None:
-            return await _recall(flight, decision, prepared, flight.recalled)
+            return await _refuse(call, decision, reasons.RULE + decision.why.detail)
+        case _ if call.recorded_approval is not None:
+            return await _reuse_approval(call, decision, prepared, call.recorded_approval)
         case Verdict.ALLOW:
-            return await _allow(flight, decision)
+            return await _allow(call, decision)
         case Verdict.ASK:
-            return await _ask(flight, decision, prepared, facts)
+            return await _ask(call, decision, prepared, facts)
 
 
-async def hear(flight: Flight, pending: Pending) -> bool:
+async def await_answer(call: ToolCall, pending: Pending) -> bool:
     """Wait for the answer to a question; false when it was no. Written down, then told."""
-    result = await answer_to(flight, pending)
-    session = flight.session
-    card = session.cards.pop(flight.call_id)
+    result = await answer_to(call, pending)
+    session = call.session
+    card = session.cards.pop(call.call_id)
     tool = card.prepared.tool
     edited = result.prepared if isinstance(result, Approved) else None
-    settled = flight.settled(_OUTCOMES[move_of(result)], result.by, edited)
+    settled = call.settled_event(_OUTCOMES[move_of(result)], result.by, edited)
     token = pending.resume_token
     echo = events.ApprovalResumed(resume_token=token or "", approved=isinstance(result, Approved))
     closing = (echo, settled) if token else (settled,)
     if isinstance(result, Denied):
         said = session.secrets.redact(result.reason)
         words = None if said == reasons.USER else said
-        decision = session.persistence.decision_events.denied(
-            flight.call_id, tool, result.by, words
-        )
-        refusal = Refusal(result.reason, move=None, decision=decision, first=closing)
-        await flight.cancel(refusal)
+        decision = session.persistence.decision_events.denied(call.call_id, tool, result.by, words)
+        refusal = Refusal(result.reason, move=None, decision=decision, preceding_events=closing)
+        await call.cancel(refusal)
     else:
-        flight.prepared = edited or card.prepared
-        flight.edited = edited is not None
-        flight.answer = result.answer if tool == QUESTION_TOOL else None
-        problem = await _publish_yes(flight, flight.prepared, result)
+        call.prepared = edited or card.prepared
+        call.edited = edited is not None
+        call.answer = result.answer if tool == QUESTION_TOOL else None
+        problem = await _record_approval(call, call.prepared, result)
         for event in closing:
             session.emit_nowait(event)
         if problem is not None:
-            flight.turn.doubt(problem)
-            await flight.fail(unrecorded(problem))
+            call.turn.fail_later(problem)
+            await call.fail(unrecorded(problem))
     session.secrets.discard(token or "")
-    return not flight.ended.is_set()
+    return not call.ended.is_set()
 
 
-async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exception | None:
+async def _record_approval(call: ToolCall, prepared: Prepared, yes: Approved) -> Exception | None:
     """Write a person's yes down; returns why that failed: then the call must not run."""
-    persistence = flight.session.persistence
-    event = persistence.decision_events.approved(flight.call_id, prepared.tool, always=yes.always)
+    persistence = call.session.persistence
+    event = persistence.decision_events.approved(call.call_id, prepared.tool, always=yes.always)
     if yes.decision is not None:
-        event = persistence.decision_events.ruled(flight.call_id, prepared.tool, yes.decision)
-        _count_use(flight.session, yes.decision)
-    changed = prepared.args if flight.edited else None
-    answer = None if flight.is_inner else yes.answer  # it is for an MCP server only
-    workspace = flight.session.settings.places.workspace
+        event = persistence.decision_events.ruled(call.call_id, prepared.tool, yes.decision)
+        _count_use(call.session, yes.decision)
+    changed = prepared.args if call.edited else None
+    answer = None if call.is_inner else yes.answer  # it is for an MCP server only
+    workspace = call.session.settings.places.workspace
     facts = records.approval(
         prepared.digest, workspace, args=changed, answer=answer, always=yes.always
     )
@@ -125,105 +123,109 @@ async def _publish_yes(flight: Flight, prepared: Prepared, yes: Approved) -> Exc
     return None
 
 
-async def _knows_rules(flight: Flight) -> bool:
+async def _knows_rules(call: ToolCall) -> bool:
     """Read the rules again; where they cannot be had the call ends, and the turn after it."""
     try:
-        session = flight.session
+        session = call.session
         if await session.policy.reread(
-            f"{POLICIES} {flight.call_id}", session.journal.record_sync_point
+            f"{POLICIES} {call.call_id}", session.journal.record_sync_point
         ):
             await obey_limits(session)
         require_store(session)
     except WcoreError as error:
-        flight.turn.doubt(error)
-        await flight.fail(str(error))
+        call.turn.fail_later(error)
+        await call.fail(str(error))
         return False
     return True
 
 
-async def _prepare(flight: Flight) -> Prepared | None:
+async def _prepare(call: ToolCall) -> Prepared | None:
     """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
-    known = flight.session.offered_tools
-    if flight.tool is None:
-        await flight.fail(_unknown(flight, known))
+    known = call.session.offered_tools
+    if call.tool is None:
+        await call.fail(_unknown(call, known))
         return None
-    if flight.call.name not in known and not flight.is_inner:
-        await _block(flight, _unknown(flight, known))
+    if call.model_call.name not in known and not call.is_inner:
+        await _block(call, _unknown(call, known))
         return None
-    if flight.args is None:
-        await flight.fail(f"bad arguments: {flight.call.problem}")
+    if call.args is None:
+        await call.fail(f"bad arguments: {call.model_call.problem}")
         return None
     prepared: Prepared | None = None
     problem = "internal error while preparing the call"
     try:
-        with flight.turn.interruptible():
-            runtime = flight.session.runtime
-            prepared = await runtime.prepare(flight.call_id, flight.tool, flight.args)
-            flight.studied = await flight.session.analyse_command(prepared, flight.call_id)
+        with call.turn.interruptible():
+            runtime = call.session.runtime
+            prepared = await runtime.prepare(call.call_id, call.tool, call.args)
+            call.studied = await call.session.analyse_command(prepared, call.call_id)
     except ToolError as error:
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
     failed = {"problem": problem} if prepared is None else {}
-    await flight.session.journal.record_sync_point(f"prepared {flight.call_id}", **failed)
-    if flight.turn.ending is not None:
-        await flight.stop()
+    await call.session.journal.record_sync_point(f"prepared {call.call_id}", **failed)
+    if call.turn.ending is not None:
+        await call.stop()
         return None
-    if flight.recalled is not None and not _stands(flight, flight.recalled, prepared):
-        flight.recalled = None  # as if nobody had answered
-        return await _prepare(flight)
+    if call.recorded_approval is not None and not _approval_still_valid(
+        call, call.recorded_approval, prepared
+    ):
+        call.recorded_approval = None  # as if nobody had answered
+        return await _prepare(call)
     if prepared is None:
-        await flight.fail(problem)
+        await call.fail(problem)
     return prepared
 
 
-def _unknown(flight: Flight, known: Iterable[str]) -> str:
-    return f"unknown tool {flight.call.name[:NAME_CHARS_MAX]!r}; there are {', '.join(known)}"
+def _unknown(call: ToolCall, known: Iterable[str]) -> str:
+    return f"unknown tool {call.model_call.name[:NAME_CHARS_MAX]!r}; there are {', '.join(known)}"
 
 
-def _stands(flight: Flight, yes: records.RecordedApproval, prepared: Prepared | None) -> bool:
+def _approval_still_valid(
+    call: ToolCall, yes: records.RecordedApproval, prepared: Prepared | None
+) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
-    session = flight.session
+    session = call.session
     is_young = 0 <= session.journal.age_s(yes.at) < session.settings.approval_ttl_s
     is_here = yes.workspace == session.settings.places.workspace
     return is_young and is_here and prepared is not None and prepared.digest == yes.digest
 
 
-async def _block(flight: Flight, told: str) -> None:
+async def _block(call: ToolCall, told: str) -> None:
     """End a call of a tool that is not offered; the model is told what it is told of any other."""
-    decision = Decision(Verdict.DENY, Why(Row.BLOCKED, f"{flight.call.name} is not offered"))
-    await _refuse(flight, decision, reasons.RULE + decision.why.detail, told)
+    decision = Decision(Verdict.DENY, Why(Row.BLOCKED, f"{call.model_call.name} is not offered"))
+    await _refuse(call, decision, reasons.RULE + decision.why.detail, told)
 
 
-async def _refuse(flight: Flight, decision: Decision, reason: str, told: str | None = None) -> Step:
-    session, name = flight.session, flight.call.name
+async def _refuse(call: ToolCall, decision: Decision, reason: str, told: str | None = None) -> Step:
+    session, name = call.session, call.model_call.name
     decisions = session.persistence.decision_events
     if decision.verdict is Verdict.ASK:
-        event = decisions.unasked(flight.call_id, name, host_gone=session.host_gone)
+        event = decisions.unasked(call.call_id, name, host_gone=session.host_gone)
     else:
-        event = decisions.ruled(flight.call_id, name, decision)
-    await flight.cancel(Refusal(reason, Move.DENY, told, decision.why, event))
+        event = decisions.ruled(call.call_id, name, decision)
+    await call.cancel(Refusal(reason, Move.DENY, told, decision.why, event))
     return Step.ENDED
 
 
-async def _allow(flight: Flight, decision: Decision) -> Step:
-    session = flight.session
-    in_order = flight.category in (Category.EXEC, Category.MCP)
-    if in_order and any(other.delays(flight) for other in flight.earlier):
+async def _allow(call: ToolCall, decision: Decision) -> Step:
+    session = call.session
+    in_order = call.category in (Category.EXEC, Category.MCP)
+    if in_order and any(other.delays(call) for other in call.earlier):
         return Step.HELD  # the world may change meanwhile: prepared and decided anew
-    announcement = flight.fitting(decision.why)
+    announcement = call.announcement_if_it_fits(decision.why)
     if announcement is None:
-        await flight.fail(TOO_LARGE)
+        await call.fail(TOO_LARGE)
         return Step.ENDED
-    event = session.persistence.decision_events.ruled(flight.call_id, flight.call.name, decision)
+    event = session.persistence.decision_events.ruled(call.call_id, call.model_call.name, decision)
     try:
-        await session.persistence.publish(event, {"digest": flight.digest}, acted_upon=True)
+        await session.persistence.publish(event, {"digest": call.digest}, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
-        await flight.refuse_unrecorded(error)
+        await call.fail_unrecorded(error)
         return Step.ENDED
-    session.ledger.move(flight.call_id, Move.ALLOW)
+    session.ledger.move(call.call_id, Move.ALLOW)
     _count_use(session, decision)
-    await flight.say(announcement)
+    await call.send_announcement(announcement)
     return Step.READY
 
 
@@ -234,59 +236,59 @@ def _count_use(session: Session, decision: Decision) -> None:
         session.persistence.count_use(grant)
 
 
-async def _recall(
-    flight: Flight, decision: Decision, prepared: Prepared, yes: records.RecordedApproval
+async def _reuse_approval(
+    call: ToolCall, decision: Decision, prepared: Prepared, yes: records.RecordedApproval
 ) -> Step:
     """Let a call run that a person approved before the engine ended: the yes is in the journal."""
-    announcement = flight.fitting(decision.why)
+    announcement = call.announcement_if_it_fits(decision.why)
     if announcement is None:
-        await flight.fail(TOO_LARGE)
+        await call.fail(TOO_LARGE)
         return Step.ENDED
-    flight.session.ledger.move(flight.call_id, Move.ALLOW)
-    flight.edited = yes.args is not None
-    flight.answer = yes.answer if prepared.tool == QUESTION_TOOL else None
-    await flight.say(announcement)
+    call.session.ledger.move(call.call_id, Move.ALLOW)
+    call.edited = yes.args is not None
+    call.answer = yes.answer if prepared.tool == QUESTION_TOOL else None
+    await call.send_announcement(announcement)
     return Step.READY
 
 
-async def _ask(flight: Flight, decision: Decision, prepared: Prepared, facts: Facts) -> Step:
-    session = flight.session
+async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Facts) -> Step:
+    session = call.session
     if not session.can_ask:
-        flight.turn.tally.denied_unasked += not session.settings.prompts
+        call.turn.tally.denied_unasked += not session.settings.prompts
         reason = reasons.HOST_GONE if session.host_gone else reasons.NO_PROMPTS
-        return await _refuse(flight, decision, reason)
+        return await _refuse(call, decision, reason)
     ttl_s = int(session.settings.approval_ttl_s)
-    request = flight.request(prepared, decision.why, session.suggestions(facts), ttl_s)
+    request = call.request_event(prepared, decision.why, session.suggestions(facts), ttl_s)
     if not session.fits(request):
-        await flight.fail(TOO_LARGE)
+        await call.fail(TOO_LARGE)
         return Step.ENDED
     if len(session.approvals) >= PENDING_MAX:
-        await flight.fail(f"{PENDING_MAX} calls wait for approval already; ask for fewer at once")
+        await call.fail(f"{PENDING_MAX} calls wait for approval already; ask for fewer at once")
         return Step.ENDED
     suspends = session.settings.hitl_suspend and prepared.tool == QUESTION_TOOL
     # Registered before it is written down: a stop meanwhile settles this call like all others.
-    flight.pending = session.approvals.request_approval(
-        flight.call_id, flight.category, prepared.tool, suspend=suspends
+    call.pending = session.approvals.request_approval(
+        call.call_id, call.category, prepared.tool, suspend=suspends
     )
-    assert flight.tool is not None
-    session.cards[flight.call_id] = Card(request, prepared, facts, session, flight.tool)
+    assert call.tool is not None
+    session.cards[call.call_id] = Card(request, prepared, facts, session, call.tool)
     try:
-        await session.journal.write(records.asked(flight.call_id, decision.why, prepared.digest))
+        await session.journal.write(records.asked(call.call_id, decision.why, prepared.digest))
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written is not asked
-        await flight.refuse_unrecorded(error)
+        await call.fail_unrecorded(error)
         return Step.ENDED
-    flight.ask(request)
-    if flight.pending.resume_token:
-        _suspend(flight, prepared, flight.pending.resume_token)
+    call.ask(request)
+    if call.pending.resume_token:
+        _suspend(call, prepared, call.pending.resume_token)
     return Step.READY
 
 
-def _suspend(flight: Flight, prepared: Prepared, token: str) -> None:
-    session = flight.session
+def _suspend(call: ToolCall, prepared: Prepared, token: str) -> None:
+    session = call.session
     session.secrets.add(token)
     session.emit_nowait(
         events.ApprovalRequired(
-            call_id=flight.call_id,
+            call_id=call.call_id,
             resume_token=token,
             correlation_id=token,
             reason=REASON_SUSPEND,

@@ -10,47 +10,47 @@ import anyio
 
 from wcore.approval.manager import ApprovalResult, Approved, Pending
 from wcore.policy.decide import OVERRIDE, QUESTION_TOOL
-from wcore.turn.tool_call import Flight
+from wcore.turn.tool_call import ToolCall
 from wcore.vocabulary import By, Category, Decision, Row, Verdict
 
 log = logging.getLogger("wcore.turn")
 
 
-async def answer_to(flight: Flight, pending: Pending) -> ApprovalResult:
+async def answer_to(call: ToolCall, pending: Pending) -> ApprovalResult:
     """Wait for the answer to a question, or for a grant that makes it needless."""
     if pending.tool_name == QUESTION_TOOL:
         return await pending
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_watch, flight, pending)
+        tasks.start_soon(_watch, call, pending)
         await pending
         tasks.cancel_scope.cancel()
     assert pending.result is not None
     return pending.result
 
 
-async def _watch(flight: Flight, pending: Pending) -> None:
-    approvals = flight.session.approvals
+async def _watch(call: ToolCall, pending: Pending) -> None:
+    approvals = call.session.approvals
     grew = approvals.grants_grew
     while True:
         await grew.wait()
         grew = approvals.grants_grew
         try:
-            await _decide_again(flight, pending)
+            await _decide_again(call, pending)
         except Exception:  # what goes wrong here must not take the card along: a person can answer
             log.exception("call.not_let_go")
 
 
-async def _decide_again(flight: Flight, pending: Pending) -> None:
-    session, card = flight.session, flight.session.cards[flight.call_id]
-    if flight.category in (Category.EXEC, Category.MCP):
-        await flight.wait_for([other for other in flight.earlier if other.delays(flight)])
-    studied = await session.analyse_command(card.prepared, flight.call_id)
+async def _decide_again(call: ToolCall, pending: Pending) -> None:
+    session, card = call.session, call.session.cards[call.call_id]
+    if call.category in (Category.EXEC, Category.MCP):
+        await call.wait_for([other for other in call.earlier if other.delays(call)])
+    studied = await session.analyse_command(card.prepared, call.call_id)
     if pending.result is not None or pending.editing:
         return
     _, decision = session.decide(card.prepared, studied)
     if _is_granted(decision):
         yes = Approved(by=By.POLICY, decision=decision)
-        session.approvals.try_resolve(flight.call_id, yes)
+        session.approvals.try_resolve(call.call_id, yes)
 
 
 def _is_granted(decision: Decision) -> bool:

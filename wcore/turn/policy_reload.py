@@ -32,7 +32,7 @@ def require_store(session: Session) -> None:
     raise StoreRequiredError(f"the policy requires a store: {loss}; then start the engine again")
 
 
-async def open_turn(session: Session) -> None:
+async def reload_policy(session: Session) -> None:
     """Bring rules and tiers up to date. The ceiling of the mode may fall, never rise.
 
     Raises:

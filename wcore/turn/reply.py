@@ -24,6 +24,6 @@ class Reply:
         self.failed: dict[str, Json] | None = None
 
 
-def pieces_of(text: str) -> list[str]:
+def split_delta(text: str) -> list[str]:
     """Return a delta as lines can hold it."""
     return [text[at : at + TEXT_CHARS_MAX] for at in range(0, len(text), TEXT_CHARS_MAX)]

@@ -28,7 +28,7 @@ from wcore.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from wcore.turn.tool_call import Flight
+    from wcore.turn.tool_call import ToolCall
     from wcore.turn.turn import Turn
 
 DEPTH_MAX: Final = 3  # agents below agents: deeper, nobody can follow who asks for what
@@ -41,34 +41,34 @@ _END: Final = {
 }
 
 
-async def spawn(flight: "Flight", assignment: Assignment) -> ToolOutput:
+async def spawn(call: "ToolCall", assignment: Assignment) -> ToolOutput:
     """Let a sub-agent work on its assignment; return its report.
 
     When cancelled, the agent and everything it started have ended before this leaves.
     """
-    turn = flight.turn
+    turn = call.turn
     turn.tally.spawns += 1
     if turn.tally.spawns > SPAWNS_MAX:
         return ToolOutput.failed(f"no more than {SPAWNS_MAX} agents can be started in a turn")
     report = ToolOutput.failed("the agent was ended")
-    await turn.places.acquire()
+    await turn.subagent_slots.acquire()
     try:
         with anyio.CancelScope(shield=True):  # it is ended by `Turn.end`, never torn off
-            report = await _work(turn, flight, assignment)
+            report = await _work(turn, call, assignment)
     finally:
-        turn.places.release()
+        turn.subagent_slots.release()
     await checkpoint()  # told to end meanwhile, the call is over without a result
     return report
 
 
-async def _work(turn: "Turn", flight: "Flight", assignment: Assignment) -> ToolOutput:
+async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolOutput:
     session = turn.session
     try:
-        model = _model_of(session, assignment, flight.call_id)
+        model = _model_of(session, assignment, call.call_id)
     except ConfigError as error:
         return ToolOutput.failed(f"agent {assignment.agent.name}: {error}")
-    below = _session_of(assignment.agent, flight, model)
-    child = turn.below(below)
+    below = _session_of(assignment.agent, call, model)
+    child = turn.for_subagent(below)
     try:
         end = await child.run(UserMessage(assignment.task))
     finally:
@@ -96,17 +96,17 @@ def _model_of(session: Session, assignment: Assignment, call_id: str) -> Model:
     return model
 
 
-def _session_of(agent: AgentDefinition, flight: "Flight", model: Model) -> Session:
+def _session_of(agent: AgentDefinition, call: "ToolCall", model: Model) -> Session:
     """Return a session below the caller's: shared but for what makes an agent."""
-    above = flight.session
+    above = call.session
     below = copy.copy(above)
-    below.parent, below.parent_call_id, below.last_error = above, flight.call_id, ""
+    below.parent, below.parent_call_id, below.last_error = above, call.call_id, ""
     below.agent, below.agent_digest = (*above.agent, agent.name), agent.digest
     name = "/".join(below.agent)
     below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
     below.context_tokens = 0
     below.policy = above.policy.for_subagent(name, agent)
-    below.persistence = above.persistence.for_subagent(name, flight.call_id)
+    below.persistence = above.persistence.for_subagent(name, call.call_id)
     below.journal = below.persistence.journal
     below.tool_allowlist = _allowed(agent, above, is_last=len(below.agent) >= DEPTH_MAX)
     prompt = "\n\n".join(text for text in (above.settings.system_prompt, agent.prompt) if text)

@@ -60,19 +60,19 @@ class Refusal(Struct, frozen=True):
     """How a call ends without a result.
 
     `reason` is for the host; the model is `with_edit_note` it, or something else. `why` is for the
-    announcement, `decision` for the journal, `first` are events that belong before the end.
-    `move` is `None` when the ledger knows already.
+    announcement, `decision` for the journal, `preceding_events` are events that belong before the
+    end. `move` is `None` when the ledger knows already.
     """
 
     reason: str
     move: Move | None = Move.CANCEL
-    told: str | None = None
+    model_text: str | None = None
     why: Why | None = None
     decision: ToolApprovalDecisionEvent | None = None
-    first: tuple[events.Event, ...] = ()
+    preceding_events: tuple[events.Event, ...] = ()
 
 
-class Flight:
+class ToolCall:
     """One call of one reply. `batch` are all its calls, in the model's order; so far the earlier.
 
     `left` is what an earlier engine left of it. With `inner` it is not the
@@ -83,18 +83,18 @@ class Flight:
         self,
         turn: "Turn",
         call_id: str,
-        call: ModelCall,
-        batch: Sequence["Flight"] = (),
-        left: OpenCall | None = None,
+        model_call: ModelCall,
+        batch: Sequence["ToolCall"] = (),
+        interrupted: OpenCall | None = None,
         inner: Tool | None = None,
     ) -> None:
         self.turn = turn
         self.session = turn.session
         self.call_id = call_id
-        self.call = call
+        self.model_call = model_call
         self._batch, self.index = batch, len(batch)  # one list for all: a reply may have many
         self.ended = anyio.Event()
-        self.tool: Tool | None = inner or self.session.tools.get(call.name)
+        self.tool: Tool | None = inner or self.session.tools.get(model_call.name)
         self.is_inner = inner is not None
         self.category = self.tool.spec.category if self.tool else Category.EXEC
         self.target_paths = self._targets(self.tool) if self.tool else frozenset[str]()
@@ -103,29 +103,31 @@ class Flight:
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False
-        self.outcome_unknown = left is not None and left.is_started
-        self.recalled = left.answer if left else None  # a person's yes, given to another engine
+        self.outcome_unknown = interrupted is not None and interrupted.is_started
+        self.recorded_approval = (
+            interrupted.answer if interrupted else None
+        )  # a person's yes, given to another engine
         self._announced = False
         self._output = ToolOutput.failed("internal error")
 
     def _targets(self, tool: Tool) -> frozenset[str]:
-        return self.session.runtime.target_paths(self.call_id, tool, self.call.args or {})
+        return self.session.runtime.target_paths(self.call_id, tool, self.model_call.args or {})
 
     @property
-    def earlier(self) -> Iterator["Flight"]:
+    def earlier(self) -> Iterator["ToolCall"]:
         """The calls of the reply before this one."""
         return islice(self._batch, self.index)
 
     @property
     def result(self) -> ToolMessage:
         """What the model is told; every call has one."""
-        return ToolMessage(self.call_id, self.call.name, self._output)
+        return ToolMessage(self.call_id, self.model_call.name, self._output)
 
     @property
     def args(self) -> Args | None:
         """The arguments to prepare: as the person changed them, else as the model sent them."""
-        changed = self.recalled.args if self.recalled else None
-        return self.call.args if changed is None else changed
+        changed = self.recorded_approval.args if self.recorded_approval else None
+        return self.model_call.args if changed is None else changed
 
     @property
     def digest(self) -> str:
@@ -137,15 +139,15 @@ class Flight:
         analysis = self.studied.analysis
         reason = analysis.reason if analysis else None
         unread = reason.value if reason in LATE and reason else None
-        facts = records.prepared(self.call_id, prepared, self.call.args, unread)
+        facts = records.prepared(self.call_id, prepared, self.model_call.args, unread)
         self.session.journal.record(Kind.PREPARED, **facts)
 
-    def delays(self, later: "Flight") -> bool:
+    def delays(self, later: "ToolCall") -> bool:
         """Whether `later`, an exec or mcp call that needs no question, must wait for this one."""
-        both_spawn = self.call.name == later.call.name == "Spawn"
+        both_spawn = self.model_call.name == later.model_call.name == "Spawn"
         return not self.ended.is_set() and self.category is not Category.INFO and not both_spawn
 
-    async def wait_for(self, others: Sequence["Flight"]) -> None:
+    async def wait_for(self, others: Sequence["ToolCall"]) -> None:
         """Wait until `others` have ended, or the turn was told to end."""
         with self.turn.interruptible():
             for other in others:
@@ -153,7 +155,7 @@ class Flight:
 
     # --- announced once -----------------------------------------------------------------------
 
-    def request(
+    def request_event(
         self, prepared: Prepared, why: Why, suggestions: Sequence[Scope], expires_in_s: int
     ) -> events.ToolRequest:
         """Return the question for the host; sending it is the announcement."""
@@ -169,7 +171,7 @@ class Flight:
             agent=self.session.agent or None,
         )
 
-    def settled(
+    def settled_event(
         self, outcome: Outcome, by: By, edited: Prepared | None = None
     ) -> events.CallSettled:
         """Return how the question ended; `edited` is the call as the host changed it."""
@@ -195,13 +197,13 @@ class Flight:
         they are too large for a line.
         """
         prepared = self.prepared
-        args = prepared.args if prepared else self.call.args or {}
-        name = visible_line(self.call.name, DESCRIPTION_CHARS_MAX)
+        args = prepared.args if prepared else self.model_call.args or {}
+        name = visible_line(self.model_call.name, DESCRIPTION_CHARS_MAX)
         return events.CallAnnounced(
             msg_id=self.turn.msg_id,
             call_id=self.call_id,
             tool=_info(
-                self.call.name,
+                self.model_call.name,
                 self.category,
                 args if args_fit else {},
                 prepared.description if prepared else name,
@@ -211,16 +213,18 @@ class Flight:
             agent=self.session.agent or None,
         )
 
-    def fitting(self, why: Why | None) -> events.CallAnnounced | None:
+    def announcement_if_it_fits(self, why: Why | None) -> events.CallAnnounced | None:
         """Return the announcement with the whole call, if that fits into a line."""
         event = self.announcement(why)
         return event if self.session.fits(event) else None
 
     async def announce(self, why: Why | None) -> None:
         """Announce a call that does not wait for the host."""
-        await self.say(self.fitting(why) or self.announcement(why, args_fit=False))
+        await self.send_announcement(
+            self.announcement_if_it_fits(why) or self.announcement(why, args_fit=False)
+        )
 
-    async def say(self, event: events.CallAnnounced) -> None:
+    async def send_announcement(self, event: events.CallAnnounced) -> None:
         """Send the announcement."""
         self._announced = True
         await self.session.emit(event)
@@ -241,15 +245,15 @@ class Flight:
         event = events.ToolResult(
             msg_id=self.turn.msg_id,
             call_id=self.call_id,
-            tool_name=self.call.name,
+            tool_name=self.model_call.name,
             status=output.status,
             output=output.output,
             output_type=output.output_type,
             metadata=output.metadata or None,
         )
-        ended = records.ended(self.call_id, self.call.name, output, edited=self.edited)
+        ended = records.ended(self.call_id, self.model_call.name, output, edited=self.edited)
         try:
-            self.turn.doubt(await self.session.persistence.publish_end(None, ended))
+            self.turn.fail_later(await self.session.persistence.publish_end(None, ended))
             if not self._announced:
                 await self.announce(None)
             await self.session.emit(event)
@@ -271,12 +275,14 @@ class Flight:
             self.session.ledger.move(self.call_id, refusal.move)
         reason = self.session.secrets.redact(refusal.reason)
         again = denials.again(self) if refusal.decision is not None else ""
-        self._output = ToolOutput.failed(refusal.told or f"Tool denied: {reason}{again}")
-        ended = records.ended(self.call_id, self.call.name, self._output, reason=reason)
+        self._output = ToolOutput.failed(refusal.model_text or f"Tool denied: {reason}{again}")
+        ended = records.ended(self.call_id, self.model_call.name, self._output, reason=reason)
         event = events.ToolCancelled(msg_id=self.turn.msg_id, call_id=self.call_id, reason=reason)
         try:
-            self.turn.doubt(await self.session.persistence.publish_end(refusal.decision, ended))
-            for each in refusal.first:
+            self.turn.fail_later(
+                await self.session.persistence.publish_end(refusal.decision, ended)
+            )
+            for each in refusal.preceding_events:
                 self.session.emit_nowait(each)
             if not self._announced:
                 await self.announce(refusal.why)
@@ -284,9 +290,9 @@ class Flight:
         finally:
             self.ended.set()
 
-    async def refuse_unrecorded(self, problem: Exception) -> None:
+    async def fail_unrecorded(self, problem: Exception) -> None:
         """End a call that could not be written down: it does not run, and the turn ends."""
-        self.turn.doubt(problem)
+        self.turn.fail_later(problem)
         told = unrecorded(problem)
         self.session.cards.pop(self.call_id, None)
         if self.pending is not None:  # nobody was asked yet
@@ -295,13 +301,13 @@ class Flight:
         else:
             await self.fail(told)
 
-    async def break_off(self) -> None:
+    async def fail_after_bug(self) -> None:
         """End after a bug of ours, as far as it can still be told. Call it in an `except`."""
         log.exception("call.broke")  # noqa: LOG004 - only ever called from an `except`
         if self.session.approvals.try_resolve(self.call_id, _BUG):
             self.session.cards.pop(self.call_id, None)
-            settled = (self.settled("denied", _BUG.by),)
-            await self.cancel(Refusal(_BUG.reason, move=None, first=settled))
+            settled = (self.settled_event("denied", _BUG.by),)
+            await self.cancel(Refusal(_BUG.reason, move=None, preceding_events=settled))
         elif self.session.ledger.state(self.call_id) is not None:
             await self.fail(_BUG.reason)
         self.ended.set()

@@ -33,12 +33,12 @@ from wcore.session.session import Session
 from wcore.store import Kind, Record, StoreLostError
 from wcore.turn.batch import run_batch
 from wcore.turn.denials import Denials
-from wcore.turn.policy_reload import open_turn
-from wcore.turn.reply import Reply, pieces_of
+from wcore.turn.policy_reload import reload_policy
+from wcore.turn.reply import Reply, split_delta
 from wcore.turn.subagents import AT_ONCE_MAX
 from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
 
-DELTAS_PER_BREATH: Final = 32  # a model that never waits must not starve the loop
+DELTAS_PER_CHECKPOINT: Final = 32  # a model that never waits must not starve the loop
 
 log = logging.getLogger("wcore.turn")
 TurnFinishReason = Literal["stop", "length", "error", "max_turns"]
@@ -71,18 +71,18 @@ class Turn:
         self,
         session: Session,
         msg_id: str,
-        left: OpenTurn | None = None,
+        interrupted: OpenTurn | None = None,
         tally: Tally | None = None,
     ) -> None:
         self.session = session
         self.msg_id = msg_id
-        self.left = left
+        self.interrupted = interrupted
         self.ending: Ending | None = None
         self.problem: Exception | None = None
         self.tally = tally or Tally()
         self.denials = Denials()
         self.children: set[Turn] = set()
-        self.places = anyio.Semaphore(AT_ONCE_MAX)
+        self.subagent_slots = anyio.Semaphore(AT_ONCE_MAX)
         self._scopes: set[anyio.CancelScope] = set()
 
     def end(self, by: By) -> None:
@@ -96,7 +96,7 @@ class Turn:
             for scope in self._scopes:
                 scope.cancel()
 
-    def below(self, session: Session) -> "Turn":
+    def for_subagent(self, session: Session) -> "Turn":
         """Return the turn of a sub-agent; it ends with this one."""
         child = Turn(session, self.msg_id, tally=self.tally)
         self.children.add(child)
@@ -116,7 +116,7 @@ class Turn:
             finally:
                 self._scopes.discard(scope)
 
-    def doubt(self, problem: Exception | None) -> None:
+    def fail_later(self, problem: Exception | None) -> None:
         """Let the turn fail after the calls under way: something could not be written down.
 
         A store that was lost has been told of, and is no reason: the turn goes on in memory.
@@ -130,21 +130,21 @@ class Turn:
         Without a message the turn that was left goes on.
         """
         session = self.session
-        started = records.turn_started(self.msg_id, message, reopened=self.left is not None)
+        started = records.turn_started(self.msg_id, message, reopened=self.interrupted is not None)
         session.journal.record(Kind.TURN_STARTED, **started)
-        if message is not None and self.left is not None:
-            self.left.messages.append(message)
+        if message is not None and self.interrupted is not None:
+            self.interrupted.messages.append(message)
         elif message is not None:
             session.append_history(self.msg_id, message)
         await session.emit(events.StreamStart(msg_id=self.msg_id))
         finish: TurnFinishReason = "error"
         try:
             await session.persistence.open()
-            await open_turn(session)
+            await reload_policy(session)
             if session.parent is None:
                 with self.interruptible():
                     await session.before_turn()
-            await self._take_up()
+            await self._resume_open_calls()
             finish = "stop" if self.ending else await self._rounds()
         except HostGoneError:
             raise
@@ -155,7 +155,7 @@ class Turn:
             await session.emit_error(
                 Code.INTERNAL, "internal error, see the log; the session goes on", retryable=True
             )
-        if self.left is None:
+        if self.interrupted is None:
             await self._write_end(finish)
         if session.parent is None:
             session.persistence.calm()
@@ -171,22 +171,22 @@ class Turn:
         if await self.session.journal.try_write(ended):
             log.error("turn.end_unwritten")  # the next turn cannot begin before it is written
 
-    async def _take_up(self) -> None:
+    async def _resume_open_calls(self) -> None:
         """End the calls that an earlier engine left open, then hear the messages that waited.
 
         What it left stays left until then: if rules or store cannot be had, nothing was lost.
         """
-        left, self.left = self.left, None
-        if left is None:
+        interrupted, self.interrupted = self.interrupted, None
+        if interrupted is None:
             return
-        calls = [(each.call_id, each.call) for each in left.calls.values()]
+        calls = [(each.call_id, each.call) for each in interrupted.calls.values()]
         for call_id, _ in calls:
             self.session.ledger.reopen(call_id)
-        for result in await run_batch(self, calls, left.calls):
-            left.results[result.call_id] = result
-        for call_id in left.order:
-            self.session.append_history(self.msg_id, left.results[call_id])
-        for waiting in left.messages:
+        for result in await run_batch(self, calls, interrupted.calls):
+            interrupted.results[result.call_id] = result
+        for call_id in interrupted.order:
+            self.session.append_history(self.msg_id, interrupted.results[call_id])
+        for waiting in interrupted.messages:
             self.session.append_history(self.msg_id, waiting)
         if self.problem is not None:
             raise self.problem
@@ -255,23 +255,23 @@ class Turn:
         async with aclosing(session.model.stream(request)) as deltas:
             count = 0
             async for delta in deltas:
-                await self._take(delta, reply)
+                await self._on_delta(delta, reply)
                 count += 1
-                if count % DELTAS_PER_BREATH == 0:
+                if count % DELTAS_PER_CHECKPOINT == 0:
                     await checkpoint()
 
-    async def _take(self, delta: Delta, reply: "Reply") -> None:
+    async def _on_delta(self, delta: Delta, reply: "Reply") -> None:
         emit = self.session.emit
         match delta:
             case Text(text):
                 reply.text.append(text)
                 reply.pieces.append(["text", len(text)])
-                for piece in pieces_of(text):
+                for piece in split_delta(text):
                     await emit(events.TextDelta(text=piece, msg_id=self.msg_id))
             case Thinking(text, subject):
                 reply.thinking.append(text)
                 reply.pieces.append(["thinking", len(text), subject])
-                for piece in pieces_of(text):
+                for piece in split_delta(text):
                     await emit(events.Thinking(text=piece, msg_id=self.msg_id, subject=subject))
             case CallReady(call):
                 reply.calls.append(call)

@@ -14,28 +14,30 @@ GIVEN_UP = "Tool denied: the engine ended before this call was decided, and the 
 
 def interrupted(session: Session) -> events.InterruptedTurn | None:
     """Return what `ready` says of an interrupted turn."""
-    left = session.interrupted
-    if left is None:
+    interrupted = session.interrupted
+    if interrupted is None:
         return None
-    return events.InterruptedTurn(msg_id=left.msg_id, pending=left.pending, unknown=left.unknown)
+    return events.InterruptedTurn(
+        msg_id=interrupted.msg_id, pending=interrupted.pending, unknown=interrupted.unknown
+    )
 
 
-async def give_up(session: Session, left: OpenTurn) -> tuple[str, ...]:
+async def give_up(session: Session, interrupted: OpenTurn) -> tuple[str, ...]:
     """End every open call with an error for the model, and the turn; return the calls.
 
     Raises:
         WcoreError: it could not be written down; the turn still waits, with what is left of it.
     """
-    given_up = (*left.pending, *left.unknown)
-    for call in list(left.calls.values()):
-        left.results[call.call_id] = await _end(session, call)
-        del left.calls[call.call_id]
-    ended = Record(Kind.TURN_ENDED, {"msg_id": left.msg_id, "finish": "stop"})
+    given_up = (*interrupted.pending, *interrupted.unknown)
+    for call in list(interrupted.calls.values()):
+        interrupted.results[call.call_id] = await _end(session, call)
+        del interrupted.calls[call.call_id]
+    ended = Record(Kind.TURN_ENDED, {"msg_id": interrupted.msg_id, "finish": "stop"})
     await session.journal.write(ended)
-    for call_id in left.order:
-        session.append_history(left.msg_id, left.results[call_id])
-    for message in left.messages:
-        session.append_history(left.msg_id, message)
+    for call_id in interrupted.order:
+        session.append_history(interrupted.msg_id, interrupted.results[call_id])
+    for message in interrupted.messages:
+        session.append_history(interrupted.msg_id, message)
     session.interrupted = None
     return given_up
 
