@@ -39,7 +39,7 @@ async def warm_up(session: Session) -> None:
     await session.shell_analyser.warm()
 
 
-async def tidy_up(session: Session, idle: Callable[[], Awaitable[None]]) -> None:
+async def purge_old_sessions(session: Session, idle: Callable[[], Awaitable[None]]) -> None:
     """Forget old sessions, when the first turn is over and nothing else is to be done."""
     await session.journal.opened.wait()
     await idle()

@@ -2,8 +2,7 @@
 
 from typing import Final, TypeAlias
 
-from wcore.protocol import codec
-from wcore.protocol import commands as said
+from wcore.protocol import codec, commands
 from wcore.protocol.lines import Overlong
 from wcore.session.session import Session
 from wcore.vocabulary import Json
@@ -11,10 +10,10 @@ from wcore.vocabulary import Json
 MALFORMED: Final = "malformed"  # what the journal calls a line that was no command
 GONE: Final = "gone"  # and a host that has closed our stdout
 
-Line: TypeAlias = bytes | Overlong | said.AnyCommand | codec.Malformed
+Line: TypeAlias = bytes | Overlong | commands.AnyCommand | codec.Malformed
 
 
-def understood(line: Line) -> said.AnyCommand | codec.Malformed | None:
+def parse_line(line: Line) -> commands.AnyCommand | codec.Malformed | None:
     """Return what the host wants; `None` for an empty line."""
     if isinstance(line, Overlong):
         return codec.Malformed(f"a line is longer than {line.bytes_max} bytes; it was skipped")
@@ -23,17 +22,17 @@ def understood(line: Line) -> said.AnyCommand | codec.Malformed | None:
     return line
 
 
-def note_command(session: Session, command: said.AnyCommand) -> None:
+def log_command(session: Session, command: commands.AnyCommand) -> None:
     """Note a command before it is obeyed."""
     body: dict[str, Json] = command.model_dump(mode="json", exclude_none=True)
     match command:
-        case said.Message():
+        case commands.Message():
             body = {"type": command.type, "msg_id": command.msg_id}  # the text is the turn's
-        case said.AddMcpServer():  # its environment and headers are where secrets are
+        case commands.AddMcpServer():  # its environment and headers are where secrets are
             body = {"type": command.type, "name": command.name, "transport": command.transport}
-        case said.ToolApprove() if not _is_ours(session, command.call_id):
+        case commands.ToolApprove() if not _is_ours(session, command.call_id):
             body.pop("answer", None)  # it is for an MCP server only, or for nobody any more
-        case said.ApprovalResume():  # a live token is never written down
+        case commands.ApprovalResume():  # a live token is never written down
             del body["resume_token"]
             body["call_id"] = call_id = session.approvals.call_of_token(command.resume_token)
             if not _is_ours(session, call_id):

@@ -16,18 +16,17 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from wcore import __version__
 from wcore.approval import reasons
-from wcore.engine.background import recall, tidy_up, warm_up
+from wcore.engine.background import purge_old_sessions, recall, warm_up
 from wcore.engine.capabilities import capabilities
-from wcore.engine.command_log import GONE, MALFORMED, note_command, understood
+from wcore.engine.command_log import GONE, MALFORMED, log_command, parse_line
 from wcore.engine.commands import approvals, introspection, permissions, resume
-from wcore.engine.commands.config import Configuring
+from wcore.engine.commands.config import ConfigCommands
 from wcore.engine.costs import Costs
 from wcore.engine.lazy import load
-from wcore.engine.ports import Ear, Mouth, Signals, real_signals
+from wcore.engine.ports import CommandReader, Signals, real_signals
 from wcore.errors import Code, HostError, HostGoneError, WcoreError
-from wcore.protocol import codec, events
-from wcore.protocol import commands as said
-from wcore.session.session import Session
+from wcore.protocol import codec, commands, events
+from wcore.session.session import EventWriter, Session
 from wcore.store import LeaseLostError
 from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import By, Json, UserMessage
@@ -41,7 +40,11 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1  # the stored conversation makes no sense
 EXIT_LOST: Final = 1  # another engine took the session over
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
-AT_ONCE: Final = (said.Ping, said.InitHistory, said.SetMode)  # neither of them acts
+IMMEDIATE_COMMANDS: Final = (
+    commands.Ping,
+    commands.InitHistory,
+    commands.SetMode,
+)  # neither of them acts
 SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
 
 
@@ -51,8 +54,8 @@ class Engine:
     def __init__(
         self,
         session: Session,
-        reader: Ear,
-        wire: Mouth,
+        reader: CommandReader,
+        wire: EventWriter,
         environment: ToolEnvironment,
         *,
         warm: Callable[[], None],
@@ -66,15 +69,15 @@ class Engine:
         self._signals = signals
         self._loaded = anyio.Event()  # what acts is there
         self._warmed = anyio.Event()  # and the model
-        self._news: dict[str, Json] = {}  # of the first turn, for the journal
-        self._configuring = Configuring(session)
+        self._startup_facts: dict[str, Json] = {}  # of the first turn, for the journal
+        self._configuring = ConfigCommands(session)
         self._costs = Costs(session)
         self._turn: Turn | None = None
         self._idle = anyio.Event()
         self._idle.set()
         self._had_message = False
         self._has_continued = False  # an interrupted turn starts its stream once a process
-        self._late_context: list[str] = []
+        self._deferred_context: list[str] = []
         self._exit_code = EXIT_OK
         lost = self._configuring.tell_of_loss
         session.persistence.watch(lambda: lost(during_turn=self._turn is not None))
@@ -84,7 +87,7 @@ class Engine:
         try:
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._watch_signals, tasks)
-                tasks.start_soon(self._speak)
+                tasks.start_soon(self._write_events)
                 tasks.start_soon(
                     self._session.approvals.run_reaper, self._session.settings.reap_interval_s
                 )
@@ -94,7 +97,7 @@ class Engine:
                 for notice in self._session.notices:
                     await self._session.emit_info(notice)
                 tasks.start_soon(self._warm_up, tasks)
-                tasks.start_soon(tidy_up, self._session, lambda: self._idle.wait())  # noqa: PLW0108
+                tasks.start_soon(purge_old_sessions, self._session, lambda: self._idle.wait())  # noqa: PLW0108
                 await self._read_commands(tasks)
                 await self._idle.wait()
                 await self._wire.flush()
@@ -108,25 +111,27 @@ class Engine:
         self._session.persistence.serve_commands()
         while (lines := await self._reader.read()) is not None:
             for line in lines:
-                heard = understood(line)
+                heard = parse_line(line)
                 if heard is not None:
-                    await self._hear(heard, tasks)
+                    await self._handle(heard, tasks)
         self._session.journal.record_command(type="eof")
         self._session.host_gone = True
         self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
 
-    async def _hear(self, command: said.AnyCommand | codec.Malformed, tasks: TaskGroup) -> None:
+    async def _handle(
+        self, command: commands.AnyCommand | codec.Malformed, tasks: TaskGroup
+    ) -> None:
         if isinstance(command, codec.Malformed):
             self._session.journal.record_command(type=MALFORMED, problem=command.message)
             await self._session.emit_error(Code.PROTOCOL, command.message)
         else:
-            if not isinstance(command, AT_ONCE):
+            if not isinstance(command, IMMEDIATE_COMMANDS):
                 await self._loaded.wait()
             if self._exit_code != EXIT_OK:
                 return  # told to leave: a turn that starts now would not see its end
             try:
-                note_command(self._session, command)
-                await self._obey(command, tasks)
+                log_command(self._session, command)
+                await self._dispatch(command, tasks)
             except HostError as error:  # too late, twice, or never asked
                 await self._session.emit_info(str(error))
             except HostGoneError:
@@ -137,52 +142,52 @@ class Engine:
                 await self._session.emit_error(Code.INTERNAL, text)
         await self._session.journal.flush_if_full()
 
-    async def _obey(self, command: said.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
+    async def _dispatch(self, command: commands.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
         session = self._session
         match command:
-            case said.Ping():
+            case commands.Ping():
                 await session.emit(events.Pong())
-            case said.Message():
-                await self._hear_message(command, tasks)
-            case said.Stop():
+            case commands.Message():
+                await self._handle_message(command, tasks)
+            case commands.Stop():
                 self._stop()
-            case said.ToolApprove():
+            case commands.ToolApprove():
                 await approvals.approve(session, command, tasks)
-            case said.ToolDeny():
+            case commands.ToolDeny():
                 approvals.deny(session, command)
                 if command.stop:
                     self._stop()
-            case said.ApprovalResume():
+            case commands.ApprovalResume():
                 await approvals.resume(session, command, tasks)
-            case said.InitHistory():
+            case commands.InitHistory():
                 self._add_context(command.text)
-            case said.SetMode():
+            case commands.SetMode():
                 await self._configuring.set_mode(command.named, during_turn=self._turn is not None)
-            case said.SetConfig():
+            case commands.SetConfig():
                 await self._configuring.set_config(command, during_turn=self._turn is not None)
-            case said.AddMcpServer():
+            case commands.AddMcpServer():
                 await self._servers.add(command, too_late=self._had_message)
-            case said.RemoveMcpServer():
+            case commands.RemoveMcpServer():
                 busy = self._turn is not None
                 await session.emit(await self._servers.remove(command, during_turn=busy))
             case (
-                said.ListPermissions()
-                | said.SetAgentTools()
-                | said.SetToolOverride()
-                | said.TrustWorkspace()
-                | said.AcceptChanges()
-                | said.GiveGrant()
+                commands.ListPermissions()
+                | commands.SetAgentTools()
+                | commands.SetToolOverride()
+                | commands.TrustWorkspace()
+                | commands.AcceptChanges()
+                | commands.GiveGrant()
             ):
                 busy = self._turn is not None
                 await session.emit(await permissions.answer(session, command, during_turn=busy))
-            case said.ResumeTurn():
+            case commands.ResumeTurn():
                 await self._resume_turn(command, tasks)
-            case said.Introspection():
+            case commands.Introspection():
                 await session.emit(await introspection.answer(session, command))
             case _:
                 assert_never(command)
 
-    async def _hear_message(self, command: said.Message, tasks: TaskGroup) -> None:
+    async def _handle_message(self, command: commands.Message, tasks: TaskGroup) -> None:
         if self._turn is not None:
             text = "a turn is running: wait for its stream_end, or send stop first"
             await self._session.emit_error(Code.BUSY, text, retryable=True)
@@ -190,7 +195,7 @@ class Engine:
         message = UserMessage(command.content, tuple(command.files or ()))
         self._start_turn(command.msg_id, message, tasks)
 
-    async def _resume_turn(self, command: said.ResumeTurn, tasks: TaskGroup) -> None:
+    async def _resume_turn(self, command: commands.ResumeTurn, tasks: TaskGroup) -> None:
         session, interrupted, asked = self._session, self._session.interrupted, command.request_id
         if self._turn is not None:
             text = "a turn is running: wait for its stream_end"
@@ -199,7 +204,7 @@ class Engine:
             result = resume.refused(asked, Code.REFUSED, "no turn was interrupted")
         elif command.action == "cancel":
             try:
-                result = resume.done(asked, await resume.give_up(session, interrupted))
+                result = resume.done(asked, await resume.abandon_turn(session, interrupted))
             except WcoreError as error:
                 result = resume.failed(asked, error)
         elif self._has_continued:
@@ -227,15 +232,17 @@ class Engine:
             await recall(session)
         except WcoreError as error:
             await session.emit_exception(error)
-            await self._leave(EXIT_FAILED, tasks)
+            await self._shut_down(EXIT_FAILED, tasks)
             return
         self._acting = await to_thread.run_sync(load)
         make = partial(self._acting.builtin_tools, self._environment, session.policy.known)
         session.tools.update(session.runtime.tools(make))
-        self._news = {"tools": [[n, t.spec.category.value] for n, t in session.tools.items()]}
+        self._startup_facts = {
+            "tools": [[n, t.spec.category.value] for n, t in session.tools.items()]
+        }
         self._servers = self._acting.servers(session, self._environment, tasks)
-        session.before_turn = self._servers.settle
-        await self._servers.follow_policies()
+        session.before_turn = self._servers.wait_until_ready
+        await self._servers.sync_with_policy()
         self._take_late_context()
         self._loaded.set()
         await to_thread.run_sync(self._warm)
@@ -245,7 +252,7 @@ class Engine:
     async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()
         self._session.journal.start_recording()
-        news, self._news = self._news, {}
+        news, self._startup_facts = self._startup_facts, {}
         await self._session.journal.record_sync_point("warm", **news)
         end = await turn.run(message)
         self._session.interrupted = turn.interrupted
@@ -253,7 +260,7 @@ class Engine:
         self._costs.tell(turn)
         self._session.emit_nowait(end)
         self._take_late_context()
-        self._configuring.apply_late()
+        self._configuring.apply_deferred()
         self._idle.set()
 
     def _stop(self) -> None:
@@ -261,25 +268,25 @@ class Engine:
             self._turn.end(By.STOP)
 
     def _add_context(self, text: str) -> None:
-        self._late_context.append(text)
+        self._deferred_context.append(text)
         if self._turn is None and self._loaded.is_set():
             self._take_late_context()
 
     def _take_late_context(self) -> None:
         """Put what came during a turn, or before a stored conversation was read, behind it."""
-        for text in self._late_context:
+        for text in self._deferred_context:
             self._session.append_history("", UserMessage(text, context=True))
-        self._late_context.clear()
+        self._deferred_context.clear()
 
     def _ready(self) -> events.Ready:
         return events.Ready(
             version=__version__,
             session_id=self._session.settings.session_id,
             capabilities=capabilities(self._session),
-            interrupted_turn=resume.interrupted(self._session),
+            interrupted_turn=resume.interrupted_turn(self._session),
         )
 
-    async def _speak(self) -> None:
+    async def _write_events(self) -> None:
         try:
             await self._wire.run()
         except HostGoneError:
@@ -294,16 +301,16 @@ class Engine:
             task_status.started()
             async for number in received:
                 self._session.journal.record_command(type="signal", number=number)
-                await self._leave(EXIT_SIGNAL + number, tasks)
+                await self._shut_down(EXIT_SIGNAL + number, tasks)
                 return
 
     async def _watch_session(self, tasks: TaskGroup) -> None:
         """End when another engine has taken the session: what we did would not be written down."""
         await self._session.journal.lost.wait()
         await self._session.emit_exception(LeaseLostError(self._session.settings.session_id))
-        await self._leave(EXIT_LOST, tasks)
+        await self._shut_down(EXIT_LOST, tasks)
 
-    async def _leave(self, exit_code: int, tasks: TaskGroup) -> None:
+    async def _shut_down(self, exit_code: int, tasks: TaskGroup) -> None:
         """End the turn, say goodbye, and end, whether or not the host listens."""
         self._exit_code = exit_code
         self._session.persistence.hurry(for_good=True)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from wcore.agents import AgentDefinition
-    from wcore.engine.mcp_servers import Servers
+    from wcore.engine.mcp_servers import McpServers
     from wcore.tools.tool import Tool, ToolEnvironment
     from wcore.turn.turn import Turn
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Acting(NamedTuple):
     """What acts: turns, MCP servers, tools."""
 
-    servers: "type[Servers]"
+    servers: "type[McpServers]"
     turn: "type[Turn]"
     builtin_tools: (
         "Callable[[ToolEnvironment, Callable[[], Mapping[str, AgentDefinition]]], dict[str, Tool]]"
@@ -27,8 +27,8 @@ class Acting(NamedTuple):
 
 def load() -> Acting:
     """Import what acts and return it; the first time this takes some 50 ms."""
-    from wcore.engine.mcp_servers import Servers  # noqa: PLC0415 - see above
+    from wcore.engine.mcp_servers import McpServers  # noqa: PLC0415 - see above
     from wcore.tools.builtin.catalog import builtin_tools  # noqa: PLC0415
     from wcore.turn.turn import Turn  # noqa: PLC0415
 
-    return Acting(Servers, Turn, builtin_tools)
+    return Acting(McpServers, Turn, builtin_tools)

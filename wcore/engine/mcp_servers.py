@@ -12,13 +12,12 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from wcore.engine.sampling import reply_to
+from wcore.engine.sampling import sample
 from wcore.errors import Code, HostGoneError
 from wcore.persistence.records import failure
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
-from wcore.protocol import commands as said
-from wcore.protocol import events
+from wcore.protocol import commands, events
 from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.tools.mcp import journal_facts
@@ -41,7 +40,7 @@ UNNAMED: Final = "no policy file that counts names it any more"
 TOO_LATE: Final = "servers are added before the first message only"
 
 
-class Servers:
+class McpServers:
     """All servers of the session, by name. `tasks` outlive every one of them."""
 
     def __init__(self, session: Session, environment: ToolEnvironment, tasks: TaskGroup) -> None:
@@ -60,12 +59,12 @@ class Servers:
             start=environment.start,
             tasks=tasks,
             redact=session.secrets.redact,
-            complete=partial(reply_to, session),
+            complete=partial(sample, session),
         )
 
     # --- the host's commands ------------------------------------------------------------------
 
-    async def add(self, command: said.AddMcpServer, *, too_late: bool) -> None:
+    async def add(self, command: commands.AddMcpServer, *, too_late: bool) -> None:
         """Start connecting a server for the host; refusals and failures say why."""
         if too_late:
             await self._refuse(command.name, Code.REFUSED, TOO_LATE)
@@ -100,7 +99,7 @@ class Servers:
         return config
 
     async def remove(
-        self, command: said.RemoveMcpServer, *, during_turn: bool
+        self, command: commands.RemoveMcpServer, *, during_turn: bool
     ) -> events.CommandResult:
         """End a server and take its tools away; return the answer to the command."""
         server = self._servers.get(command.name)
@@ -127,7 +126,7 @@ class Servers:
 
     # --- the policy files ---------------------------------------------------------------------
 
-    async def follow_policies(self) -> None:
+    async def sync_with_policy(self) -> None:
         """Start what the policy files name now; end what they name or allow no more."""
         wanted = dict([each async for each in self._wanted()])
         for server in list(self._servers.values()):
@@ -190,12 +189,12 @@ class Servers:
 
     # --- before a turn ------------------------------------------------------------------------
 
-    async def settle(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Bring the servers in line with the policy files, and wait until all are ready or failed.
 
         Waits `SETTLE_S_MAX` at most; cancelling it leaves them connecting.
         """
-        await self.follow_policies()
+        await self.sync_with_policy()
         if not self._connecting:
             return
         names = ", ".join(self._connecting)
@@ -225,7 +224,7 @@ class Servers:
     def _start(self, config: ServerConfig, *, asked: bool) -> None:
         for secret in config.secrets():
             self._session.secrets.add(secret)
-        make = partial(Server, config, self._mcp_environment, self._take)
+        make = partial(Server, config, self._mcp_environment, self._tools_changed)
         server = self._session.runtime.server(config.name, make)
         self._servers[config.name] = server
         self._connecting[config.name] = settled = anyio.Event()
@@ -237,7 +236,7 @@ class Servers:
         is_ours = self._servers.get(name) is server  # else it was removed meanwhile
         if problem and is_ours:
             del self._servers[name]
-            self._offer()
+            self._publish_tools()
         if self._connecting.get(name) is settled:
             del self._connecting[name]
         settled.set()
@@ -260,20 +259,20 @@ class Servers:
 
     async def _drop(self, server: Server) -> None:
         self._servers.pop(server.config.name, None)
-        self._offer()
+        self._publish_tools()
         await server.close()
 
-    def _take(self, server: Server) -> None:
+    def _tools_changed(self, server: Server) -> None:
         """Take what a server offers now, unless it was removed."""
         name = server.config.name
         if self._servers.get(name) is server:
             self._note(journal_facts.OFFERED, name, tools=journal_facts.facts_of(server.offers))
-            self._offer()
+            self._publish_tools()
 
     def _note(self, what: str, name: str, **facts: Json) -> None:
         self._session.journal.record(Kind.FOUND, what=f"{what} {name}", **facts)
 
-    def _offer(self) -> None:
+    def _publish_tools(self) -> None:
         """Let the session have the tools of all servers as they are now, and the built-in ones."""
         session, before = self._session, dict(self._session.tools)
         tools: dict[str, Tool] = dict(self._builtin)

@@ -24,17 +24,10 @@ IGNORED: Final = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 Signals: TypeAlias = Callable[[], AbstractContextManager[AsyncIterator[int]]]
 
 
-class Ear(Protocol):
+class CommandReader(Protocol):
     """Where commands come from; see `wcore.stdio.LineReader`."""
 
     async def read(self) -> Sequence[Line] | None: ...
-
-
-class Mouth(Protocol):
-    """Where events go; see `wcore.stdio.Wire`."""
-
-    async def run(self) -> None: ...
-    async def flush(self) -> None: ...
 
 
 def real_signals() -> AbstractContextManager[AsyncIterator[int]]:

@@ -14,7 +14,7 @@ from wcore.vocabulary import AssistantMessage, Message, UserMessage
 REPLY_TOKENS_MAX: Final = 8192  # of a reply that a server may ask our model for
 
 
-async def reply_to(
+async def sample(
     session: Session, system: str, messages: Sequence[tuple[str, str]], max_tokens: int
 ) -> str:
     """Return the model's reply to a server's own prompt.

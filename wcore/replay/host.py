@@ -8,8 +8,7 @@ import anyio
 
 from wcore.approval.manager import ApprovalManager
 from wcore.engine.command_log import MALFORMED, Line
-from wcore.protocol import codec
-from wcore.protocol import commands as said
+from wcore.protocol import codec, commands
 from wcore.replay.timeline import Entry, Item, Script
 from wcore.store import Kind
 from wcore.vocabulary import Json
@@ -67,7 +66,7 @@ class RecordedHost:
             case "approval_resume":
                 token = self._approvals.token_of(str(body.get("call_id"))) or NO_TOKEN
                 known = {name: value for name, value in body.items() if name != "call_id"}
-                return said.ApprovalResume.model_validate({**known, "resume_token": token})
+                return commands.ApprovalResume.model_validate({**known, "resume_token": token})
             case _:
                 return codec.decode(json.dumps(body).encode())
 
@@ -78,9 +77,9 @@ class RecordedHost:
                 if item.body.get("msg_id") == msg_id and "text" in item.body:
                     files = item.body.get("files")
                     known = {"content": item.body["text"], "files": files or None}
-                    return said.Message.model_validate({"msg_id": msg_id, **known})
+                    return commands.Message.model_validate({"msg_id": msg_id, **known})
                 break
-        return said.Message(msg_id=msg_id, content="")
+        return commands.Message(msg_id=msg_id, content="")
 
 
 def _type(item: Item) -> str | None:

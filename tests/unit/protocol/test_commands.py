@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.protocol import commands as said
+from wcore.protocol import commands
 from wcore.protocol.codec import Malformed, decode
 from wcore.vocabulary import Mode
 
-KINDS: Final[tuple[type[said.Command], ...]] = get_args(get_args(said.AnyCommand)[0])
+KINDS: Final[tuple[type[commands.Command], ...]] = get_args(get_args(commands.AnyCommand)[0])
 
 SAMPLES: Final[dict[str, object]] = {
     "msg_id": "m1",
@@ -61,13 +61,13 @@ SAMPLES: Final[dict[str, object]] = {
 NULL_SAYS_SOMETHING: Final = {("set_agent_tools", "tools")}
 
 
-def name_of(kind: type[said.Command]) -> str:
+def name_of(kind: type[commands.Command]) -> str:
     return str(kind.model_fields["type"].default)
 
 
-def fields_of(kind: type[said.Command], *, required: bool) -> dict[str, object]:
+def fields_of(kind: type[commands.Command], *, required: bool) -> dict[str, object]:
     """Return a sample for each required or each optional field of a command."""
-    samples = {**SAMPLES, "args": ["-x"]} if kind is said.AddMcpServer else SAMPLES
+    samples = {**SAMPLES, "args": ["-x"]} if kind is commands.AddMcpServer else SAMPLES
     return {
         field: samples[field]
         for field, info in kind.model_fields.items()
@@ -75,7 +75,7 @@ def fields_of(kind: type[said.Command], *, required: bool) -> dict[str, object]:
     }
 
 
-def read(kind: type[said.Command], fields: dict[str, Any]) -> said.Command:
+def read(kind: type[commands.Command], fields: dict[str, Any]) -> commands.Command:
     command = decode(json.dumps({"type": name_of(kind), **fields}).encode())
     assert not isinstance(command, Malformed), command
     assert type(command) is kind
@@ -85,16 +85,16 @@ def read(kind: type[said.Command], fields: dict[str, Any]) -> said.Command:
 def test_every_command_is_known_to_the_wire() -> None:
     leaves = {
         kind
-        for base in (said.Command, said.Introspection)
+        for base in (commands.Command, commands.Introspection)
         for kind in base.__subclasses__()
-        if kind is not said.Introspection
+        if kind is not commands.Introspection
     }
     assert set(KINDS) == leaves
     assert len({name_of(kind) for kind in KINDS}) == len(KINDS) == 22
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_the_required_fields_are_enough(kind: type[said.Command]) -> None:
+def test_the_required_fields_are_enough(kind: type[commands.Command]) -> None:
     command = read(kind, fields_of(kind, required=True))
     assert command.model_dump(exclude_none=True) == {
         "type": name_of(kind),
@@ -103,13 +103,13 @@ def test_the_required_fields_are_enough(kind: type[said.Command]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_every_field_is_taken(kind: type[said.Command]) -> None:
+def test_every_field_is_taken(kind: type[commands.Command]) -> None:
     fields = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
     assert read(kind, fields).model_dump(exclude_none=False) == {"type": name_of(kind), **fields}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_null_in_an_optional_field_is_the_same_as_absent(kind: type[said.Command]) -> None:
+def test_null_in_an_optional_field_is_the_same_as_absent(kind: type[commands.Command]) -> None:
     required = fields_of(kind, required=True)
     absent = read(kind, required)
     optional = fields_of(kind, required=False)
@@ -119,7 +119,7 @@ def test_null_in_an_optional_field_is_the_same_as_absent(kind: type[said.Command
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_unknown_fields_are_ignored(kind: type[said.Command]) -> None:
+def test_unknown_fields_are_ignored(kind: type[commands.Command]) -> None:
     required = fields_of(kind, required=True)
     unknown = {"x-new": {"deep": [None]}, "Type": "stop", "critical": True, "": 1}
     assert read(kind, {**unknown, **required}) == read(kind, required)
@@ -127,7 +127,7 @@ def test_unknown_fields_are_ignored(kind: type[said.Command]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
 def test_every_required_field_is_required_and_null_is_not_enough(
-    kind: type[said.Command],
+    kind: type[commands.Command],
 ) -> None:
     required = fields_of(kind, required=True)
     for field in required:
@@ -141,7 +141,7 @@ def test_every_required_field_is_required_and_null_is_not_enough(
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_no_field_is_bent_to_fit(kind: type[said.Command]) -> None:
+def test_no_field_is_bent_to_fit(kind: type[commands.Command]) -> None:
     wrong: dict[type, object] = {str: 5, bool: "true", int: "5", list: "x", dict: "x"}
     every = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
     for field, value in every.items():
@@ -155,7 +155,7 @@ IDS: Final = "msg_id call_id resume_token request_id grant_id after name agent t
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_ids_are_short_and_hold_no_control_characters(kind: type[said.Command]) -> None:
+def test_ids_are_short_and_hold_no_control_characters(kind: type[commands.Command]) -> None:
     every = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
     for field in set(IDS) & set(every):
         for bad in ("", "a\nb", "a\x00", "a\x7f", "a" * 129):
@@ -165,7 +165,7 @@ def test_ids_are_short_and_hold_no_control_characters(kind: type[said.Command]) 
 
 def test_a_command_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        read(said.Stop, {}).type = "ping"  # type: ignore[attr-defined,assignment]
+        read(commands.Stop, {}).type = "ping"  # type: ignore[attr-defined,assignment]
 
 
 # --- modes ----------------------------------------------------------------------------------------
@@ -189,8 +189,8 @@ def test_a_command_cannot_be_changed() -> None:
     ],
 )
 def test_modes_have_the_names_other_engines_use(name: str, mode: Mode) -> None:
-    command = read(said.SetMode, {"mode": name})
-    assert isinstance(command, said.SetMode)
+    command = read(commands.SetMode, {"mode": name})
+    assert isinstance(command, commands.SetMode)
     assert command.named is mode
 
 
@@ -240,8 +240,8 @@ def test_an_answer_in_a_resume_is_text_or_nothing(
     modifications: object, answer: str | None
 ) -> None:
     fields = {"resume_token": "t", "approved": True, "modifications": modifications}
-    command = read(said.ApprovalResume, fields)
-    assert isinstance(command, said.ApprovalResume)
+    command = read(commands.ApprovalResume, fields)
+    assert isinstance(command, commands.ApprovalResume)
     assert command.answer == answer
 
 
@@ -260,7 +260,7 @@ JSONS = st.recursive(
 def test_changed_arguments_arrive_as_they_were_sent(args: dict[str, Any]) -> None:
     line = json.dumps({"type": "tool_approve", "call_id": "c", "args": args}, ensure_ascii=False)
     command = decode(line.encode())
-    assert isinstance(command, said.ToolApprove)
+    assert isinstance(command, commands.ToolApprove)
     assert command.args == args
 
 
@@ -269,4 +269,4 @@ def test_any_text_arrives_as_it_was_sent(content: str, msg_id: str) -> None:
     for ascii_only in (True, False):
         fields = {"type": "message", "msg_id": msg_id, "content": content}
         line = json.dumps(fields, ensure_ascii=ascii_only).encode()
-        assert decode(line) == said.Message(msg_id=msg_id, content=content)
+        assert decode(line) == commands.Message(msg_id=msg_id, content=content)

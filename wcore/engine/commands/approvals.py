@@ -18,8 +18,7 @@ from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
-from wcore.protocol import commands as said
-from wcore.protocol import scopes
+from wcore.protocol import commands, scopes
 from wcore.session.session import Card, Session
 from wcore.store import Kind
 from wcore.vocabulary import Always, Args, By, Category, Decision, Persist, Prepared, Row, Verdict
@@ -33,7 +32,7 @@ class AnswerRefusedError(HostError):
     """The answer cannot be taken as it is; the call stays parked as it was shown."""
 
 
-async def approve(session: Session, command: said.ToolApprove, tasks: TaskGroup) -> None:
+async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGroup) -> None:
     """Approve a waiting call, as shown or with changed arguments.
 
     Raises:
@@ -53,7 +52,7 @@ async def approve(session: Session, command: said.ToolApprove, tasks: TaskGroup)
     tasks.start_soon(_approve_edited, session, command, entry, card, command.args)
 
 
-def deny(session: Session, command: said.ToolDeny) -> None:
+def deny(session: Session, command: commands.ToolDeny) -> None:
     """Deny a waiting call with the host's reason.
 
     Raises:
@@ -63,7 +62,7 @@ def deny(session: Session, command: said.ToolDeny) -> None:
     session.approvals.resolve(command.call_id, Denied(reason))
 
 
-async def resume(session: Session, command: said.ApprovalResume, tasks: TaskGroup) -> None:
+async def resume(session: Session, command: commands.ApprovalResume, tasks: TaskGroup) -> None:
     """Answer a suspended call by its token.
 
     Raises:
@@ -73,7 +72,7 @@ async def resume(session: Session, command: said.ApprovalResume, tasks: TaskGrou
     if call_id is None:
         raise HostError("no call is waiting under that resume_token")
     if command.approved:
-        yes = said.ToolApprove(call_id=call_id, answer=command.answer)
+        yes = commands.ToolApprove(call_id=call_id, answer=command.answer)
         await approve(session, yes, tasks)
     else:
         session.approvals.resolve(call_id, Denied(reasons.USER))
@@ -90,7 +89,7 @@ def _waiting(session: Session, call_id: str) -> tuple[Pending, Card]:
 
 async def _settle(
     session: Session,
-    command: said.ToolApprove,
+    command: commands.ToolApprove,
     card: Card,
     facts: Facts | None = None,
     edited: Prepared | None = None,
@@ -138,7 +137,7 @@ def how_long(
 
 
 async def _approve_edited(
-    session: Session, command: said.ToolApprove, entry: Pending, card: Card, args: Args
+    session: Session, command: commands.ToolApprove, entry: Pending, card: Card, args: Args
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
     what = f"edited {command.call_id}"
@@ -169,7 +168,7 @@ async def _approve_edited(
 
 async def _judge_edited(
     session: Session,
-    command: said.ToolApprove,
+    command: commands.ToolApprove,
     card: Card,
     edited: Prepared,
     facts: Facts,

@@ -16,7 +16,7 @@ from wcore.store import Kind
 from wcore.vocabulary import Mode
 
 
-class Configuring:
+class ConfigCommands:
     """Applies `set_mode` and `set_config`; keeps what has to wait for the end of the turn."""
 
     def __init__(self, session: Session) -> None:
@@ -59,7 +59,7 @@ class Configuring:
         else:
             session.emit_nowait(self._changed())
 
-    def apply_late(self) -> None:
+    def apply_deferred(self) -> None:
         """Queue what waited for the end of the turn, right behind `stream_end`."""
         if self._late_config is not None:
             for event in self._apply(self._late_config):

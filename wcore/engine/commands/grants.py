@@ -8,14 +8,13 @@ from wcore.engine.commands.introspection import grant_info
 from wcore.errors import RefusedError
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
 from wcore.policy.host_grants import validate_host_grant
-from wcore.protocol import commands as said
-from wcore.protocol import scopes
+from wcore.protocol import commands, scopes
 from wcore.session.session import Session
 from wcore.tools.tool import Tool
 from wcore.vocabulary import AlwaysPath, Once, Persist, Pin
 
 
-async def give(session: Session, command: said.GiveGrant) -> dict[str, object]:
+async def give(session: Session, command: commands.GiveGrant) -> dict[str, object]:
     """Keep the grant; return it as it is kept.
 
     Raises:
@@ -41,7 +40,7 @@ async def give(session: Session, command: said.GiveGrant) -> dict[str, object]:
     return {"grants": (grant_info(kept),)}
 
 
-def _weighed(session: Session, command: said.GiveGrant, tool: Tool) -> Grant:
+def _weighed(session: Session, command: commands.GiveGrant, tool: Tool) -> Grant:
     scope = scopes.from_wire(command.scope)
     if isinstance(scope, Once):
         raise RefusedError("once is an answer to a call, and no grant")

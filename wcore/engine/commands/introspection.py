@@ -9,8 +9,7 @@ from typing import Final
 from wcore.errors import Code, WcoreError
 from wcore.persistence.redact import redacted
 from wcore.policy.grants import MAIN_AGENT, Grant
-from wcore.protocol import codec, events, parts
-from wcore.protocol import commands as said
+from wcore.protocol import codec, commands, events, parts
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.session.history import HistoryEntry
 from wcore.session.session import Session
@@ -32,23 +31,23 @@ TEXT_CHARS_MAX: Final = 1024  # of an argument that is cut: a path or a command 
 PAGE_BYTES_MAX: Final = LINE_BYTES_MAX - 2048  # the rest is for the envelope
 
 
-async def answer(session: Session, command: said.Introspection) -> events.CommandResult:
+async def answer(session: Session, command: commands.Introspection) -> events.CommandResult:
     """Return the one answer to `command`."""
     match command:
-        case said.RevokeGrant():
+        case commands.RevokeGrant():
             return await _revoke(session, command)
-        case said.ListPending():
+        case commands.ListPending():
             return _list_pending(session, command)
-        case said.ListGrants():
+        case commands.ListGrants():
             await session.refresh_grants()
             return _ok(command, grants=tuple(grant_info(grant) for grant in session.grants))
-        case said.GetHistory():
+        case commands.GetHistory():
             return _get_history(session, command)
         case _:
             return _no(command, Code.NOT_SUPPORTED, "this version does not have it yet")
 
 
-async def _revoke(session: Session, command: said.RevokeGrant) -> events.CommandResult:
+async def _revoke(session: Session, command: commands.RevokeGrant) -> events.CommandResult:
     """Take a grant back, here and now; a lasting one for every engine."""
     await session.refresh_grants()
     grant = session.grants.find(command.grant_id)
@@ -61,7 +60,7 @@ async def _revoke(session: Session, command: said.RevokeGrant) -> events.Command
         return _no(command, error.code, str(error))
 
 
-def _list_pending(session: Session, command: said.ListPending) -> events.CommandResult:
+def _list_pending(session: Session, command: commands.ListPending) -> events.CommandResult:
     waiting = list(session.cards)
     if command.after in waiting:
         waiting = waiting[waiting.index(command.after) + 1 :]
@@ -80,7 +79,7 @@ def _list_pending(session: Session, command: said.ListPending) -> events.Command
     return _ok(command, calls=tuple(calls), more=False)
 
 
-def _get_history(session: Session, command: said.GetHistory) -> events.CommandResult:
+def _get_history(session: Session, command: commands.GetHistory) -> events.CommandResult:
     """Return the newest messages before `before`, oldest first."""
     end = len(session.history.entries) if command.before is None else command.before
     page: list[parts.HistoryMessage] = []
@@ -96,7 +95,7 @@ def _get_history(session: Session, command: said.GetHistory) -> events.CommandRe
 
 
 def _measured(
-    session: Session, command: said.GetHistory, entry: HistoryEntry
+    session: Session, command: commands.GetHistory, entry: HistoryEntry
 ) -> tuple[parts.HistoryMessage, int]:
     """Return a message and the bytes it takes, with as much of its arguments as may be."""
 
@@ -191,18 +190,18 @@ def grant_info(grant: Grant) -> events.GrantInfo:
     )
 
 
-def _ok(command: said.Introspection, **found: object) -> events.CommandResult:
+def _ok(command: commands.Introspection, **found: object) -> events.CommandResult:
     return events.CommandResult.model_validate(
         {"request_id": command.request_id, "command": _name(command), "ok": True, **found}
     )
 
 
-def _no(command: said.Introspection, code: Code, message: str) -> events.CommandResult:
+def _no(command: commands.Introspection, code: Code, message: str) -> events.CommandResult:
     problem = events.CommandProblem(code=code, message=message)
     return events.CommandResult(
         request_id=command.request_id, command=_name(command), ok=False, error=problem
     )
 
 
-def _name(command: said.Introspection) -> str:
+def _name(command: commands.Introspection) -> str:
     return str(command.model_dump()["type"])

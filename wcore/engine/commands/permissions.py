@@ -19,8 +19,7 @@ from wcore.policy.rules.lint import nearest
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import MCP_PREFIX, Assigned, Tier
-from wcore.protocol import commands as said
-from wcore.protocol import events
+from wcore.protocol import commands, events
 from wcore.session.session import Session
 from wcore.visible import visible_line
 from wcore.vocabulary import By, Category, Json, Verdict
@@ -28,12 +27,12 @@ from wcore.vocabulary import By, Category, Json, Verdict
 TRUSTED = "trusted"
 
 Asked = (
-    said.ListPermissions
-    | said.SetAgentTools
-    | said.SetToolOverride
-    | said.TrustWorkspace
-    | said.AcceptChanges
-    | said.GiveGrant
+    commands.ListPermissions
+    | commands.SetAgentTools
+    | commands.SetToolOverride
+    | commands.TrustWorkspace
+    | commands.AcceptChanges
+    | commands.GiveGrant
 )
 
 
@@ -42,22 +41,22 @@ async def answer(session: Session, command: Asked, *, during_turn: bool) -> even
     policy = session.policy
     try:
         match command:
-            case said.ListPermissions() | said.SetAgentTools() | said.SetToolOverride():
+            case commands.ListPermissions() | commands.SetAgentTools() | commands.SetToolOverride():
                 await policy.tiers.preload_for_agent(command.agent or MAIN_AGENT, policy.user_id)
             case _:
                 pass
         match command:
-            case said.ListPermissions():
+            case commands.ListPermissions():
                 found: dict[str, object] = {"agents": _agents(session, command.agent)}
-            case said.SetAgentTools():
+            case commands.SetAgentTools():
                 found = await _set_tools(session, command)
-            case said.SetToolOverride():
+            case commands.SetToolOverride():
                 found = await _set_override(session, command)
-            case said.TrustWorkspace():
+            case commands.TrustWorkspace():
                 found = await _trusted(session, command, during_turn=during_turn)
-            case said.GiveGrant():
+            case commands.GiveGrant():
                 found = await grants.give(session, command)
-            case said.AcceptChanges():
+            case commands.AcceptChanges():
                 found = await changes.accept(session, command.digest, during_turn=during_turn)
     except WcoreError as error:
         code = Code.CONFIG if isinstance(error, PolicyError) else error.code
@@ -109,7 +108,7 @@ def _strictest(facts: Facts, contexts: Sequence[DecisionContext]) -> Verdict:
     return max(verdicts, key=lambda verdict: STRICTNESS[verdict])
 
 
-async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str, object]:
+async def _set_tools(session: Session, command: commands.SetAgentTools) -> dict[str, object]:
     named = [tool.name for tool in command.tools or ()]
     for name in named:
         if named.count(name) > 1:
@@ -137,7 +136,7 @@ async def _set_tools(session: Session, command: said.SetAgentTools) -> dict[str,
     return {"agents": _agents(session, command.agent)}
 
 
-async def _set_override(session: Session, command: said.SetToolOverride) -> dict[str, object]:
+async def _set_override(session: Session, command: commands.SetToolOverride) -> dict[str, object]:
     policy = session.policy
     if command.approve_always and not policy.may_grant:
         raise RefusedError("the policy forbids grants, and an override is one")
@@ -161,7 +160,7 @@ async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> N
 
 
 async def _trusted(
-    session: Session, command: said.TrustWorkspace, *, during_turn: bool
+    session: Session, command: commands.TrustWorkspace, *, during_turn: bool
 ) -> dict[str, object]:
     found = await changing(
         session, TRUSTED, partial(_trust, session, command), during_turn=during_turn
@@ -169,7 +168,7 @@ async def _trusted(
     return {**found}
 
 
-async def _trust(session: Session, command: said.TrustWorkspace) -> dict[str, Json]:
+async def _trust(session: Session, command: commands.TrustWorkspace) -> dict[str, Json]:
     files, rules = session.policy.files, session.policy.rules
     if files is None:
         raise RefusedError("this engine reads no policy files")

@@ -12,7 +12,7 @@ COMMAND = "resume_turn"
 GIVEN_UP = "Tool denied: the engine ended before this call was decided, and the turn was cancelled"
 
 
-def interrupted(session: Session) -> events.InterruptedTurn | None:
+def interrupted_turn(session: Session) -> events.InterruptedTurn | None:
     """Return what `ready` says of an interrupted turn."""
     interrupted = session.interrupted
     if interrupted is None:
@@ -22,7 +22,7 @@ def interrupted(session: Session) -> events.InterruptedTurn | None:
     )
 
 
-async def give_up(session: Session, interrupted: OpenTurn) -> tuple[str, ...]:
+async def abandon_turn(session: Session, interrupted: OpenTurn) -> tuple[str, ...]:
     """End every open call with an error for the model, and the turn; return the calls.
 
     Raises:
