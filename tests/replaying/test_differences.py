@@ -15,7 +15,7 @@ from talking import Conversation, call
 
 from wcore.approval import reasons
 from wcore.replay.player import Replayed, replay
-from wcore.replay.timeline import Entry, Said
+from wcore.replay.timeline import EventItem, RecordItem
 from wcore.replay.unsupported import UnreplayableError
 from wcore.store import JournalRecord, Kind, SessionRow, journal
 from wcore.vocabulary import Decision, Row, Verdict, Why
@@ -175,9 +175,9 @@ async def test_a_changed_digest_of_an_event_names_the_event(recording: Recording
         changed = replace(record, body={"events": events})
         found = (await played(row, [*records[:at], changed, *records[at + 1 :]])).divergence
         assert found is not None
-        assert isinstance(found.recorded, Said)
+        assert isinstance(found.recorded, EventItem)
         assert (found.recorded.number, found.recorded.seq) == (number, record.seq)
-        assert isinstance(found.now, Said)
+        assert isinstance(found.now, EventItem)
         assert json.loads(found.now.line)["type"] == last[0]
         return
 
@@ -194,9 +194,9 @@ async def test_an_engine_that_behaves_differently_is_found_out(
     monkeypatch.setattr("wcore.turn.gate._OUTCOMES", dict.fromkeys(list(_outcomes()), "denied"))
     found = (await played(row, records)).divergence
     assert found is not None
-    assert isinstance(found.recorded, Said)
+    assert isinstance(found.recorded, EventItem)
     assert found.recorded.kind == "call_settled"
-    assert isinstance(found.now, Said)
+    assert isinstance(found.now, EventItem)
     assert json.loads(found.now.line)["outcome"] == "denied"
 
 
@@ -218,9 +218,9 @@ async def test_an_engine_that_decides_differently_is_found_out(
     monkeypatch.setattr("wcore.session.session.decide_strictest", allow)
     found = (await played(row, records)).divergence
     assert found is not None
-    assert isinstance(found.recorded, Entry)
+    assert isinstance(found.recorded, RecordItem)
     assert found.recorded.kind is Kind.ASKED
-    assert isinstance(found.now, Entry)
+    assert isinstance(found.now, RecordItem)
     assert (found.now.kind, found.now.body["decision"]) == (Kind.DECIDED, "approved")
 
 
@@ -231,7 +231,7 @@ async def test_an_engine_that_says_more_than_then_is_found_out(recording: Record
     shorter = replace(records[at], body={"events": events[:-1]})
     found = (await played(row, [*records[:at], shorter, *records[at + 1 :]])).divergence
     assert found is not None
-    assert isinstance(found.recorded, Entry)
+    assert isinstance(found.recorded, RecordItem)
 
 
 # --- what cannot be replayed --------------------------------------------------------------------

@@ -11,7 +11,7 @@ from wcore.cli import store_options
 from wcore.cli.subcommand import write, write_json
 from wcore.errors import WcoreError
 from wcore.replay.player import Replayed, replay
-from wcore.replay.timeline import Divergence, Entry, Item, Mark, Said
+from wcore.replay.timeline import Divergence, EventItem, Item, RecordItem, SyncPoint
 from wcore.replay.unsupported import UnreplayableError
 from wcore.store import JournalRecord, SessionRow
 from wcore.visible import visible_line
@@ -86,7 +86,7 @@ def _where(found: Divergence) -> str:
     item = found.recorded
     if item is None:
         return "behind the last record"
-    number = f"event {item.number}, " if isinstance(item, Said) else ""
+    number = f"event {item.number}, " if isinstance(item, EventItem) else ""
     return f"{number}record {item.seq}"
 
 
@@ -94,11 +94,11 @@ def _shown(item: Item | None) -> str:
     match item:
         case None:
             return "nothing"
-        case Said(kind, call_id, digest, line):
+        case EventItem(kind, call_id, digest, line):
             text = line.strip() or f"{kind} {call_id}".strip() + f" (digest {digest})"
-        case Entry(kind, body):
+        case RecordItem(kind, body):
             text = f"record {kind.value} {json.dumps(body)}"
-        case Mark(what):
+        case SyncPoint(what):
             text = f"the engine goes on after: {what}"
     return visible_line(text, SHOWN_CHARS_MAX)
 
@@ -106,7 +106,11 @@ def _shown(item: Item | None) -> str:
 def _differences(found: Divergence) -> list[tuple[str, str, str]]:
     """Return the fields that differ, where one record stands against another of its kind."""
     was, now = found.recorded, found.now
-    if not isinstance(was, Entry) or not isinstance(now, Entry) or was.kind is not now.kind:
+    if (
+        not isinstance(was, RecordItem)
+        or not isinstance(now, RecordItem)
+        or was.kind is not now.kind
+    ):
         return []
     names = sorted({*was.body, *now.body})
     return [
@@ -138,7 +142,7 @@ def _as_json(row: SessionRow, done: Replayed) -> Mapping[str, object]:
     item = found.recorded
     place = {
         "record": item.seq if item else None,
-        "event": item.number if isinstance(item, Said) else None,
+        "event": item.number if isinstance(item, EventItem) else None,
     }
     made = {"recorded": _item(found.recorded), "now": _item(found.now)}
     return told | {"divergence": {**place, **made}}
@@ -148,10 +152,10 @@ def _item(item: Item | None) -> object:
     match item:
         case None:
             return None
-        case Said(kind, call_id, digest, line):
+        case EventItem(kind, call_id, digest, line):
             event = {"type": kind, "call_id": call_id or None, "digest": digest}
             return event | ({"event": json.loads(line)} if line else {})
-        case Entry(kind, body):
+        case RecordItem(kind, body):
             return {"kind": kind.value, "body": body}
-        case Mark(what):
+        case SyncPoint(what):
             return {"after": what}

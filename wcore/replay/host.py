@@ -9,7 +9,7 @@ import anyio
 from wcore.approval.manager import ApprovalManager
 from wcore.engine.command_log import MALFORMED, Line
 from wcore.protocol import codec, commands
-from wcore.replay.timeline import Entry, Item, Script
+from wcore.replay.timeline import Item, RecordItem, Timeline
 from wcore.store import Kind
 from wcore.vocabulary import Json
 
@@ -18,7 +18,7 @@ SIGNAL = "signal"
 NO_TOKEN = "rt-none"
 
 
-class NoMouth:
+class NoWriter:
     """Where lines go that nobody reads; they were compared on the way."""
 
     def put_nowait(self, line: bytes) -> None:
@@ -37,14 +37,14 @@ class NoMouth:
 class RecordedHost:
     """Where commands and signals come from."""
 
-    def __init__(self, script: Script, approvals: ApprovalManager) -> None:
+    def __init__(self, script: Timeline, approvals: ApprovalManager) -> None:
         self._script = script
         self._approvals = approvals
 
     async def read(self) -> Sequence[Line] | None:
         """Return the next command, when its turn has come."""
-        head = await self._script.turn(lambda item: _type(item) not in (None, SIGNAL))
-        assert isinstance(head, Entry)
+        head = await self._script.wait_for(lambda item: _type(item) not in (None, SIGNAL))
+        assert isinstance(head, RecordItem)
         return None if _type(head) == EOF else [self._command(head.body)]
 
     @contextmanager
@@ -53,8 +53,8 @@ class RecordedHost:
 
     async def _signals(self) -> AsyncIterator[int]:
         while True:
-            head = await self._script.turn(lambda item: _type(item) == SIGNAL)
-            number = head.body.get("number") if isinstance(head, Entry) else None
+            head = await self._script.wait_for(lambda item: _type(item) == SIGNAL)
+            number = head.body.get("number") if isinstance(head, RecordItem) else None
             yield number if isinstance(number, int) else 0
 
     def _command(self, body: Mapping[str, Json]) -> Line:
@@ -73,7 +73,7 @@ class RecordedHost:
     def _message(self, msg_id: str) -> Line:
         """Return a message; its text is that of the turn it starts, if it starts one."""
         for item in self._script.ahead():
-            if isinstance(item, Entry) and item.kind is Kind.TURN_STARTED:
+            if isinstance(item, RecordItem) and item.kind is Kind.TURN_STARTED:
                 if item.body.get("msg_id") == msg_id and "text" in item.body:
                     files = item.body.get("files")
                     known = {"content": item.body["text"], "files": files or None}
@@ -83,6 +83,6 @@ class RecordedHost:
 
 
 def _type(item: Item) -> str | None:
-    if isinstance(item, Entry) and item.kind is Kind.COMMANDED:
+    if isinstance(item, RecordItem) and item.kind is Kind.COMMANDED:
         return str(item.body.get("type"))
     return None

@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from wcore.persistence.records import INNER, LENT, WITHDRAWN, usage
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.replay.stubs import NoTool
-from wcore.replay.timeline import Entry, Item, Script, facts_of, what_of
+from wcore.replay.timeline import Item, RecordItem, Timeline, facts_of, what_of
 from wcore.tools.tool import RunContext
 from wcore.vocabulary import Args, Category, Usage
 
@@ -17,7 +17,7 @@ from wcore.vocabulary import Args, Category, Usage
 class InnerCalls:
     """Those of one running call. What is handed out twice is taken once."""
 
-    def __init__(self, script: Script, live: RunContext, lend: Callable[[Usage], None]) -> None:
+    def __init__(self, script: Timeline, live: RunContext, lend: Callable[[Usage], None]) -> None:
         self._script = script
         self._live = live
         self._lend = lend
@@ -51,7 +51,7 @@ class InnerCalls:
 
     def _next_id(self) -> str:
         behind = next(islice(self._script.ahead(), 1, None), None)
-        return str(behind.body.get("id")) if isinstance(behind, Entry) else ""
+        return str(behind.body.get("id")) if isinstance(behind, RecordItem) else ""
 
     async def _ask(self, scope: anyio.CancelScope, name: str, args: Args) -> None:
         category = Category.INFO if name == QUESTION_TOOL else Category.MCP

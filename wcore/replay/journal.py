@@ -13,7 +13,16 @@ from wcore.persistence.journal import DIGEST_CHARS, Journal
 from wcore.persistence.records import as_list
 from wcore.persistence.redact import redacted
 from wcore.replay.stubs import NoStore
-from wcore.replay.timeline import Entry, Item, Mark, Said, Script, is_beat, plain, what_of
+from wcore.replay.timeline import (
+    EventItem,
+    Item,
+    RecordItem,
+    SyncPoint,
+    Timeline,
+    is_beat,
+    plain,
+    what_of,
+)
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import Json
 
@@ -21,7 +30,7 @@ from wcore.vocabulary import Json
 class RecordedJournal(Journal):
     """Writes nothing. Chance and time are those of the recording."""
 
-    def __init__(self, script: Script, user_id: UUID, workspace: str, session_id: str) -> None:
+    def __init__(self, script: Timeline, user_id: UUID, workspace: str, session_id: str) -> None:
         super().__init__(NoStore(), user_id, workspace, session_id)
         self.opened.set()
         self._script = script
@@ -45,7 +54,7 @@ class RecordedJournal(Journal):
         await checkpoint()
         made = [self._entry(record) for record in records]
         if made:
-            await self._script.turn(lambda head: _is_alike(head, made[0]), made[0])
+            await self._script.wait_for(lambda head: _is_alike(head, made[0]), made[0])
         for each in made:
             self._script.take(each)
         if self._is_telling:
@@ -54,15 +63,19 @@ class RecordedJournal(Journal):
 
     async def record_sync_point(self, what: str, **facts: Json) -> None:
         if self._is_telling:
-            made = self._entry(Record(Kind.FOUND, {"what": what, **facts})) if facts else Mark(what)
-            await self._script.turn(lambda head: what_of(head) == what, made)
+            made = (
+                self._entry(Record(Kind.FOUND, {"what": what, **facts}))
+                if facts
+                else SyncPoint(what)
+            )
+            await self._script.wait_for(lambda head: what_of(head) == what, made)
             self._script.take(made)
 
     async def its_turn(self, kind: str, call_id: str, line: bytes) -> None:
         """Wait until an event is what comes next."""
         if self._is_telling and not (kind == "tool_running" and call_id in self._running):
             made = self._event(kind, call_id, line)
-            await self._script.turn(lambda head: head == made, made)
+            await self._script.wait_for(lambda head: head == made, made)
 
     def record_event(self, kind: str, call_id: str, line: bytes) -> None:
         if self._is_telling and not is_beat(self._running, kind, call_id):
@@ -108,21 +121,21 @@ class RecordedJournal(Journal):
 
     def _next(self, kind: Kind, name: str) -> Json:
         head = self._script.head
-        return head.body.get(name) if isinstance(head, Entry) and head.kind is kind else None
+        return head.body.get(name) if isinstance(head, RecordItem) and head.kind is kind else None
 
-    def _entry(self, record: Record) -> Entry:
+    def _entry(self, record: Record) -> RecordItem:
         body = plain(redacted({**record.body, **self._marks}, self.secrets.redact))
         assert isinstance(body, dict)
-        return Entry(record.kind, body)
+        return RecordItem(record.kind, body)
 
-    def _event(self, kind: str, call_id: str, line: bytes) -> Said:
+    def _event(self, kind: str, call_id: str, line: bytes) -> EventItem:
         text = self.secrets.redact(line.decode())
         digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
-        return Said(kind, call_id, digest, text)
+        return EventItem(kind, call_id, digest, text)
 
 
-def _is_alike(head: Item, made: Entry) -> bool:
+def _is_alike(head: Item, made: RecordItem) -> bool:
     """Whether two records are about the same; then a difference between them is one."""
-    if not isinstance(head, Entry) or head.kind is not made.kind:
+    if not isinstance(head, RecordItem) or head.kind is not made.kind:
         return False
     return head.body.get("call_id") == made.body.get("call_id")

@@ -7,7 +7,7 @@ import anyio
 
 from wcore.errors import Code
 from wcore.persistence.records import as_list
-from wcore.replay.timeline import NOTHING, Item, Script, facts_of, what_of
+from wcore.replay.timeline import NOTHING, Item, Timeline, facts_of, what_of
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.names import server_part
 from wcore.tools.mcp.server import Server, ServerError
@@ -17,7 +17,7 @@ from wcore.vocabulary import Json
 CONNECTING: Final = (journal_facts.OFFERED, journal_facts.READY, journal_facts.FAILED)
 
 
-class RecordedDefinitionError(ServerConfigError):
+class RecordedServerConfigError(ServerConfigError):
     """What was wrong with it then."""
 
     def __init__(self, facts: Mapping[str, Json]) -> None:
@@ -33,24 +33,24 @@ class RecordedServerError(ServerError):
         self.code = Code(str(facts.get("code")))  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def recorded_definition(script: Script, name: str) -> ServerConfig:
+def recorded_server_config(script: Timeline, name: str) -> ServerConfig:
     """Return a definition of which no more is known than its name.
 
     Raises:
-        RecordedDefinitionError: there was none.
+        RecordedServerConfigError: there was none.
     """
     head = script.head
     is_mine = head is not None and what_of(head) == f"{journal_facts.DEFINED} {name}"
     facts = facts_of(head) if is_mine else NOTHING
     if "problem" in facts:
-        raise RecordedDefinitionError(facts)
+        raise RecordedServerConfigError(facts)
     return ServerConfig(name, server_part(name) or "", STDIO)
 
 
 class RecordedServer(Server):
     """Has nothing behind it."""
 
-    def __init__(self, script: Script, model: Server) -> None:
+    def __init__(self, script: Timeline, model: Server) -> None:
         """Stand in for `model`, which was never connected."""
         super().__init__(model.config, model.environment, model.changed)
         self._script = script
@@ -59,7 +59,7 @@ class RecordedServer(Server):
     async def connect(self) -> None:
         waited = {f"{what} {self.config.name}": what for what in CONNECTING}
         while True:
-            head = await self._script.turn(lambda item: what_of(item) in waited)
+            head = await self._script.wait_for(lambda item: what_of(item) in waited)
             match waited[str(what_of(head))]:
                 case journal_facts.OFFERED:
                     self._learn(head)
@@ -76,7 +76,7 @@ class RecordedServer(Server):
         mine = f"{journal_facts.OFFERED} {self.config.name}"
         with self._open:
             while True:
-                self._learn(await self._script.turn(lambda item: what_of(item) == mine))
+                self._learn(await self._script.wait_for(lambda item: what_of(item) == mine))
 
     def _learn(self, head: Item) -> None:
         tools = [as_list(each) for each in as_list(facts_of(head).get("tools"))]

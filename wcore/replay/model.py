@@ -19,7 +19,7 @@ from wcore.models.model import (
 )
 from wcore.persistence import records
 from wcore.persistence.records import as_list
-from wcore.replay.timeline import NOTHING, Entry, Mark, Script, facts_of, what_of
+from wcore.replay.timeline import NOTHING, RecordItem, SyncPoint, Timeline, facts_of, what_of
 from wcore.store import Kind
 from wcore.vocabulary import Json, Usage
 
@@ -36,7 +36,7 @@ class RecordedError(ProviderError):
 class RecordedModel(Struct):
     """One model of the recording. `below` is the call that its agent works for, if one does."""
 
-    script: Script
+    script: Timeline
     name: str
     thinks: bool
     effort_levels: tuple[str, ...]
@@ -61,7 +61,7 @@ class RecordedModel(Struct):
             yield delta
         failed, finish = reply.body.get("failed"), reply.body.get("finish")
         if isinstance(failed, Mapping):
-            await self.script.turn(lambda head: head is pieces)
+            await self.script.wait_for(lambda head: head is pieces)
             if failed.get("problem") is None:
                 raise RuntimeError("as it was recorded")
             raise RecordedError(failed)
@@ -75,14 +75,14 @@ class RecordedModel(Struct):
         if not is_whole:  # it was broken off from outside
             await self.script.never()
 
-    def _next(self) -> tuple[Entry, Entry, bool] | None:
+    def _next(self) -> tuple[RecordItem, RecordItem, bool] | None:
         """Return the pieces of the next reply, the reply, and whether it came to its own end."""
-        pieces: Entry | None = None
+        pieces: RecordItem | None = None
         is_whole = False
         for item in self.script.ahead():
-            if isinstance(item, Mark):
+            if isinstance(item, SyncPoint):
                 is_whole = is_whole or item.what == f"replied {self.below}"
-            if not isinstance(item, Entry) or item.body.get("below", "") != self.below:
+            if not isinstance(item, RecordItem) or item.body.get("below", "") != self.below:
                 continue
             if item.kind is Kind.CHUNK and "pieces" in item.body:
                 pieces = item
@@ -94,7 +94,7 @@ class RecordedModel(Struct):
 class RecordedModels(ModelCatalog):
     """The models of the recording."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Timeline) -> None:
         self._script = script
 
     def opened(self, facts: Mapping[str, Json], below: str = "") -> RecordedModel:
@@ -132,7 +132,7 @@ class RecordedModels(ModelCatalog):
         return self.opened(facts, below)
 
 
-def _deltas(pieces: Entry, text: str, thinking: str) -> list[Delta]:
+def _deltas(pieces: RecordItem, text: str, thinking: str) -> list[Delta]:
     found: list[Delta] = []
     for piece in as_list(pieces.body.get("pieces")):
         match as_list(piece):

@@ -23,7 +23,7 @@ from wcore.policy_files.session_policy import BrokenRulesError, SessionPolicy
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.replay.journal import RecordedJournal
 from wcore.replay.stubs import NoStore
-from wcore.replay.timeline import Script, facts_of, what_of
+from wcore.replay.timeline import Timeline, facts_of, what_of
 from wcore.turn.policy_reload import POLICIES
 from wcore.vocabulary import Json
 
@@ -39,7 +39,7 @@ class RecordedStoreError(WcoreError):
 class RecordedTiers(StoredTiers):
     """Tiers and overrides as they were read."""
 
-    def __init__(self, script: Script, workspace: str, user_id: UUID, journal: RecordedJournal):
+    def __init__(self, script: Timeline, workspace: str, user_id: UUID, journal: RecordedJournal):
         super().__init__(NoStore(), workspace, user_id, journal)
         self._script = script
 
@@ -76,11 +76,11 @@ class RecordedTiers(StoredTiers):
         await self.preload_for_agent(agent_id, "")
 
 
-class RecordedKeeper(SessionPersistence):
+class RecordedPersistence(SessionPersistence):
     """The session's way to a store that is not there."""
 
     def __init__(
-        self, script: Script, journal: RecordedJournal, workspace: str, user_id: UUID
+        self, script: Timeline, journal: RecordedJournal, workspace: str, user_id: UUID
     ) -> None:
         super().__init__(NoStore(), workspace, journal.session_id, str(user_id))
         self.journal = journal
@@ -98,7 +98,7 @@ class RecordedKeeper(SessionPersistence):
             return what == mine or (what or "").startswith(RELOADED)
 
         while True:
-            head = await self._script.turn(lambda item: is_next(what_of(item)))
+            head = await self._script.wait_for(lambda item: is_next(what_of(item)))
             self._script.take(head)
             what, facts = str(what_of(head)), facts_of(head)
             if what != mine:
@@ -136,14 +136,14 @@ class RecordedKeeper(SessionPersistence):
         """Nothing is open."""
 
 
-def _nothing() -> Script:
-    return Script(())
+def _nothing() -> Timeline:
+    return Timeline(())
 
 
-class RecordedRuling(SessionPolicy):
+class RecordedSessionPolicy(SessionPolicy):
     """The policies that were in force at each turn, parsed anew."""
 
-    script: Script = field(default_factory=_nothing)
+    script: Timeline = field(default_factory=_nothing)
     places: Places = field(default_factory=lambda: Places("", ""))
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
@@ -180,9 +180,9 @@ class RecordedRuling(SessionPolicy):
         return {name: value for name, value in self.facts.items() if name != "what"}
 
 
-async def come(script: Script, what: str) -> Mapping[str, Json]:
+async def come(script: Timeline, what: str) -> Mapping[str, Json]:
     """Wait until it was reached; return what was found then."""
-    head = await script.turn(lambda item: what_of(item) == what)
+    head = await script.wait_for(lambda item: what_of(item) == what)
     script.take(head)
     return facts_of(head)
 

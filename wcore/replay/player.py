@@ -16,9 +16,9 @@ from msgspec import Struct
 from wcore.engine.engine import Engine
 from wcore.engine.lazy import load
 from wcore.persistence.restore import restore
-from wcore.replay.host import NoMouth, RecordedHost
-from wcore.replay.session import Stage, set_up
-from wcore.replay.timeline import Divergence, Entry, Script, items_of
+from wcore.replay.host import NoWriter, RecordedHost
+from wcore.replay.session import ReplaySetup, set_up
+from wcore.replay.timeline import Divergence, RecordItem, Timeline, items_of
 from wcore.replay.unsupported import refuse
 from wcore.store import JournalRecord, Kind, SessionRow
 from wcore.tools.tool import ToolEnvironment
@@ -46,7 +46,7 @@ def replay(row: SessionRow, records: Sequence[JournalRecord]) -> Replayed:
     events, starts, open_end = 0, 0, True
     for begin, end in _engines(records):
         items = items_of(records[begin + 1 : end], events)
-        script = Script(items)
+        script = Timeline(items)
         stage = set_up(row, records[begin].body, script, restore(records[:begin]))
         starts += 1
         anyio.run(_play, stage, script)
@@ -68,7 +68,7 @@ def _said(records: Sequence[JournalRecord]) -> int:
     return max((getattr(item, "number", 0) for item in items), default=0)
 
 
-async def _play(stage: Stage, script: Script) -> None:
+async def _play(stage: ReplaySetup, script: Timeline) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(script.watch)
         tasks.start_soon(_serve, stage, script, tasks)
@@ -90,13 +90,13 @@ async def _end_all() -> None:
         await asyncio.sleep(0)
 
 
-async def _serve(stage: Stage, script: Script, tasks: TaskGroup) -> None:
+async def _serve(stage: ReplaySetup, script: Timeline, tasks: TaskGroup) -> None:
     session = stage.session
     places = session.settings.places
     environment = ToolEnvironment(places.workspace, places.home, {}, lambda _: True)
     host = RecordedHost(script, session.approvals)
-    engine = Engine(session, host, NoMouth(), environment, warm=lambda: None, signals=host.signals)
+    engine = Engine(session, host, NoWriter(), environment, warm=lambda: None, signals=host.signals)
     await engine.serve()
-    if isinstance(script.head, Entry) and script.head.kind is Kind.CLOSED:
-        script.take(Entry(Kind.CLOSED, {}))
+    if isinstance(script.head, RecordItem) and script.head.kind is Kind.CLOSED:
+        script.take(RecordItem(Kind.CLOSED, {}))
     script.end()

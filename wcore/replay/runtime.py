@@ -13,10 +13,10 @@ from wcore.persistence.records import TIED, as_list
 from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy import shell
 from wcore.replay.inner_calls import InnerCalls
-from wcore.replay.mcp_servers import RecordedServer, recorded_definition
+from wcore.replay.mcp_servers import RecordedServer, recorded_server_config
 from wcore.replay.model import RecordedError
 from wcore.replay.stubs import NoTool, SealedError
-from wcore.replay.timeline import Entry, Item, Script, facts_of, what_of
+from wcore.replay.timeline import Item, RecordItem, Timeline, facts_of, what_of
 from wcore.runtime import Runtime
 from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME as SPAWN
@@ -40,13 +40,13 @@ from wcore.vocabulary import (
 TARGETS: Final = "targets"
 
 
-class RecordedReader:
+class RecordedAnalyser:
     """Reads shell text anew, but for what could not be read in time then.
 
     What could be is read in this process: it took less than the deadline, or a moment more.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Timeline) -> None:
         self.unread: dict[str, shell.Reason] = {}
         self._script = script
 
@@ -63,7 +63,7 @@ class RecordedReader:
             self._script.busy -= 1
 
 
-class RecordedHands(Runtime):
+class RecordedRuntime(Runtime):
     """Has recorded outcomes only.
 
     `agents` are those that had a definition; `lend` counts what a server's prompt has cost.
@@ -71,8 +71,8 @@ class RecordedHands(Runtime):
 
     def __init__(
         self,
-        script: Script,
-        reader: RecordedReader,
+        script: Timeline,
+        reader: RecordedAnalyser,
         agents: Callable[[], Mapping[str, AgentDefinition]],
         lend: Callable[[Usage], None],
     ) -> None:
@@ -91,14 +91,14 @@ class RecordedHands(Runtime):
         return found
 
     def define(self, name: str, make: Callable[[], ServerConfig]) -> ServerConfig:
-        return recorded_definition(self._script, name)
+        return recorded_server_config(self._script, name)
 
     def server(self, name: str, make: Callable[[], Server]) -> Server:
         return RecordedServer(self._script, make())
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
         either = (journal_facts.SETTLED, journal_facts.UNSETTLED)
-        head = await self._script.turn(lambda item: what_of(item) in either)
+        head = await self._script.wait_for(lambda item: what_of(item) in either)
         return what_of(head) == journal_facts.SETTLED
 
     def target_paths(self, call_id: str, tool: Tool, args: Args) -> frozenset[str]:
@@ -125,7 +125,7 @@ class RecordedHands(Runtime):
         if prepared.tool == SPAWN and live.spawn is not None:
             kind = str(prepared.args.get("agent", GENERAL.name))
             agent = GENERAL if kind == GENERAL.name else self._agents()[kind]
-            await self._script.turn(lambda item: _begins(item, live.call_id))
+            await self._script.wait_for(lambda item: _begins(item, live.call_id))
             return await live.spawn(Assignment(agent, str(prepared.args.get("task"))))
         ended = next((i for i in self._script.ahead() if _ends(i, live.call_id)), None)
         has_result = ended is not None and ended.body.get("reason") is None
@@ -153,7 +153,7 @@ class RecordedHands(Runtime):
             raise RecordedError(facts)
         return {name: value for name, value in facts.items() if name != "what"}
 
-    async def _run(self, live: RunContext, ended: Entry | None) -> ToolOutput:
+    async def _run(self, live: RunContext, ended: RecordItem | None) -> ToolOutput:
         """Hand out what came as it came: pieces of output, calls of its own, and the result."""
         inner = InnerCalls(self._script, live, self._lend)
 
@@ -161,9 +161,9 @@ class RecordedHands(Runtime):
             return item is ended or _is(item, Kind.CHUNK, live.call_id) or inner.is_mine(item)
 
         async with anyio.create_task_group() as tasks:
-            while (head := await self._script.turn(is_mine)) is not ended:
+            while (head := await self._script.wait_for(is_mine)) is not ended:
                 if not inner.took(head, tasks):
-                    assert isinstance(head, Entry)
+                    assert isinstance(head, RecordItem)
                     await live.chunk(str(head.body.get("text")))
         assert ended is not None
         metadata = ended.body.get("metadata")
@@ -174,7 +174,7 @@ class RecordedHands(Runtime):
             metadata if isinstance(metadata, dict) else {},
         )
 
-    def _laid_out(self, found: Entry, tool: Tool, args: Args) -> Prepared:
+    def _laid_out(self, found: RecordItem, tool: Tool, args: Args) -> Prepared:
         body = found.body
         command, unread, changed = body.get("command"), body.get("unread"), body.get("args")
         if isinstance(command, str):
@@ -209,8 +209,10 @@ def _preview(found: Sequence[Json]) -> Preview:
     return Preview(kind, str(text), truncated is True)
 
 
-def _is(item: Item, kind: Kind, call_id: str, *, edited: bool | None = None) -> TypeGuard[Entry]:
-    if not isinstance(item, Entry) or item.kind is not kind:
+def _is(
+    item: Item, kind: Kind, call_id: str, *, edited: bool | None = None
+) -> TypeGuard[RecordItem]:
+    if not isinstance(item, RecordItem) or item.kind is not kind:
         return False
     is_edit = item.body.get("edited") is True
     return item.body.get("call_id") == call_id and (edited is None or is_edit is edited)
@@ -218,12 +220,12 @@ def _is(item: Item, kind: Kind, call_id: str, *, edited: bool | None = None) -> 
 
 def _begins(item: Item, call_id: str) -> bool:
     """Whether what comes next is the work of an agent, or that there is none."""
-    if not isinstance(item, Entry) or item.kind is not Kind.TURN_STARTED:
+    if not isinstance(item, RecordItem) or item.kind is not Kind.TURN_STARTED:
         return what_of(item) == MODEL or _ends(item, call_id)
     return item.body.get("below") == call_id
 
 
-def _ends(item: Item, call_id: str) -> TypeGuard[Entry]:
+def _ends(item: Item, call_id: str) -> TypeGuard[RecordItem]:
     return _is(item, Kind.ENDED, call_id)
 
 
@@ -236,10 +238,10 @@ def _fail(facts: Mapping[str, Json]) -> None:
     raise ToolError(str(problem))
 
 
-def _targets_of(script: Script) -> dict[str, frozenset[str]]:
+def _targets_of(script: Timeline) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for item in script.items:
-        if isinstance(item, Entry) and what_of(item) == TARGETS:
+        if isinstance(item, RecordItem) and what_of(item) == TARGETS:
             of = item.body.get("of")
             for call_id, paths in of.items() if isinstance(of, Mapping) else ():
                 found[call_id] = frozenset(map(str, as_list(paths)))

@@ -11,12 +11,12 @@ from wcore.persistence.records import as_list
 from wcore.persistence.restore import DOUBTED, Restored
 from wcore.policy.protected import Places
 from wcore.protocol import events
-from wcore.replay.host import NoMouth
+from wcore.replay.host import NoWriter
 from wcore.replay.journal import RecordedJournal
 from wcore.replay.model import RecordedModels
-from wcore.replay.persistence import RecordedKeeper, RecordedRuling
-from wcore.replay.runtime import RecordedHands, RecordedReader
-from wcore.replay.timeline import Entry, Item, Script
+from wcore.replay.persistence import RecordedPersistence, RecordedSessionPolicy
+from wcore.replay.runtime import RecordedAnalyser, RecordedRuntime
+from wcore.replay.timeline import Item, RecordItem, Timeline
 from wcore.session.session import Session
 from wcore.session.settings import Settings
 from wcore.store import Kind, SessionRow
@@ -25,20 +25,20 @@ from wcore.vocabulary import Json, Mode, Usage
 Body = Mapping[str, Json]
 
 
-class Stage(Struct, frozen=True):
+class ReplaySetup(Struct, frozen=True):
     """All that a replay needs. The reader is to be closed."""
 
     session: Session
-    reader: RecordedReader
+    reader: RecordedAnalyser
 
 
 class RecordedSession(Session):
     """A session whose events wait for their turn."""
 
-    script: Script
+    script: Timeline
     recorded: RecordedJournal
 
-    def lend(self, usage: Usage) -> None:
+    def add_usage(self, usage: Usage) -> None:
         """Count what a server's prompt has cost."""
         self.usage += usage
 
@@ -52,7 +52,7 @@ class RecordedSession(Session):
 class RecordedApprovals(ApprovalManager):
     """Parked calls whose time is over when it was then."""
 
-    script: Script
+    script: Timeline
     recorded: RecordedJournal
 
     def check_expired(self, entry: Pending) -> bool:
@@ -63,12 +63,12 @@ class RecordedApprovals(ApprovalManager):
 
     async def run_reaper(self, interval_s: float = 0.0) -> None:
         while True:
-            await self.script.turn(_is_expiry)
+            await self.script.wait_for(_is_expiry)
             if not self.reap_now():
                 await checkpoint()
 
 
-def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) -> Stage:
+def set_up(row: SessionRow, opened: Body, script: Timeline, restored: Restored) -> ReplaySetup:
     """Return the session as an engine opened it.
 
     Raises:
@@ -77,16 +77,16 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     settings = _settings(row.session_id, opened)
     user_id, workspace = UUID(row.user_id), settings.places.workspace
     journal = RecordedJournal(script, user_id, workspace, row.session_id)
-    persistence = RecordedKeeper(script, journal, workspace, user_id)
-    models, shell_analyser = RecordedModels(script), RecordedReader(script)
+    persistence = RecordedPersistence(script, journal, workspace, user_id)
+    models, shell_analyser = RecordedModels(script), RecordedAnalyser(script)
     session = RecordedSession(
-        settings, NoMouth(), {}, models.opened(opened), shell_analyser, persistence
+        settings, NoWriter(), {}, models.opened(opened), shell_analyser, persistence
     )
     session.script, session.recorded, session.models = script, journal, models
-    session.policy = policy = RecordedRuling(
+    session.policy = policy = RecordedSessionPolicy(
         tiers=persistence.tiers, script=script, places=settings.places
     )
-    session.runtime = RecordedHands(script, shell_analyser, policy.known, session.lend)
+    session.runtime = RecordedRuntime(script, shell_analyser, policy.known, session.add_usage)
     session.approvals = approvals = RecordedApprovals(
         session.ledger, session.grants, ttl_s=settings.approval_ttl_s
     )
@@ -95,7 +95,7 @@ def set_up(row: SessionRow, opened: Body, script: Script, restored: Restored) ->
     if restored.interrupted is not None:
         restored.interrupted.forget(map(str, as_list(opened.get(DOUBTED))))
     session.restore(restored)
-    return Stage(session, shell_analyser)
+    return ReplaySetup(session, shell_analyser)
 
 
 def _settings(session_id: str, opened: Body) -> Settings:
@@ -122,4 +122,4 @@ def _number(value: Json) -> int | None:
 
 
 def _is_expiry(item: Item) -> bool:
-    return isinstance(item, Entry) and item.kind is Kind.CLOCK and "expired" in item.body
+    return isinstance(item, RecordItem) and item.kind is Kind.CLOCK and "expired" in item.body

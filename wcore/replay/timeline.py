@@ -21,7 +21,7 @@ LOOKS: Final = 40  # in that time: a busy machine alone must not look like a dif
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordItem:
     """A record. `seq` is its number in the journal; what comes anew has none."""
 
     kind: Kind
@@ -30,7 +30,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EventItem:
     """An event; `number` counts them. Of what was recorded the line itself is not known."""
 
     kind: str
@@ -42,7 +42,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SyncPoint:
     """Something that was waited for has come."""
 
     what: str
@@ -51,7 +51,7 @@ class Mark:
 
 NOTHING: Final[Mapping[str, Json]] = MappingProxyType({})
 
-Item: TypeAlias = Entry | Said | Mark
+Item: TypeAlias = RecordItem | EventItem | SyncPoint
 Fits: TypeAlias = Callable[[Item], bool]
 
 
@@ -70,7 +70,7 @@ class _Waiter:
     woken: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Script:
+class Timeline:
     """What one engine had recorded, from its first record to its last."""
 
     def __init__(self, items: Sequence[Item]) -> None:
@@ -94,7 +94,7 @@ class Script:
 
     # --- taking turns -------------------------------------------------------------------------
 
-    async def turn(self, fits: Fits, now: Item | None = None) -> Item:
+    async def wait_for(self, fits: Fits, now: Item | None = None) -> Item:
         """Wait until what comes next fits; return it, not taken yet.
 
         `now` is what will be compared then. Once the replay is over nobody waits: it is as if
@@ -135,7 +135,7 @@ class Script:
 
     async def never(self) -> NoReturn:
         """Wait for the end of the replay."""
-        await self.turn(lambda _: False)
+        await self.wait_for(lambda _: False)
         raise AssertionError
 
     async def watch(self) -> None:
@@ -168,9 +168,9 @@ class Script:
     def _likeness(self, made: Item) -> int:
         head = self.head
         same = type(made) is type(head)
-        if isinstance(made, Said) and isinstance(head, Said):
+        if isinstance(made, EventItem) and isinstance(head, EventItem):
             return 1 + (made.kind == head.kind) + 2 * (made.call_id == head.call_id)
-        if isinstance(made, Entry) and isinstance(head, Entry):
+        if isinstance(made, RecordItem) and isinstance(head, RecordItem):
             return 1 + (made.kind == head.kind)
         return int(same)
 
@@ -184,16 +184,16 @@ class Script:
 
 def what_of(item: Item) -> str | None:
     """Return what has come, where that is what an item tells."""
-    if isinstance(item, Mark):
+    if isinstance(item, SyncPoint):
         return item.what
-    if isinstance(item, Entry) and item.kind is Kind.FOUND:
+    if isinstance(item, RecordItem) and item.kind is Kind.FOUND:
         return str(item.body.get("what"))
     return None
 
 
 def facts_of(item: Item | None) -> Mapping[str, Json]:
     """Return what was found, if more than that something has come."""
-    return item.body if isinstance(item, Entry) else NOTHING
+    return item.body if isinstance(item, RecordItem) else NOTHING
 
 
 def items_of(records: Iterable[JournalRecord], events_before: int) -> list[Item]:
@@ -203,16 +203,16 @@ def items_of(records: Iterable[JournalRecord], events_before: int) -> list[Item]
     number = events_before
     for record in records:
         if record.kind is not Kind.SAID:
-            found.append(Entry(record.kind, record.body, record.seq))
+            found.append(RecordItem(record.kind, record.body, record.seq))
             continue
         for each in as_list(record.body.get("events")):
             if isinstance(each, str):
-                found.append(Mark(each, record.seq))
+                found.append(SyncPoint(each, record.seq))
                 continue
             kind, call_id, digest = (str(part) for part in as_list(each))
             number += 1
             if not is_beat(running, kind, call_id):
-                found.append(Said(kind, call_id, digest, number=number, seq=record.seq))
+                found.append(EventItem(kind, call_id, digest, number=number, seq=record.seq))
     return found
 
 
@@ -240,4 +240,4 @@ def plain(value: Json) -> Json:
 
 def _ends(item: Item) -> bool:
     """Whether nothing that follows can be told from the outside: the host was gone."""
-    return isinstance(item, Entry) and item.body.get("type") == "gone"
+    return isinstance(item, RecordItem) and item.body.get("type") == "gone"
