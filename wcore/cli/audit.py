@@ -76,10 +76,10 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     )
     store_options.add_store_options(verifying)
     verifying.set_defaults(run=_verify)
-    given = parser.parse_args(argv)
-    if not hasattr(given, "run"):
+    options = parser.parse_args(argv)
+    if not hasattr(options, "run"):
         raise UsageError("missing command: list or verify")
-    return given.run(given, environ)
+    return options.run(options, environ)
 
 
 def _add_list_options(parser: ArgumentParser) -> None:
@@ -96,27 +96,27 @@ def _add_list_options(parser: ArgumentParser) -> None:
     store_options.add_store_options(parser)
 
 
-def _list(given: Namespace, environ: Mapping[str, str]) -> int:
-    place = store_options.location(given, environ)
+def _list(options: Namespace, environ: Mapping[str, str]) -> int:
+    place = store_options.location(options, environ)
     if not place.exists:
-        if not given.json:
+        if not options.json:
             write(f"nothing has been recorded yet: there is no {visible_line(place.name, 200)}\n")
         return 0
-    limit = given.limit or (None if given.json else PEOPLE_ROWS)
+    limit = options.limit or (None if options.json else PEOPLE_ROWS)
     with opened(place) as database:
-        rows = audit.newest_first(database, given.since or "0001-01-01T00:00:00.000000Z")
-        wanted = islice((row for row in rows if _matches(row, given)), limit)
+        rows = audit.newest_first(database, options.since or "0001-01-01T00:00:00.000000Z")
+        wanted = islice((row for row in rows if _matches(row, options)), limit)
         shown = store_options.write_lines(
-            _json_line(row) if given.json else _line(row) for row in wanted
+            _json_line(row) if options.json else _line(row) for row in wanted
         )
-    if not shown and not given.json:
+    if not shown and not options.json:
         write("no decision was recorded that fits\n")
     return 0
 
 
-def _matches(row: AuditRow, given: Namespace) -> bool:
-    return (given.decision is None or row.decision == given.decision) and (
-        given.tool is None or fnmatchcase(row.tool_name, given.tool)
+def _matches(row: AuditRow, options: Namespace) -> bool:
+    return (options.decision is None or row.decision == options.decision) and (
+        options.tool is None or fnmatchcase(row.tool_name, options.tool)
     )
 
 
@@ -150,16 +150,16 @@ def _by(row: AuditRow) -> str:
     return f"{row.source}{rule}{override}"
 
 
-def _verify(given: Namespace, environ: Mapping[str, str]) -> int:
-    place = store_options.location(given, environ)
+def _verify(options: Namespace, environ: Mapping[str, str]) -> int:
+    place = store_options.location(options, environ)
     if place.exists:
         with opened(place) as database:
-            result = verify(database, given.head)
-    elif given.head is not None:
-        result = _nothing_against(given.head)
+            result = verify(database, options.head)
+    elif options.head is not None:
+        result = _nothing_against(options.head)
     else:  # whoever verifies expects one
         raise ConfigError(f"there is no {visible_line(place.name, 200)}: nothing can be verified")
-    if given.json:
+    if options.json:
         write_json(_as_object(result))
     else:
         _tell(result)

@@ -63,17 +63,17 @@ def run(argv: list[str], _environ: Mapping[str, str]) -> int:
         "--provider", choices=PROVIDERS, default="openai", help="how the model is spoken to"
     )
     parser.add_argument("--cases", type=Path, metavar="DIR", help="other case files")
-    given = parsed(parser, ours)
-    place = given.cases or cases.folder()
-    wanted = cases.chosen(cases.load(place), given.only)
+    options = parsed(parser, ours)
+    place = options.cases or cases.folder()
+    wanted = cases.chosen(cases.load(place), options.only)
     if not wanted:
-        raise UsageError(f"no case fits {' '.join(given.only)}: see wcore conformance --list")
-    if given.list:
+        raise UsageError(f"no case fits {' '.join(options.only)}: see wcore conformance --list")
+    if options.list:
         for case in wanted:
             write(f"{case.id:38} {case.tier:10} {' '.join(case.requires)}\n    {case.title}\n")
         return 0
-    judge = Judge(Command.of(words), Invariants.load(place), given.provider, given.slack)
+    judge = Judge(Command.of(words), Invariants.load(place), options.provider, options.slack)
     progress = Progress(len(wanted))
-    outcomes = anyio.run(judge.judge_all, wanted, given.jobs, progress.tell)
-    write_reports(outcomes, judge.command.words, given.junit, given.json)
+    outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
+    write_reports(outcomes, judge.command.words, options.junit, options.json)
     return progress.end(outcomes)

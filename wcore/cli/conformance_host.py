@@ -48,11 +48,11 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--input", default=DEFAULT_INPUT, metavar="TEXT", help=typing)
     unattended = "the host is told to approve by itself: no person answers"
     parser.add_argument("--approves", action="store_true", help=unattended)
-    given = parsed(parser, ours)
-    wanted = cases.chosen(host_cases(), given.only)
+    options = parsed(parser, ours)
+    wanted = cases.chosen(host_cases(), options.only)
     if not wanted:
-        raise UsageError(f"no scenario fits {' '.join(given.only)}: see --list")
-    if given.list:
+        raise UsageError(f"no scenario fits {' '.join(options.only)}: see --list")
+    if options.list:
         for case in wanted:
             write(f"{case.id:20} {case.tier:10} {' '.join(case.requires)}\n    {case.title}\n")
         return 0
@@ -62,10 +62,10 @@ def run(argv: list[str]) -> int:
     if program is None:
         raise UsageError(f"program not found: {words[0]}")
     rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
-    typed = codecs.decode(given.input.encode("latin-1", "backslashreplace"), "unicode_escape")
+    typed = codecs.decode(options.input.encode("latin-1", "backslashreplace"), "unicode_escape")
     command = (os.path.abspath(program), *rest)
-    judge = HostJudge(command, typed.encode(), given.slack, given.approves)
+    judge = HostJudge(command, typed.encode(), options.slack, options.approves)
     progress = Progress(len(wanted))
-    outcomes = anyio.run(judge.judge_all, wanted, given.jobs, progress.tell)
-    write_reports(outcomes, judge.words, given.junit, given.json)
+    outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
+    write_reports(outcomes, judge.words, options.junit, options.json)
     return progress.end(outcomes)

@@ -30,15 +30,15 @@ def parsed(parser: Parser, argv: list[str]) -> argparse.Namespace:
     add("--slack", type=float, default=1.0, metavar="F", help="multiply every time limit by F")
     add("--junit", type=Path, metavar="FILE", help="write a report as JUnit XML")
     add("--json", type=Path, metavar="FILE", help="write a report as JSON")
-    given = parser.parse_args(argv)
-    if not 0 < given.jobs <= JOBS_MAX or not 0 < given.slack <= SLACK_MAX:
+    options = parser.parse_args(argv)
+    if not 0 < options.jobs <= JOBS_MAX or not 0 < options.slack <= SLACK_MAX:
         raise UsageError(f"--jobs is 1 to {JOBS_MAX}, --slack above 0 and at most {SLACK_MAX:g}")
-    for path in filter(None, (given.junit, given.json)):
+    for path in filter(None, (options.junit, options.json)):
         try:
             path.open("a").close()  # a run takes minutes: not to be lost for a wrong name
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
-    return given
+    return options
 
 
 class Progress:

@@ -21,7 +21,7 @@ from wcore.vocabulary import Json
 PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
 
 
-async def asked_session(
+async def open_session(
     options: Options, store: Store, workspace: str, limits: Limits
 ) -> tuple[SessionPersistence, Left]:
     """Return the way to the session, and what is in it; only a named one touches the store now.

@@ -88,37 +88,37 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         ConfigError: it asks for something this version cannot do.
         SystemExit: after `--help` or `--version`.
     """
-    given = _parser().parse_args(argv)
-    if given.resume is not None and given.session_id is not None:
+    options = _parser().parse_args(argv)
+    if options.resume is not None and options.session_id is not None:
         raise UsageError("--resume and --session-id exclude each other")
-    max_mode = given.max_mode or Mode.FORCE
-    mode = Mode.FORCE if given.force else given.mode or Mode.DEFAULT
+    max_mode = options.max_mode or Mode.FORCE
+    mode = Mode.FORCE if options.force else options.mode or Mode.DEFAULT
     if mode.rank > max_mode.rank:
         raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
-    cwd = environment.folder(given.cwd)
+    cwd = environment.folder(options.cwd)
     return Options(
-        provider=given.provider,
-        model=given.model,
-        base_url=given.base_url,
-        stall_timeout_s=given.stall_timeout,
-        keys_fd=given.keys_fd,
+        provider=options.provider,
+        model=options.model,
+        base_url=options.base_url,
+        stall_timeout_s=options.stall_timeout,
+        keys_fd=options.keys_fd,
         mode=mode,
         max_mode=max_mode,
-        session_id=given.session_id,
-        resume=given.resume,
+        session_id=options.session_id,
+        resume=options.resume,
         cwd=cwd,
-        prompts=given.prompts != "none",
-        hitl_suspend=not given.no_hitl_suspend,
-        approval_ttl_s=given.approval_ttl,
-        reap_interval_s=given.reap_interval,
-        max_tokens=given.max_tokens,
-        max_turns=given.max_turns,
-        max_writes=given.max_writes,
-        system_prompt=given.system_prompt,
-        store=given.store,
-        user_id=given.user_id,
-        keep_sessions_days=_kept_days(given.keep_sessions, environ),
-        verbose=given.verbose or "WCORE_DEBUG" in environ,
+        prompts=options.prompts != "none",
+        hitl_suspend=not options.no_hitl_suspend,
+        approval_ttl_s=options.approval_ttl,
+        reap_interval_s=options.reap_interval,
+        max_tokens=options.max_tokens,
+        max_turns=options.max_turns,
+        max_writes=options.max_writes,
+        system_prompt=options.system_prompt,
+        store=options.store,
+        user_id=options.user_id,
+        keep_sessions_days=_kept_days(options.keep_sessions, environ),
+        verbose=options.verbose or "WCORE_DEBUG" in environ,
     )
 
 

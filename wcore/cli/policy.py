@@ -39,9 +39,9 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         command = commands.add_parser(
             name, help=text, description=module.DESCRIPTION, epilog=module.EPILOG
         )
-        module.fill(command)
+        module.add_arguments(command)
         command.set_defaults(run=module.run)
-    given = parser.parse_args(argv)
-    if not hasattr(given, "run"):
+    options = parser.parse_args(argv)
+    if not hasattr(options, "run"):
         raise UsageError("missing command: one of " + ", ".join(COMMANDS))
-    return given.run(given, environ)
+    return options.run(options, environ)

@@ -15,7 +15,7 @@ DESCRIPTION: Final = "Read the policy files as the engine would, and say which o
 EPILOG: Final = "exit codes:\n  0 they are in order   1 one is broken: file, line, reason\n"
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     add_place(parser)
 
@@ -26,24 +26,24 @@ def add_place(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on one line")
 
 
-def load(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyFiles, PolicySet]:
+def load(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyFiles, PolicySet]:
     """Return the files of the workspace and what they say.
 
     Raises:
         UsageError: there is no such folder.
         PolicyError: one of them is broken.
     """
-    files = PolicyFiles.of(environment.places(environment.folder(given.cwd), environ))
+    files = PolicyFiles.of(environment.places(environment.folder(options.cwd), environ))
     return files, files.load().policies
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print the files in force; return 0.
 
     Raises:
         PolicyError: one of them is broken.
     """
-    _, policies = load(given, environ)
+    _, policies = load(options, environ)
     found = [
         {
             "level": level.value,
@@ -55,7 +55,7 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         for level, file in policies.files.items()
     ]
     unknown = [f for file in policies.files.values() for f in lint(file) if f.kind == "unknown"]
-    if given.json:
+    if options.json:
         warnings = [f"{each.source}: {each.text}" for each in unknown]
         told = {"ok": True, "trusted": policies.trusted, "files": found}
         write_json({**told, "warnings": warnings} if warnings else told)

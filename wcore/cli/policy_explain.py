@@ -56,7 +56,7 @@ class _RefusedGrant(Struct, frozen=True):
     reason: str
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     add = parser.add_argument
     add(
@@ -80,28 +80,28 @@ def fill(parser: Parser) -> None:
     add("--json", action="store_true", help="one JSON object on one line")
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print the decision; return the exit code that stands for its verdict.
 
     Raises:
         UsageError: the command line is wrong, or describes no possible call.
     """
-    mode = MODE_ALIASES.get(given.mode)
+    mode = MODE_ALIASES.get(options.mode)
     if mode is None:
-        raise UsageError(f"unknown mode {given.mode!r}; modes are {', '.join(Mode)}")
-    cwd = environment.folder(given.cwd)
-    args = _arguments(given)
-    grants, refused = _grants(given.grant, given.tool)
+        raise UsageError(f"unknown mode {options.mode!r}; modes are {', '.join(Mode)}")
+    cwd = environment.folder(options.cwd)
+    args = _arguments(options)
+    grants, refused = _grants(options.grant, options.tool)
     places = environment.places(cwd, environ)
-    facts = hypothetical_call.facts_of(given.tool, args, places)
+    facts = hypothetical_call.facts_of(options.tool, args, places)
     policies = PolicyFiles.of(places).load().policies
     context = decide.DecisionContext(
-        mode, grants, frozenset({given.tool}), policies, agent=given.agent
+        mode, grants, frozenset({options.tool}), policies, agent=options.agent
     )
     number, decision = decide.decide_by_row(facts, context)
     asks = decision.verdict is Verdict.ASK
     scopes = suggest(facts, context, places) if asks else []
-    command = args.get("command") if given.tool == hypothetical_call.SHELL_TOOL else None
+    command = args.get("command") if options.tool == hypothetical_call.SHELL_TOOL else None
     told = {"verdict": decision.verdict, "number": number, **_reasons(decision.why)}
     if command is not None:
         told["command"] = str(command)
@@ -112,21 +112,21 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         told["suggestions"] = prefixes
     if refused:
         told["refused_grants"] = [{"grant": r.text, "reason": r.reason} for r in refused]
-    if given.json:
+    if options.json:
         write_json(told)
     else:
         write(_for_people(decision, told, scopes))
     return EXIT[decision.verdict]
 
 
-def _arguments(given: argparse.Namespace) -> Args:
-    args = {} if given.args is None else _object(given.args)
-    text = given.command
+def _arguments(options: argparse.Namespace) -> Args:
+    args = {} if options.args is None else _object(options.args)
+    text = options.command
     if text == "-":
         text = sys.stdin.buffer.read(ARGUMENT_CHARS_MAX).decode("utf-8", "surrogateescape")
     if text is not None:
-        args[hypothetical_call.main_argument(given.tool)] = text
-    if not args and given.tool == hypothetical_call.SHELL_TOOL:
+        args[hypothetical_call.main_argument(options.tool)] = text
+    if not args and options.tool == hypothetical_call.SHELL_TOOL:
         raise UsageError("missing command: give it as one argument, in quotes")
     return args
 

@@ -43,7 +43,7 @@ exit codes:
 """
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     add = parser.add_argument
     add("format", metavar="FORMAT", choices=sorted([*OBJECTS, *TEXTS]), help="see below")
@@ -54,31 +54,33 @@ def fill(parser: Parser) -> None:
     add("--json", action="store_true", help="policy and report as one JSON object on one line")
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print or write the policy, report what differs; return the exit code.
 
     Raises:
         ConfigError: the file is not understood, or the output cannot be written.
         NotAgreedError: a file would be written, and nobody who may has agreed.
     """
-    if given.output is not None:
+    if options.output is not None:
         refuse_inside_call()
-    text = _read(given.file)
+    text = _read(options.file)
     scene = ParseContext(environment.places(environment.folder(None), environ), {})
-    draft = _drafted(given.format, text, given.file, scene)
-    made = as_toml(draft, f"{given.file} ({given.format})")
+    draft = _drafted(options.format, text, options.file, scene)
+    made = as_toml(draft, f"{options.file} ({options.format})")
     try:
-        parse(made, given.output or "the policy", Level.USER, scene)
+        parse(made, options.output or "the policy", Level.USER, scene)
     except PolicyError as error:
-        raise ForeignError(f"{given.file}: no policy can be made of it: {error.reason}") from error
-    if given.output is not None:
-        require(f"write the policy to {given.output}?", yes=given.yes, as_json=given.json)
-        _write_file(given.output, made, overwrite=given.overwrite)
-    if given.json:
+        raise ForeignError(
+            f"{options.file}: no policy can be made of it: {error.reason}"
+        ) from error
+    if options.output is not None:
+        require(f"write the policy to {options.output}?", yes=options.yes, as_json=options.json)
+        _write_file(options.output, made, overwrite=options.overwrite)
+    if options.json:
         write_json({"policy": made, "report": _report(draft), "further": draft.notes_left})
     else:
         _tell(draft)
-        if given.output is None:
+        if options.output is None:
             write(made)
     return EXIT_LOOSER if any(note.kind is Difference.LOOSER for note in draft.notes) else 0
 

@@ -16,21 +16,21 @@ EPILOG: Final = (
 )
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     policy_check.add_place(parser)
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print the findings; return the exit code.
 
     Raises:
         PolicyError: a file is broken.
     """
-    _, policies = policy_check.load(given, environ)
+    _, policies = policy_check.load(options, environ)
     findings = [finding for file in policies.files.values() for finding in lint(file)]
     wrong = any(finding.kind not in NOTES for finding in findings)
-    if given.json:
+    if options.json:
         told = [{"source": f.source, "kind": f.kind, "text": f.text} for f in findings]
         write_json({"ok": not wrong, "findings": told})
     else:

@@ -33,20 +33,20 @@ class _Shown(Struct, frozen=True):
     note: str | None = None
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     policy_check.add_place(parser)
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print the rules; return 0.
 
     Raises:
         PolicyError: a file is broken.
     """
-    _, policies = policy_check.load(given, environ)
+    _, policies = policy_check.load(options, environ)
     rules = list(_in_order(policies))
-    if given.json:
+    if options.json:
         told = [_as_object(rule) for rule in rules]
         limits = _limits(policies.limits)
         write_json({"ok": True, "trusted": policies.trusted, "rules": told, "limits": limits})

@@ -48,7 +48,7 @@ class _Change(Struct, frozen=True):
     now: Decision
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     parser.add_argument("ids", metavar="SESSION", nargs="+", help="an id, or `latest`")
     parser.add_argument("--policy", metavar="FILE", required=True, help="the policy to try")
@@ -56,7 +56,7 @@ def fill(parser: Parser) -> None:
     store_options.add_user_option(parser)
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print what differs; return the exit code.
 
     Raises:
@@ -64,22 +64,22 @@ def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         PolicyError: a policy file is broken.
         StoreError: a session cannot be read.
     """
-    file = read_owned(given.policy)
+    file = read_owned(options.policy)
     if file is None:
-        raise UsageError(f"--policy {given.policy}: there is no such file")
-    place = store_options.location(given, environ)
+        raise UsageError(f"--policy {options.policy}: there is no such file")
+    place = store_options.location(options, environ)
     if not place.exists:
-        raise SessionMissingError(given.ids[0])
+        raise SessionMissingError(options.ids[0])
     with opened(place) as database:
-        rows = [_chosen(database, given, wanted) for wanted in given.ids]
-        simulation = _Simulation(file.text, given.policy)
+        rows = [_chosen(database, options, wanted) for wanted in options.ids]
+        simulation = _Simulation(file.text, options.policy)
         once = {row.session_id: row for row in rows}.values()
         changes = (change for row in once for change in simulation.changes(database, row))
-        return simulation.tell_json(changes) if given.json else simulation.tell(changes)
+        return simulation.tell_json(changes) if options.json else simulation.tell(changes)
 
 
-def _chosen(database: Database, given: argparse.Namespace, wanted: str) -> SessionRow:
-    user = store_options.user(given)
+def _chosen(database: Database, options: argparse.Namespace, wanted: str) -> SessionRow:
+    user = store_options.user(options)
     if wanted == LATEST:
         wanted = sessions.latest(database, user, store_options.workspace_here())
     return sessions.find(database, user, wanted)

@@ -25,21 +25,21 @@ Decide every call that the policy files name in `[[test]]` tables, and compare:
 EPILOG: Final = "exit codes:\n  0 all as expected   1 some are not, or a file is broken\n"
 
 
-def fill(parser: Parser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the options of this subcommand."""
     policy_check.add_place(parser)
 
 
-def run(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Print what is not as expected; return the exit code.
 
     Raises:
         PolicyError: a file is broken.
     """
-    files, policies = policy_check.load(given, environ)
+    files, policies = policy_check.load(options, environ)
     tests = [test for file in policies.files.values() for test in file.tests]
     wrong = [told for test in tests if (told := _judged(test, policies, files.places))]
-    if given.json:
+    if options.json:
         write_json({"ok": not wrong, "tests": len(tests), "wrong": wrong})
     else:
         for told in wrong:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from wcore import locked_files
 from wcore.approval import manager
 from wcore.cli import environment, log
-from wcore.cli.open_session import asked_session, enter
+from wcore.cli.open_session import enter, open_session
 from wcore.cli.options import Options
 from wcore.cli.policy_limits import start_mode, ttl_s
 from wcore.engine.engine import Engine
@@ -100,7 +100,7 @@ async def _serve(
     policies = (loaded := files.load()).policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     prompt, unused = system_prompt.system_prompt(places.workspace)
-    persistence, left = await asked_session(
+    persistence, left = await open_session(
         options, Store(location), places.workspace, policies.limits
     )
     settings = Settings(

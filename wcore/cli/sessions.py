@@ -77,10 +77,10 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     _add_id(add("export", _export, "write a session as JSON lines"))
     _add_id(add("replay", _replay, "run the engine again on a session, and compare"))
     _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
-    given = parser.parse_args(argv)
-    if not hasattr(given, "run"):
+    options = parser.parse_args(argv)
+    if not hasattr(options, "run"):
         raise UsageError("missing command: list, show, export, replay or purge")
-    return given.run(given, environ)
+    return options.run(options, environ)
 
 
 def _add_id(parser: ArgumentParser) -> None:
@@ -100,44 +100,44 @@ def _add_purge_options(parser: ArgumentParser) -> None:
 # --- list, show, export -----------------------------------------------------------------------
 
 
-def _list(given: Namespace, environ: Mapping[str, str]) -> int:
-    place = store_options.location(given, environ)
+def _list(options: Namespace, environ: Mapping[str, str]) -> int:
+    place = store_options.location(options, environ)
     rows: list[SessionRow] = []
     if place.exists:
         with opened(place) as database:
-            rows = sessions.list_sessions(database, store_options.user(given))
-    if given.json:
+            rows = sessions.list_sessions(database, store_options.user(options))
+    if options.json:
         store_options.write_lines(_json_line(row) for row in rows)
     elif not store_options.write_lines(_line(row) for row in rows):
         write("no session is stored\n")
     return 0
 
 
-def _show(given: Namespace, environ: Mapping[str, str]) -> int:
-    if given.json:
-        return _export(given, environ)
-    with _stored(given, environ) as database:
-        row = _chosen(database, given)
+def _show(options: Namespace, environ: Mapping[str, str]) -> int:
+    if options.json:
+        return _export(options, environ)
+    with _stored(options, environ) as database:
+        row = _chosen(database, options)
         write(f"{_line(row)}\n")
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
         store_options.write_lines(_record_line(record) for record in records)
     return 0
 
 
-def _export(given: Namespace, environ: Mapping[str, str]) -> int:
-    with _stored(given, environ) as database:
-        row = _chosen(database, given)
+def _export(options: Namespace, environ: Mapping[str, str]) -> int:
+    with _stored(options, environ) as database:
+        row = _chosen(database, options)
         store_options.write_lines(_exported(database, row))
     return 0
 
 
-def _replay(given: Namespace, environ: Mapping[str, str]) -> int:
+def _replay(options: Namespace, environ: Mapping[str, str]) -> int:
     def load() -> tuple[SessionRow, list[JournalRecord]]:
-        with _stored(given, environ) as database:
-            row = _chosen(database, given)
+        with _stored(options, environ) as database:
+            row = _chosen(database, options)
             return row, list(journal.read_whole(database, UUID(row.user_id), row.session_id))
 
-    return sessions_replay.run(given, load)
+    return sessions_replay.run(options, load)
 
 
 def _exported(database: Database, row: SessionRow) -> Iterator[str]:
@@ -146,16 +146,16 @@ def _exported(database: Database, row: SessionRow) -> Iterator[str]:
         yield json.dumps(asdict(record), separators=(",", ":"))
 
 
-def _stored(given: Namespace, environ: Mapping[str, str]) -> AbstractContextManager[Database]:
-    place = store_options.location(given, environ)
+def _stored(options: Namespace, environ: Mapping[str, str]) -> AbstractContextManager[Database]:
+    place = store_options.location(options, environ)
     if not place.exists:
-        raise SessionMissingError(given.id)
+        raise SessionMissingError(options.id)
     return opened(place)
 
 
-def _chosen(database: Database, given: Namespace) -> SessionRow:
-    user = store_options.user(given)
-    wanted = given.id
+def _chosen(database: Database, options: Namespace) -> SessionRow:
+    user = store_options.user(options)
+    wanted = options.id
     if wanted == LATEST:
         wanted = sessions.latest(database, user, store_options.workspace_here())
     return sessions.find(database, user, wanted)
@@ -191,30 +191,32 @@ def _record_line(record: JournalRecord) -> str:
 # --- purge ------------------------------------------------------------------------------------
 
 
-def _purge(given: Namespace, environ: Mapping[str, str]) -> int:
-    chosen = (bool(given.ids), given.older_than is not None, given.all)
+def _purge(options: Namespace, environ: Mapping[str, str]) -> int:
+    chosen = (bool(options.ids), options.older_than is not None, options.all)
     if sum(chosen) != 1:
         raise UsageError("missing sessions: name them, or give --older-than DAYS or --all")
-    require("delete for good?", yes=given.yes, as_json=given.json)
-    place = store_options.location(given, environ)
+    require("delete for good?", yes=options.yes, as_json=options.json)
+    place = store_options.location(options, environ)
     if not place.exists:
-        if given.ids:
-            raise SessionMissingError(given.ids[0])
+        if options.ids:
+            raise SessionMissingError(options.ids[0])
         done = Purged((), ())
     else:
         with opened(place) as database:
-            done = sessions.purge(database, store_options.user(given), _to_purge(database, given))
-    _tell(done, as_json=given.json)
+            done = sessions.purge(
+                database, store_options.user(options), _to_purge(database, options)
+            )
+    _tell(done, as_json=options.json)
     return 0
 
 
-def _to_purge(database: Database, given: Namespace) -> list[str]:
-    user = store_options.user(given)
-    if given.all:
+def _to_purge(database: Database, options: Namespace) -> list[str]:
+    user = store_options.user(options)
+    if options.all:
         return [row.session_id for row in sessions.list_sessions(database, user)]
-    if given.older_than is not None:
-        return sessions.older_than(database, user, given.older_than)
-    return given.ids
+    if options.older_than is not None:
+        return sessions.older_than(database, user, options.older_than)
+    return options.ids
 
 
 def _tell(done: Purged, *, as_json: bool) -> None:

@@ -36,18 +36,18 @@ examples:
 """
 
 
-def run(given: Namespace, load: Callable[[], tuple[SessionRow, Sequence[JournalRecord]]]) -> int:
+def run(options: Namespace, load: Callable[[], tuple[SessionRow, Sequence[JournalRecord]]]) -> int:
     """Replay the session that `load` returns and tell what came of it; return the exit code."""
     try:
         row, records = load()
         done = _replayed(row, records)
     except WcoreError as error:
-        if given.json:
-            write_json({"session_id": given.id, "identical": None, "problem": str(error)})
+        if options.json:
+            write_json({"session_id": options.id, "identical": None, "problem": str(error)})
         else:
             sys.stderr.write(f"wcore sessions: {visible_line(str(error), SHOWN_CHARS_MAX)}\n")
         return EXIT_UNREPLAYABLE
-    if given.json:
+    if options.json:
         write_json(_as_json(row, done))
     else:
         _tell(row, done)

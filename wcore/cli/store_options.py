@@ -42,20 +42,20 @@ def add_user_option(parser: ArgumentParser) -> None:
     )
 
 
-def location(given: Namespace, environ: Mapping[str, str]) -> Location:
+def location(options: Namespace, environ: Mapping[str, str]) -> Location:
     """Return the store that was asked for; it may not be there yet.
 
     Raises:
         UsageError: none was.
     """
-    found = locate(given.store, environ)
+    found = locate(options.store, environ)
     if not found.is_kept:
         raise UsageError("--store none keeps nothing that could be shown; name a store")
     return found
 
 
-def user(given: Namespace) -> UUID:
-    return given.user_id or identity.user_id()
+def user(options: Namespace) -> UUID:
+    return options.user_id or identity.user_id()
 
 
 def moment(text: str) -> str:

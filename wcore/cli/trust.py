@@ -38,27 +38,27 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         NotAgreedError: nobody who may has agreed.
         TrustError: the record cannot be read or written.
     """
-    given = _read(argv)
-    files = PolicyFiles.of(environment.places(environment.folder(given.folder), environ))
+    options = _read(argv)
+    files = PolicyFiles.of(environment.places(environment.folder(options.folder), environ))
     folder = files.places.workspace
-    if given.revoke:
+    if options.revoke:
         was = files.trust.revoke(folder)
         _tell(
-            given.json, {"folder": folder, "trusted": False}, "is no longer" if was else "was not"
+            options.json, {"folder": folder, "trusted": False}, "is no longer" if was else "was not"
         )
         return 0
     project = files.project()
-    if given.list:
+    if options.list:
         trusted = project.digest is not None and files.trust.digest_of(folder) == project.digest
-        _show(project, {"folder": folder, "trusted": trusted, **_listed(project)}, given.json)
+        _show(project, {"folder": folder, "trusted": trusted, **_listed(project)}, options.json)
         return 0
     refuse_inside_call()
     if project.digest is None:
         raise ConfigError(f"{folder}/{OWN_FOLDER} holds more than can be reviewed, or links")
     told = {"folder": folder, "trusted": True, **_listed(project)}
-    _agree(given, project, folder)
+    _agree(options, project, folder)
     files.trust.trust(folder, project.digest)
-    _tell(given.json, told, "is")
+    _tell(options.json, told, "is")
     return 0
 
 
@@ -74,20 +74,20 @@ def _read(argv: list[str]) -> Namespace:
     return parser.parse_args(argv)
 
 
-def _agree(given: Namespace, project: ProjectFiles, folder: str) -> None:
+def _agree(options: Namespace, project: ProjectFiles, folder: str) -> None:
     """Let a person agree to the files as they are.
 
     Without a terminal nobody has just seen them, so then the digest says which were meant.
     """
-    if given.digest is not None and given.digest != project.digest:
+    if options.digest is not None and options.digest != project.digest:
         raise NotAgreedError("the files are not those of that digest any more; nothing changed")
     instead = f"look at them with `wcore trust {folder} --list`, then add --yes --digest DIGEST"
-    is_seen = sys.stdin.isatty() and not given.json
-    if not is_seen and (not given.yes or given.digest is None):
+    is_seen = sys.stdin.isatty() and not options.json
+    if not is_seen and (not options.yes or options.digest is None):
         raise NotAgreedError(f"nobody is at a terminal to agree: {instead}")
-    if not given.json:
+    if not options.json:
         write(_shown(project))
-    require(f"\ntrust {folder} as shown?", yes=given.yes, as_json=given.json)
+    require(f"\ntrust {folder} as shown?", yes=options.yes, as_json=options.json)
 
 
 def _show(project: ProjectFiles, told: dict[str, object], as_json: bool) -> None:  # noqa: FBT001
