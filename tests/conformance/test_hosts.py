@@ -10,7 +10,7 @@ import pytest
 from conformance.hosts import BROKEN
 
 from wcore.conformance.cases import Case
-from wcore.conformance.host.runner import HostJudge, host_cases
+from wcore.conformance.host.runner import HostRunner, host_cases
 from wcore.conformance.outcomes import Outcome, Status
 
 HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ OF_A_PERSON = {"not-understood", "input-ends", "long-command"}
 FULL_PATIENCE = {"Impatient", "AnswersClosedCards", "HasOneCardOnly"}
 
 
-def failures(judge: HostJudge) -> dict[str, str]:
+def failures(judge: HostRunner) -> dict[str, str]:
     def quiet(outcome: Outcome) -> None:
         pass
 
@@ -69,24 +69,24 @@ def failures(judge: HostJudge) -> dict[str, str]:
 
 def test_the_terminal_host_survives_everything() -> None:
     words = (*PYTHON, "-m", "wcore_host.chat", "--engine", "{engine}")
-    assert failures(HostJudge(words, b"go\ny\ny\n", SLACK)) == {}
+    assert failures(HostRunner(words, b"go\ny\ny\n", SLACK)) == {}
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="this host needs jq")
 def test_the_shell_host_survives_everything() -> None:
     program = str(ROOT / "hosts" / "shell" / "wcore-ask.sh")
     words = (program, "--engine", "{engine}", "--allow", "Bash", "go")
-    assert failures(HostJudge(words, b"", SLACK, approves=True)) == {}
+    assert failures(HostRunner(words, b"", SLACK, approves=True)) == {}
 
 
 def test_a_script_with_the_client_library_survives_everything() -> None:
     words = (*PYTHON, str(HERE / "library_host.py"), "{engine}")
-    assert failures(HostJudge(words, b"", SLACK, approves=True)) == {}
+    assert failures(HostRunner(words, b"", SLACK, approves=True)) == {}
 
 
 def test_the_host_that_the_broken_ones_come_from_survives_everything() -> None:
     words = (*PYTHON, str(HERE / "hosts.py"), "Good", "{engine}")
-    assert failures(HostJudge(words, b"", SLACK)) == {}
+    assert failures(HostRunner(words, b"", SLACK)) == {}
 
 
 async def judged() -> dict[str, Outcome]:
@@ -98,7 +98,7 @@ async def judged() -> dict[str, Outcome]:
         words = (*PYTHON, str(HERE / "hosts.py"), host, "{engine}")
         slack = 1.0 if host in FULL_PATIENCE else SLACK_OF_THE_BROKEN
         async with limiter:
-            outcomes[host] = await HostJudge(words, TYPED, slack, host in ASK_NOBODY).judge(case)
+            outcomes[host] = await HostRunner(words, TYPED, slack, host in ASK_NOBODY).judge(case)
 
     async with anyio.create_task_group() as tasks:
         for host, (scenario, _) in CAUGHT_BY.items():

@@ -10,7 +10,7 @@ from conformance.mutants import MUTANTS
 from wcore.conformance.cases import Case, folder, load
 from wcore.conformance.engine.command import Command
 from wcore.conformance.engine.invariants import Invariants
-from wcore.conformance.engine.runner import Judge
+from wcore.conformance.engine.runner import CaseRunner
 from wcore.conformance.outcomes import Outcome, Status
 
 OR = " or "  # between two things of which a busy machine shows either first
@@ -135,9 +135,9 @@ SLACK = {"ready-late": 1.0, "forgets-expiry": 0.3}  # where the failure is that 
 SLACK_OF_OTHERS = 1.0
 
 
-def judge(mutant: str, slack: float) -> Judge:
+def judge(mutant: str, slack: float) -> CaseRunner:
     words = (sys.executable, str(Path(__file__).parent / "mutants.py"), mutant)
-    return Judge(Command(words), Invariants.load(folder()), slack=slack)
+    return CaseRunner(Command(words), Invariants.load(folder()), slack=slack)
 
 
 async def judged(pairs: list[tuple[str, Case, float]]) -> dict[tuple[str, str], Outcome]:

@@ -11,7 +11,7 @@ from wcore.cli.subcommand import Parser, split_command, write
 from wcore.conformance import cases
 from wcore.conformance.engine.command import Command
 from wcore.conformance.engine.invariants import Invariants
-from wcore.conformance.engine.runner import Judge
+from wcore.conformance.engine.runner import CaseRunner
 from wcore.errors import UsageError
 
 DESCRIPTION: Final = """\
@@ -72,7 +72,7 @@ def run(argv: list[str], _environ: Mapping[str, str]) -> int:
         for case in wanted:
             write(f"{case.id:38} {case.tier:10} {' '.join(case.requires)}\n    {case.title}\n")
         return 0
-    judge = Judge(Command.of(words), Invariants.load(place), options.provider, options.slack)
+    judge = CaseRunner(Command.of(words), Invariants.load(place), options.provider, options.slack)
     progress = Progress(len(wanted))
     outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
     write_reports(outcomes, judge.command.words, options.junit, options.json)

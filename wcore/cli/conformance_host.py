@@ -10,7 +10,7 @@ import anyio
 from wcore.cli.conformance_report import Progress, parsed, write_reports
 from wcore.cli.subcommand import Parser, split_command, write
 from wcore.conformance import cases
-from wcore.conformance.host.runner import PLACE, HostJudge, host_cases
+from wcore.conformance.host.runner import PLACE, HostRunner, host_cases
 from wcore.errors import UsageError
 
 DESCRIPTION: Final = """\
@@ -64,7 +64,7 @@ def run(argv: list[str]) -> int:
     rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
     typed = codecs.decode(options.input.encode("latin-1", "backslashreplace"), "unicode_escape")
     command = (os.path.abspath(program), *rest)
-    judge = HostJudge(command, typed.encode(), options.slack, options.approves)
+    judge = HostRunner(command, typed.encode(), options.slack, options.approves)
     progress = Progress(len(wanted))
     outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
     write_reports(outcomes, judge.words, options.junit, options.json)

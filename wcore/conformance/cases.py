@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, cast
 
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.script import ITEMS
 from wcore.errors import ConfigError
-
-Table: TypeAlias = dict[str, Any]
 
 MATCHERS: Final = frozenset(
     "has lacks contains begins differs one_of at_most at_least kinds length longest".split()
@@ -83,7 +82,7 @@ class Case:
     title: str
     tier: Tier
     requires: tuple[str, ...]
-    steps: tuple[Table, ...]
+    steps: tuple[JsonObject, ...]
     source: str
     capability: str | None = None
     without: str | None = None
@@ -92,8 +91,8 @@ class Case:
     flags: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     home: Mapping[str, str] = field(default_factory=dict[str, str])
-    model: tuple[tuple[Table, ...], ...] = ()
-    never: tuple[Table, ...] = ()
+    model: tuple[tuple[JsonObject, ...], ...] = ()
+    never: tuple[JsonObject, ...] = ()
     manual: bool = False
 
 
@@ -142,12 +141,12 @@ def chosen(cases: Iterable[Case], patterns: Iterable[str]) -> tuple[Case, ...]:
     )
 
 
-def kind_of(step: Table) -> str:
+def kind_of(step: JsonObject) -> str:
     """Return what a step does."""
     return next(name for name in step if name in STEPS)
 
 
-def _case(table: Table, source: str) -> Case:
+def _case(table: JsonObject, source: str) -> Case:
     name = table.get("id")
     if not isinstance(name, str):
         raise CaseError(f"{source}: a case without an id")
@@ -171,7 +170,7 @@ def _case(table: Table, source: str) -> Case:
     return Case(tier=tier, model=model, source=source, **tuples, **{k: table[k] for k in rest})
 
 
-def _check_step(step: Table, at: str) -> None:
+def _check_step(step: JsonObject, at: str) -> None:
     kinds = [key for key in step if key in STEPS]
     kind = next(iter(kinds), None)
     if kind is None:
@@ -179,5 +178,5 @@ def _check_step(step: Table, at: str) -> None:
     if unknown := set(step) - {kind} - STEPS[kind]:
         raise CaseError(f"{at}: {kind} does not know {', '.join(sorted(unknown))}")
     inner = {"each": "steps", "hear_all": "hear_all"}.get(kind)
-    for one in cast("list[Table]", step[inner] if inner else []):
+    for one in cast("list[JsonObject]", step[inner] if inner else []):
         _check_step(one, at)

@@ -4,9 +4,9 @@ import json
 import sys
 from typing import Any, TypeAlias
 
-Table: TypeAlias = dict[str, Any]
+JsonObject: TypeAlias = dict[str, Any]
 
-TOOL: Table = {
+TOOL: JsonObject = {
     "name": "add",
     "description": "Adds two numbers.",
     "inputSchema": {
@@ -17,7 +17,7 @@ TOOL: Table = {
 }
 
 
-def answer(request: Table) -> Table | None:
+def answer(request: JsonObject) -> JsonObject | None:
     """Return the result of a request; a notification has none."""
     match request.get("method"):
         case "initialize":

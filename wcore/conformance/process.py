@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, cast
 
 import anyio
 from anyio.abc import Process
 
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # the protocol's own, newline included
 READ_BYTES: Final = 1024 * 1024  # what one read may take
@@ -121,7 +121,7 @@ class Child:
                 raise LineError("a line of stdout is longer than 8 MiB", self._rest[:200])
         return self._lines.popleft()
 
-    async def event(self) -> Table:
+    async def event(self) -> JsonObject:
         """Return the next event. Raises what `line` raises, and `LineError` if it is none."""
         line = await self.line()
         if len(line) + 1 > LINE_BYTES_MAX:
@@ -152,7 +152,7 @@ class Child:
         self.close_stdout()
 
 
-def parsed(line: bytes) -> Table:
+def parsed(line: bytes) -> JsonObject:
     """Return the event in a line.
 
     Raises:
@@ -162,15 +162,15 @@ def parsed(line: bytes) -> Table:
         event = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise LineError(f"a line of stdout is no JSON in UTF-8: {error}", line) from None
-    if not isinstance(event, dict) or not isinstance(cast("Table", event).get("type"), str):
+    if not isinstance(event, dict) or not isinstance(cast("JsonObject", event).get("type"), str):
         raise LineError("a line of stdout is no object with a string `type`", line)
-    return cast("Table", event)
+    return cast("JsonObject", event)
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
 
 
-def rooms() -> tempfile.TemporaryDirectory[str]:
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a folder for one case, which goes away with it."""
     return tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 #: Items of a reply; `protocol-spec/script-format.md` has the manual.
 ITEMS: Final = frozenset("text thinking call error stall stall_ms finish usage".split())
@@ -72,12 +72,12 @@ class Reply:
         return self.finish or ("tools" if calls else "stop")
 
 
-def reply_of(items: tuple[Table, ...], counted: int, dumps: Callable[[Any], str]) -> Reply:
+def reply_of(items: tuple[JsonObject, ...], counted: int, dumps: Callable[[Any], str]) -> Reply:
     """Return the reply that `items` describe; ids of calls without one count from `counted`."""
     reply = Reply()
     for item in items:
         for n in range(1, item.get("repeat", 1) + 1):
-            one = cast("Table", _numbered(item, n)) if "repeat" in item else item
+            one = cast("JsonObject", _numbered(item, n)) if "repeat" in item else item
             match one:
                 case {"finish": finish}:
                     reply.finish = finish
@@ -91,7 +91,7 @@ def reply_of(items: tuple[Table, ...], counted: int, dumps: Callable[[Any], str]
     return reply
 
 
-def _piece(item: Table, number: int, dumps: Callable[[Any], str]) -> Piece:
+def _piece(item: JsonObject, number: int, dumps: Callable[[Any], str]) -> Piece:
     pad = "x" * item.get("pad", 0)
     match item:
         case {"text": text}:
@@ -108,7 +108,7 @@ def _piece(item: Table, number: int, dumps: Callable[[Any], str]) -> Piece:
             return Pause(None)
 
 
-def _failure(error: Table) -> Failure:
+def _failure(error: JsonObject) -> Failure:
     code = error.get("code", "provider_error")
     status = RETRYABLE_STATUS if error.get("retryable") else STATUS_OF[code]
     return Failure(status, error["message"], code)
@@ -118,7 +118,7 @@ def _numbered(value: Any, n: int) -> Any:
     if isinstance(value, str):
         return value.replace("{n}", str(n))
     if isinstance(value, dict):
-        return {key: _numbered(item, n) for key, item in cast("Table", value).items()}
+        return {key: _numbered(item, n) for key, item in cast("JsonObject", value).items()}
     if isinstance(value, list):
         return [_numbered(item, n) for item in cast("list[Any]", value)]
     return value

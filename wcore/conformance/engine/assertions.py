@@ -2,22 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import anyio
 
 from wcore.conformance.engine import dialects
-from wcore.conformance.engine.case_context import Stage
+from wcore.conformance.engine.case_context import CaseContext
 from wcore.conformance.engine.conversation import PATIENCE_S, MismatchError
 from wcore.conformance.engine.patterns import difference, found
-
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 LOOK_S: Final = 0.02  # between two looks at a file
 STILL_S: Final = 0.5  # a process that writes every 50 ms would have written ten times
 
 
-async def _file(stage: Stage, step: Table) -> None:
+async def _file(stage: CaseContext, step: JsonObject) -> None:
     """Wait until a file is there and as it should be."""
     path = stage.workspace / step["file"]
     end = anyio.current_time() + step.get("within_s", PATIENCE_S) * stage.engine.slack
@@ -27,27 +26,27 @@ async def _file(stage: Stage, step: Table) -> None:
         await anyio.sleep(LOOK_S)
 
 
-async def _no_file(stage: Stage, step: Table) -> None:
+async def _no_file(stage: CaseContext, step: JsonObject) -> None:
     if (stage.workspace / step["no_file"]).exists():
         raise MismatchError(f"{step['no_file']} exists: something ran that must not have")
 
 
-async def _only_files(stage: Stage, step: Table) -> None:
+async def _only_files(stage: CaseContext, step: JsonObject) -> None:
     names = sorted(str(p.relative_to(stage.workspace)) for p in stage.workspace.rglob("*"))
     if names != sorted(step["only_files"]):
         raise MismatchError(f"the workspace holds {names}, not {step['only_files']}")
 
 
-async def _file_lacks(stage: Stage, step: Table) -> None:
+async def _file_lacks(stage: CaseContext, step: JsonObject) -> None:
     if step["text"] in _read(stage.workspace / step["file_lacks"]):
         raise MismatchError(f"{step['file_lacks']} holds what it must not hold")
 
 
-async def _change(stage: Stage, step: Table) -> None:
+async def _change(stage: CaseContext, step: JsonObject) -> None:
     (stage.workspace / step["change"]).write_text(step["to"])
 
 
-async def _still(stage: Stage, step: Table) -> None:
+async def _still(stage: CaseContext, step: JsonObject) -> None:
     """Prove that nobody writes to a file any more: what wrote it is dead."""
     path = stage.workspace / step["still"]
     before = path.stat().st_size
@@ -56,7 +55,7 @@ async def _still(stage: Stage, step: Table) -> None:
         raise MismatchError(f"{step['still']} still grows: a process of the tool lives on")
 
 
-async def _moves(stage: Stage, step: Table) -> None:
+async def _moves(stage: CaseContext, step: JsonObject) -> None:
     """Wait until somebody writes to a file."""
     path = stage.workspace / step["moves"]
     end = anyio.current_time() + PATIENCE_S * stage.engine.slack
@@ -67,7 +66,7 @@ async def _moves(stage: Stage, step: Table) -> None:
         await anyio.sleep(LOOK_S)
 
 
-async def _told(stage: Stage, step: Table) -> None:
+async def _told(stage: CaseContext, step: JsonObject) -> None:
     """Check what the model was given with the last request, in order."""
     given = "\n".join(dialects.given(_last(stage)))
     at = 0
@@ -81,7 +80,7 @@ async def _told(stage: Stage, step: Table) -> None:
             raise MismatchError(f"the model was told {text!r}")
 
 
-async def _offered(stage: Stage, step: Table) -> None:
+async def _offered(stage: CaseContext, step: JsonObject) -> None:
     names = dialects.offered(_last(stage))
     for name in step["offered"]:
         if name not in names:
@@ -91,27 +90,27 @@ async def _offered(stage: Stage, step: Table) -> None:
             raise MismatchError(f"the model is offered {name}")
 
 
-async def _asked(stage: Stage, step: Table) -> None:
+async def _asked(stage: CaseContext, step: JsonObject) -> None:
     if len(stage.provider.asked) != step["asked"]:
         count = len(stage.provider.asked)
         raise MismatchError(f"the model was asked {count} times, not {step['asked']} times")
 
 
-async def _request(stage: Stage, step: Table) -> None:
+async def _request(stage: CaseContext, step: JsonObject) -> None:
     """Check fields of the last request to the model."""
     why = difference(_last(stage), {"hear": step["request"]})
     if why is not None:
         raise MismatchError(f"the request to the model: {why}")
 
 
-async def _answered(stage: Stage, step: Table) -> None:
+async def _answered(stage: CaseContext, step: JsonObject) -> None:
     """Check under which ids the model was given its results."""
     ids = dialects.answered(_last(stage))
     if ids != step["answered"]:
         raise MismatchError(f"results went to the model under {ids}, not {step['answered']}")
 
 
-async def _never_said(stage: Stage, step: Table) -> None:
+async def _never_said(stage: CaseContext, step: JsonObject) -> None:
     """Check that a text is in no event so far, but of some types."""
     allowed = step.get("outside", [])
     for talk in stage.talks:
@@ -120,7 +119,7 @@ async def _never_said(stage: Stage, step: Table) -> None:
                 raise MismatchError(f"{event['type']} holds a text that it must not hold")
 
 
-async def _hidden(stage: Stage, step: Table) -> None:
+async def _hidden(stage: CaseContext, step: JsonObject) -> None:
     """Check that a text is in none of some fields of what was heard, where they are there."""
     for path in step["in"]:
         value = found(stage.known, path)
@@ -128,13 +127,13 @@ async def _hidden(stage: Stage, step: Table) -> None:
             raise MismatchError(f"{path} holds {step['hidden']!r}")
 
 
-async def _same(stage: Stage, step: Table) -> None:
+async def _same(stage: CaseContext, step: JsonObject) -> None:
     values = [found(stage.known, path) for path in step["same"]]
     if any(value != values[0] for value in values):
         raise MismatchError(f"{' and '.join(step['same'])} differ: {values}")
 
 
-async def _matches(stage: Stage, step: Table) -> None:
+async def _matches(stage: CaseContext, step: JsonObject) -> None:
     """Check a part of what was heard."""
     part = found(stage.known[step["matches"]], step["path"])
     why = difference(part, {"hear": step["like"]})
@@ -142,14 +141,14 @@ async def _matches(stage: Stage, step: Table) -> None:
         raise MismatchError(f"{step['path']} of {step['matches']}: {why}")
 
 
-async def _heard(stage: Stage, step: Table) -> None:
+async def _heard(stage: CaseContext, step: JsonObject) -> None:
     """Check how many events of a type there were so far."""
     count = sum(event["type"] == step["heard"] for event, _ in stage.engine.heard)
     if count != step["times"]:
         raise MismatchError(f"{step['heard']} came {count} times, not {step['times']} times")
 
 
-def _unlike(path: Path, step: Table) -> str | None:
+def _unlike(path: Path, step: JsonObject) -> str | None:
     if not path.is_file():
         return "does not exist"
     text = _read(path)
@@ -160,7 +159,7 @@ def _unlike(path: Path, step: Table) -> str | None:
     return None
 
 
-def _last(stage: Stage) -> Table:
+def _last(stage: CaseContext) -> JsonObject:
     if not stage.provider.asked:
         raise MismatchError("the engine has not asked the model")
     return stage.provider.asked[-1]
@@ -171,7 +170,7 @@ def _read(path: Path) -> str:
     return path.read_bytes().decode(errors="backslashreplace")
 
 
-LOOKERS: Final[Mapping[str, Callable[[Stage, Table], Awaitable[None]]]] = {
+LOOKERS: Final[Mapping[str, Callable[[CaseContext, JsonObject], Awaitable[None]]]] = {
     "file": _file,
     "no_file": _no_file,
     "only_files": _only_files,

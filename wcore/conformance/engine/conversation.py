@@ -5,15 +5,14 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import anyio
 
-from wcore.conformance.engine.invariants import ViolationError, Watch
+from wcore.conformance.engine.invariants import InvariantChecker, ViolationError
 from wcore.conformance.engine.patterns import difference
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.process import Child, LineError, parsed
-
-Table: TypeAlias = dict[str, Any]
 
 PATIENCE_S: Final = 20.0  # for anything that has no limit of its own
 GRACE_S: Final = 3.0  # for an engine to end after a case is over
@@ -30,20 +29,20 @@ class MismatchError(Exception):
 
 
 @dataclass(slots=True)
-class Talk:
+class EngineConversation:
     """One process and the conversation with it."""
 
     child: Child
-    watch: Watch
+    watch: InvariantChecker
     slack: float
-    never: tuple[Table, ...]
+    never: tuple[JsonObject, ...]
     transcript: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    heard: list[tuple[Table, str]] = field(default_factory=list[tuple[Table, str]])
+    heard: list[tuple[JsonObject, str]] = field(default_factory=list[tuple[JsonObject, str]])
     input_open: bool = True
 
     # --- the host's side ----------------------------------------------------------------------
 
-    async def say(self, command: Table) -> None:
+    async def say(self, command: JsonObject) -> None:
         """Send one command."""
         self.watch.said(command)
         await self.say_bytes(json.dumps(command, ensure_ascii=False).encode() + b"\n")
@@ -72,7 +71,7 @@ class Talk:
 
     # --- the engine's side --------------------------------------------------------------------
 
-    async def next(self, within_s: float) -> Table:
+    async def next(self, within_s: float) -> JsonObject:
         """Return the next event, whatever it is; it has been judged.
 
         Raises:
@@ -92,11 +91,11 @@ class Talk:
         return self._judged(line)
 
     async def hear(
-        self, steps: list[Table], within_s: float | None, passing: Sequence[str] = ()
-    ) -> list[Table]:
+        self, steps: list[JsonObject], within_s: float | None, passing: Sequence[str] = ()
+    ) -> list[JsonObject]:
         """Return the events that `steps` ask for, in any order; types of `passing` do not count."""
         wanted = dict(enumerate(steps))
-        found: dict[int, Table] = {}
+        found: dict[int, JsonObject] = {}
         with _limit(within_s, self.slack) as limit:
             while wanted:
                 event = await self._until(limit, wanted)
@@ -175,13 +174,15 @@ class Talk:
                 raise ViolationError("lines", str(error)) from None
             self._judged(line)
 
-    async def _until(self, limit: Callable[[], float], wanted: Mapping[int, Table]) -> Table:
+    async def _until(
+        self, limit: Callable[[], float], wanted: Mapping[int, JsonObject]
+    ) -> JsonObject:
         try:
             return await self.next(limit())
         except MismatchError as error:
             raise MismatchError(f"{error}; expected {_shown(wanted.values())}") from None
 
-    def _judged(self, line: bytes) -> Table:
+    def _judged(self, line: bytes) -> JsonObject:
         text = line.decode(errors="backslashreplace")
         self.transcript.append(("←", text))
         try:
@@ -198,7 +199,9 @@ class Talk:
             event = {**event, "type": "tool_running again"}
         return event
 
-    def _pass_over(self, event: Table, wanted: list[Table], passing: Sequence[str] = ()) -> None:
+    def _pass_over(
+        self, event: JsonObject, wanted: list[JsonObject], passing: Sequence[str] = ()
+    ) -> None:
         kind = event["type"]
         if kind not in COUNTING or kind in passing:
             return
@@ -219,7 +222,7 @@ def ending(code: int) -> str:
     return f"was ended by {names.get(-code, f'signal {-code}')}"
 
 
-def _type(step: Table) -> str:
+def _type(step: JsonObject) -> str:
     pattern = step["hear"]
     return pattern if isinstance(pattern, str) else pattern.get("type", "")
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias, cast
 
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.script import Call, Failure, Pause, Reply, Text, Thought
 
-Table: TypeAlias = dict[str, Any]
 Chunk: TypeAlias = bytes | Pause
 
 CHAT_PATH: Final = "/chat/completions"
@@ -47,7 +47,7 @@ def chat_chunks(reply: Reply, model: str) -> Iterator[Chunk]:
     yield b"data: [DONE]\n\n"
 
 
-def chat_whole(reply: Reply, model: str) -> Table:
+def chat_whole(reply: Reply, model: str) -> JsonObject:
     """Return the answer to a Chat Completions request that does not stream."""
     calls = [
         {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.raw}}
@@ -55,7 +55,7 @@ def chat_whole(reply: Reply, model: str) -> Table:
         if isinstance(c, Call)
     ]
     text = "".join(piece.text for piece in reply.pieces if isinstance(piece, Text))
-    message: Table = {"role": "assistant", "content": text}
+    message: JsonObject = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = calls
     finish = {"tools": "tool_calls"}.get(reply.reason, reply.reason)
@@ -78,7 +78,7 @@ def messages_chunks(reply: Reply, model: str) -> Iterator[Chunk]:
         "cache_creation_input_tokens": reply.usage.get("cache_write_tokens", 0),
         "output_tokens": 0,
     }
-    message: Table = {
+    message: JsonObject = {
         "id": "x",
         "type": "message",
         "role": "assistant",
@@ -107,36 +107,36 @@ def messages_chunks(reply: Reply, model: str) -> Iterator[Chunk]:
     yield _named("message_stop")
 
 
-def failure_body(failure: Failure) -> Table:
+def failure_body(failure: Failure) -> JsonObject:
     """Return the body of an error answer; both kinds of provider write nearly the same."""
     codes = {"context_overflow": "context_length_exceeded", "provider_error": "bad_request"}
     code = codes.get(failure.code, "invalid_api_key")
     return {"type": "error", "error": {"type": code, "code": code, "message": failure.message}}
 
 
-def given(body: Table) -> list[str]:
+def given(body: JsonObject) -> list[str]:
     """Return what the model is given, part by part, whichever kind of request it is."""
     system = body.get("system")
     parts = list(_texts(system)) if system else []
-    for message in cast("list[Table]", body.get("messages", [])):
+    for message in cast("list[JsonObject]", body.get("messages", [])):
         parts += _texts(message.get("content"))
     return parts
 
 
-def offered(body: Table) -> list[str]:
+def offered(body: JsonObject) -> list[str]:
     """Return the names of the tools that the model is shown."""
-    tools = cast("list[Table]", body.get("tools") or [])
+    tools = cast("list[JsonObject]", body.get("tools") or [])
     return [tool.get("function", tool).get("name", "") for tool in tools]
 
 
-def answered(body: Table) -> list[str]:
+def answered(body: JsonObject) -> list[str]:
     """Return the ids of the calls whose results the model is given, in order."""
     ids: list[str] = []
-    for message in cast("list[Table]", body.get("messages", [])):
+    for message in cast("list[JsonObject]", body.get("messages", [])):
         if message.get("role") == "tool":
             ids.append(message.get("tool_call_id", ""))
         content = message.get("content")
-        blocks = cast("list[Table]", content if isinstance(content, list) else [])
+        blocks = cast("list[JsonObject]", content if isinstance(content, list) else [])
         results = (block for block in blocks if block.get("type") == "tool_result")
         ids += [block.get("tool_use_id", "") for block in results]
     return ids
@@ -145,14 +145,14 @@ def answered(body: Table) -> list[str]:
 def _texts(content: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
-    for block in cast("list[Table]", content if isinstance(content, list) else []):
+    for block in cast("list[JsonObject]", content if isinstance(content, list) else []):
         if "text" in block:
             yield str(block["text"])
         elif block.get("type") == "tool_result":
             yield from _texts(block.get("content"))
 
 
-def _block(piece: Text | Thought | Call) -> tuple[str, Table, Table]:
+def _block(piece: Text | Thought | Call) -> tuple[str, JsonObject, JsonObject]:
     match piece:
         case Text(text):
             return "text", {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
@@ -160,11 +160,11 @@ def _block(piece: Text | Thought | Call) -> tuple[str, Table, Table]:
             blank = {"type": "thinking", "thinking": "", "signature": ""}
             return "thinking", blank, {"type": "thinking_delta", "thinking": text}
         case Call(call_id, name, raw):
-            start: Table = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+            start: JsonObject = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
             return "tool_use", start, {"type": "input_json_delta", "partial_json": raw}
 
 
-def _chat(model: str, delta: Table, finish: str | None = None) -> bytes:
+def _chat(model: str, delta: JsonObject, finish: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return _event(
         {"id": "x", "object": "chat.completion.chunk", "model": model, "choices": [choice]}
@@ -175,5 +175,5 @@ def _named(kind: str, **fields: object) -> bytes:
     return f"event: {kind}\n".encode() + _event({"type": kind, **fields})
 
 
-def _event(value: Table) -> bytes:
+def _event(value: JsonObject) -> bytes:
     return f"data: {json.dumps(value)}\n\n".encode()

@@ -8,11 +8,10 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from wcore.conformance.cases import CaseError
-
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 TOOL_EVENTS: Final = frozenset({"tool_running", "tool_chunk", "tool_result", "tool_cancelled"})
 TERMINALS: Final = frozenset({"tool_result", "tool_cancelled"})
@@ -41,7 +40,7 @@ class ViolationError(Exception):
 
 
 @dataclass(slots=True)
-class Followed:
+class TrackedCall:
     """One call, as far as the host has heard of it."""
 
     msg_id: str
@@ -54,23 +53,23 @@ class Followed:
 
 
 @dataclass(slots=True)
-class Watch:
+class InvariantChecker:
     """Follows one engine process. `hear` and `said` raise `ViolationError`."""
 
     secret: str
     shapes: Mapping[str, Mapping[str, str]]
-    ready: Table | None = None
+    ready: JsonObject | None = None
     refused: bool = False
     turn: str | None = None
     turns: set[str] = field(default_factory=set[str])
-    calls: dict[str, Followed] = field(default_factory=dict[str, Followed])
+    calls: dict[str, TrackedCall] = field(default_factory=dict[str, TrackedCall])
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     echoed: set[str] = field(default_factory=set[str])
     pings: int = 0
     granted: bool = False  # a yes was given that reaches further than its card
-    usage: Table = field(default_factory=dict[str, Any])
+    usage: JsonObject = field(default_factory=dict[str, Any])
 
-    def said(self, command: Table) -> None:
+    def said(self, command: JsonObject) -> None:
         """Note a command that is about to be sent."""
         match command:
             case {"type": "ping"}:
@@ -85,7 +84,7 @@ class Watch:
             case _:
                 pass
 
-    def hear(self, event: Table, line: bytes) -> None:
+    def hear(self, event: JsonObject, line: bytes) -> None:
         """Judge one event."""
         if self.secret.encode() in line:
             raise ViolationError("no-key", "the provider's key is in an event")
@@ -119,23 +118,23 @@ class Watch:
     def flag(self, name: str) -> bool:
         """Whether a capability was announced."""
         capabilities = (self.ready or {}).get("capabilities")
-        return isinstance(capabilities, dict) and bool(cast("Table", capabilities).get(name))
+        return isinstance(capabilities, dict) and bool(cast("JsonObject", capabilities).get(name))
 
-    def is_repeated(self, event: Table) -> bool:
+    def is_repeated(self, event: JsonObject) -> bool:
         """Whether this is a sign of life of a call that runs already."""
         call = self.calls.get(str(event.get("call_id")))
         return event["type"] == "tool_running" and call is not None and call.running
 
-    def _begin(self, event: Table) -> None:
+    def _begin(self, event: JsonObject) -> None:
         if event["type"] == "error" and not self.refused:
             self.refused = True
         elif event["type"] != "ready" or self.refused:
             raise ViolationError("ready-first", f"{event['type']} comes before ready")
         else:
             self.ready = event
-            _check_flags(cast("Table", event["capabilities"]))
+            _check_flags(cast("JsonObject", event["capabilities"]))
 
-    def _check_shape(self, event: Table) -> None:
+    def _check_shape(self, event: JsonObject) -> None:
         if None in event.values():
             raise ViolationError("no-null", f"a null stands for an absent field in {event['type']}")
         for field_name, kind in self.shapes.get(event["type"], {}).items():
@@ -148,7 +147,7 @@ class Watch:
         if event["type"] == "error" and "msg_id" in event:
             raise ViolationError("error-shape", "an error carries msg_id")
 
-    def _turn(self, event: Table) -> None:
+    def _turn(self, event: JsonObject) -> None:
         msg_id = event["msg_id"]
         if event["type"] == "stream_start":
             if self.turn is not None:
@@ -168,15 +167,15 @@ class Watch:
         if missing := set(self.tokens) - self.echoed:
             raise ViolationError("one-echo", f"{len(missing)} suspended calls have no echo")
         self.turn = None
-        self._count(cast("Table", event.get("usage") or {}))
+        self._count(cast("JsonObject", event.get("usage") or {}))
 
-    def _count(self, usage: Table) -> None:
+    def _count(self, usage: JsonObject) -> None:
         for name, amount in usage.items():
             if isinstance(amount, int) and amount < self.usage.get(name, 0):
                 raise ViolationError("usage", f"usage.{name} decreases")
         self.usage = {**self.usage, **usage}
 
-    def _of_a_turn(self, event: Table) -> None:
+    def _of_a_turn(self, event: JsonObject) -> None:
         kind = event["type"]
         if event["msg_id"] != self.turn:
             said = f"{kind} has msg_id {event['msg_id']!r}, the turn is {self.turn!r}"
@@ -186,26 +185,26 @@ class Watch:
         elif "call_id" in event:
             self._call(kind, event)
 
-    def _announce(self, event: Table) -> None:
+    def _announce(self, event: JsonObject) -> None:
         call_id = event["call_id"]
         if call_id in self.calls:
             raise ViolationError("announced-once", f"call {call_id!r} is announced twice")
-        tool = cast("Table", event["tool"])
+        tool = cast("JsonObject", event["tool"])
         for name in ("name", "category", "description"):
             if not isinstance(tool.get(name), str):
                 raise ViolationError("shape", f"tool.{name} of {event['type']} is no string")
         if not isinstance(tool.get("args"), dict):
             raise ViolationError("shape", f"tool.args of {event['type']} is no object")
         asked = event["type"] == "tool_request"
-        self.calls[call_id] = Followed(event["msg_id"], tool["name"], asked=asked)
+        self.calls[call_id] = TrackedCall(event["msg_id"], tool["name"], asked=asked)
 
-    def _call(self, kind: str, event: Table) -> None:
+    def _call(self, kind: str, event: JsonObject) -> None:
         call_id = event["call_id"]
         call = self.calls.get(call_id)
         if call is None:
             if self.flag("call_announced") or kind == "call_settled":
                 raise ViolationError("announced-first", f"{kind} of {call_id!r}, never announced")
-            call = Followed(event["msg_id"], event.get("tool_name", ""), asked=False)
+            call = TrackedCall(event["msg_id"], event.get("tool_name", ""), asked=False)
             self.calls[call_id] = call
         if call.ended:
             said = f"{kind} of {call_id!r} after its {call.ended}"
@@ -221,18 +220,18 @@ class Watch:
         call.running = call.running or kind == "tool_running"
         call.ended = kind if kind in TERMINALS else ""
 
-    def _settle(self, call_id: str, call: Followed) -> None:
+    def _settle(self, call_id: str, call: TrackedCall) -> None:
         call.settled += 1
         if not call.asked or call.settled > 1:
             raise ViolationError("one-settled", f"call_settled of {call_id!r} is one too many")
 
-    def _permitted(self, kind: str, call_id: str, call: Followed) -> None:
+    def _permitted(self, kind: str, call_id: str, call: TrackedCall) -> None:
         if not call.approved:
             raise ViolationError("asks-first", f"{kind} of {call_id!r}, which was not approved")
         if self.flag("call_settled") and not call.settled:
             raise ViolationError("order", f"{kind} of {call_id!r} before its call_settled")
 
-    def _suspend(self, event: Table) -> None:
+    def _suspend(self, event: JsonObject) -> None:
         token = event["resume_token"]
         kind = event["type"]
         if kind == "approval_required":
@@ -247,7 +246,7 @@ class Watch:
             self.echoed.add(token)
 
 
-def _check_flags(capabilities: Table) -> None:
+def _check_flags(capabilities: JsonObject) -> None:
     for name in BASE_FLAGS:
         if not isinstance(capabilities.get(name), bool):
             raise ViolationError("capabilities", f"capabilities.{name} is no bool")
@@ -267,7 +266,7 @@ CODES: Final = frozenset(
 def _is_problem(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    problem = cast("Table", value)
+    problem = cast("JsonObject", value)
     return (
         problem.get("code") in CODES
         and isinstance(problem.get("message"), str)

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 MISSING: Final = object()
 _SLOT: Final = re.compile(r"\{([a-z_][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}")
@@ -27,7 +27,7 @@ def filled(value: Any, known: Mapping[str, Any]) -> Any:
             return found(known, whole[1])
         return _SLOT.sub(lambda slot: _text(slot, known), value)
     if isinstance(value, dict):
-        table = cast("Table", value)
+        table = cast("JsonObject", value)
         return {filled(k, known): filled(v, known) for k, v in table.items()}
     if isinstance(value, list):
         return [filled(item, known) for item in cast("list[Any]", value)]
@@ -38,7 +38,7 @@ def found(value: Any, path: str) -> Any:
     """Return what lies at `a.b.0.c` in `value`, or `MISSING`."""
     for part in path.split("."):
         if isinstance(value, Mapping) and part in value:
-            value = cast("Table", value)[part]
+            value = cast("JsonObject", value)[part]
         elif isinstance(value, list) and part.isdigit() and int(part) < len(cast("Any", value)):
             value = cast("list[Any]", value)[int(part)]
         else:
@@ -46,10 +46,10 @@ def found(value: Any, path: str) -> Any:
     return value
 
 
-def difference(event: Table, step: Table) -> str | None:
+def difference(event: JsonObject, step: JsonObject) -> str | None:
     """Return why `event` is not what `step` (`hear` and the matchers beside it) asks for."""
     pattern = step["hear"]
-    wanted: Table = {"type": pattern} if isinstance(pattern, str) else pattern
+    wanted: JsonObject = {"type": pattern} if isinstance(pattern, str) else pattern
     if (why := _unlike(event, wanted, "")) is not None:
         return why
     for name, check in _CHECKS.items():
@@ -58,7 +58,7 @@ def difference(event: Table, step: Table) -> str | None:
             reasons = [check(found(event, path), None) for path in cast("list[str]", given)]
             paths = cast("list[str]", given)
         else:
-            table = cast("Table", given or {})
+            table = cast("JsonObject", given or {})
             reasons = [check(found(event, path), want) for path, want in table.items()]
             paths = list(table)
         for path, reason in zip(paths, reasons, strict=True):
@@ -69,7 +69,7 @@ def difference(event: Table, step: Table) -> str | None:
 
 def _unlike(actual: Any, wanted: Any, path: str) -> str | None:
     if isinstance(wanted, dict):
-        table = cast("Table", wanted)
+        table = cast("JsonObject", wanted)
         for key, want in table.items():
             if (why := _unlike(found(actual, key), want, f"{path}.{key}".strip("."))) is not None:
                 return why

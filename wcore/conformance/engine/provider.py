@@ -6,16 +6,15 @@ One server a case, on a port of its own, so that a foreign engine needs nothing 
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, cast
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from wcore.conformance.engine import dialects
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.script import Call, Pause, Reply, Text, reply_of
-
-Table: TypeAlias = dict[str, Any]
 
 HEAD_BYTES_MAX: Final = 64 * 1024  # of a request: a few headers
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024  # a conversation with some long tool results
@@ -25,9 +24,9 @@ LAST_WORDS: Final = "(done)"  # what the model says when the script is over: no 
 class Provider:
     """The scripted server. `asked` are the bodies of the requests for a reply, oldest first."""
 
-    def __init__(self, port: int, script: Sequence[tuple[Table, ...]]) -> None:
+    def __init__(self, port: int, script: Sequence[tuple[JsonObject, ...]]) -> None:
         self.url = f"http://127.0.0.1:{port}"
-        self.asked: list[Table] = []
+        self.asked: list[JsonObject] = []
         self._script = list(script)
         self._calls = 0
         self._failed: tuple[list[str], Reply] | None = None
@@ -52,7 +51,7 @@ class Provider:
             models = {"object": "list", "data": [{"id": "conformance", "object": "model"}]}
             await _send_whole(stream, *((200, models) if path.endswith("/models") else (404, {})))
             return
-        body = cast("Table", json.loads(raw))
+        body = cast("JsonObject", json.loads(raw))
         reply, model = self._reply(body), str(body.get("model", ""))
         if reply.failure:
             answer = dialects.failure_body(reply.failure)
@@ -72,7 +71,7 @@ class Provider:
                     raise anyio.EndOfStream
             await stream.send(b"0\r\n\r\n")
 
-    def _reply(self, body: Table) -> Reply:
+    def _reply(self, body: JsonObject) -> Reply:
         """Return the next reply; a failure stays the answer to the very same conversation."""
         self.asked.append(body)
         parts = dialects.given(body)
@@ -89,7 +88,7 @@ class Provider:
 
 
 @asynccontextmanager
-async def serving(script: Sequence[tuple[Table, ...]]) -> AsyncGenerator[Provider, None]:
+async def serving(script: Sequence[tuple[JsonObject, ...]]) -> AsyncGenerator[Provider, None]:
     """Serve `script` on a free port while inside."""
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
     provider = Provider(listener.extra(SocketAttribute.local_port), script)
@@ -111,7 +110,7 @@ async def _request(reader: BufferedByteReceiveStream) -> tuple[str, bytes]:
     return first.split(" ")[1].split("?")[0], await reader.receive_exactly(size)
 
 
-async def _send_whole(stream: ByteStream, status: int, body: Table) -> None:
+async def _send_whole(stream: ByteStream, status: int, body: JsonObject) -> None:
     data = json.dumps(body).encode()
     head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(data)}"
     await stream.send(head.encode() + b"\r\n\r\n" + data)

@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import anyio
 
 from wcore.conformance.cases import Case
-from wcore.conformance.engine.case_context import Stage
+from wcore.conformance.engine.case_context import CaseContext
 from wcore.conformance.engine.command import Command, HookMissingError, Setting
-from wcore.conformance.engine.conversation import MismatchError, Talk
-from wcore.conformance.engine.invariants import Invariants, ViolationError, Watch
+from wcore.conformance.engine.conversation import EngineConversation, MismatchError
+from wcore.conformance.engine.invariants import InvariantChecker, Invariants, ViolationError
 from wcore.conformance.engine.optional_features import missing_tools
 from wcore.conformance.engine.patterns import filled, found
 from wcore.conformance.engine.provider import Provider, serving
 from wcore.conformance.engine.script_export import TWICE, UNSEEN, Scripted, looks, script_of
 from wcore.conformance.engine.steps import play
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.outcomes import Outcome, Status
-from wcore.conformance.process import Child, rooms
+from wcore.conformance.process import Child, temporary_folder
 
-Table: TypeAlias = dict[str, Any]
 Model: TypeAlias = Provider | Scripted
 
 CASE_S_MAX: Final = 120.0  # no case is a long one; more is a case that hangs
@@ -37,7 +37,7 @@ _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 @dataclass(frozen=True)
-class Judge:
+class CaseRunner:
     """Judges one engine command. `slack` multiplies every time limit."""
 
     command: Command
@@ -79,11 +79,11 @@ class Judge:
 class _Run:
     """One case being judged."""
 
-    def __init__(self, judge: Judge, case: Case) -> None:
+    def __init__(self, judge: CaseRunner, case: Case) -> None:
         self._judge = judge
         self._case = case
-        self._talks: list[Talk] = []
-        self._asked: list[Table] = []
+        self._talks: list[EngineConversation] = []
+        self._asked: list[JsonObject] = []
         self._secret = f"sk-conformance-{secrets.token_hex(12)}"
 
     async def outcome(self) -> Outcome:
@@ -132,14 +132,14 @@ class _Run:
         """Play the case; return what went wrong. Inside, so that no task group wraps it."""
         case = self._case
         async with AsyncExitStack() as stack:
-            room = Path(stack.enter_context(rooms()))
+            room = Path(stack.enter_context(temporary_folder()))
             workspace, home = room / "workspace", room / "home"
             _furnish(workspace, case.files)
             _furnish(home, case.home)
             known = self._known(room)
             script = [tuple(filled(list(reply), known)) for reply in case.model]
             provider = await self._model(stack, room, script)
-            stage = Stage(
+            stage = CaseContext(
                 workspace=workspace,
                 provider=provider,
                 start=lambda flags: self._start(stack, room, provider, tuple(flags)),
@@ -161,7 +161,7 @@ class _Run:
         return None
 
     async def _model(
-        self, stack: AsyncExitStack, room: Path, script: list[tuple[Table, ...]]
+        self, stack: AsyncExitStack, room: Path, script: list[tuple[JsonObject, ...]]
     ) -> Model:
         """Let the model say what the case scripts: a server, or a file."""
         if self._judge.command.is_scripted:
@@ -171,7 +171,7 @@ class _Run:
         self._asked = provider.asked
         return provider
 
-    def _known(self, room: Path) -> Table:
+    def _known(self, room: Path) -> JsonObject:
         """Return what `{…}` in a case stands for from the start."""
         return {
             "workspace": str(room / "workspace"),
@@ -181,7 +181,7 @@ class _Run:
             "nl": "\n",
         }
 
-    async def _begin(self, stage: Stage) -> None:
+    async def _begin(self, stage: CaseContext) -> None:
         """Start the engine, hear `ready`, see whether the case is about this engine at all."""
         case = self._case
         stage.talk = await stage.start(list(case.flags))
@@ -195,14 +195,14 @@ class _Run:
 
     async def _start(
         self, stack: AsyncExitStack, room: Path, provider: Model, flags: tuple[str, ...]
-    ) -> Talk:
+    ) -> EngineConversation:
         if self._talks and self._judge.command.is_scripted:
             raise HookMissingError(TWICE)
         argv = self._argv(room, provider, flags)
         child = await Child.started(argv, room / "workspace", self._environ(room), room / "log")
         stack.push_async_callback(child.close)
-        watch = Watch(self._secret, self._judge.invariants.shapes)
-        talk = Talk(child, watch, self._judge.slack, self._case.never)
+        watch = InvariantChecker(self._secret, self._judge.invariants.shapes)
+        talk = EngineConversation(child, watch, self._judge.slack, self._case.never)
         self._talks.append(talk)
         return talk
 
@@ -242,7 +242,7 @@ class _SkippedError(Exception):
     """The case is about something that this engine does not announce."""
 
 
-def _advertises(ready: Table, capability: str) -> bool:
+def _advertises(ready: JsonObject, capability: str) -> bool:
     """`hitl_suspend`: the flag is true. `modes:read_only`: the list has it."""
     name, _, member = capability.partition(":")
     value = found(ready, f"capabilities.{name}")

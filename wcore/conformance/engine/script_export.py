@@ -6,13 +6,12 @@ then, and the position in the script belongs to one process.
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from wcore.conformance.engine.command import HookMissingError
 from wcore.conformance.engine.provider import LAST_WORDS
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.script import PAD
-
-Table: TypeAlias = dict[str, Any]
 
 UNSEEN: Final = "what the model is told is not seen with {script}"
 TWICE: Final = "a {script} begins anew with every process"
@@ -27,7 +26,7 @@ class Scripted:
     url = ""
 
     @property
-    def asked(self) -> list[Table]:
+    def asked(self) -> list[JsonObject]:
         """Nothing that could be looked at.
 
         Raises:
@@ -36,25 +35,25 @@ class Scripted:
         raise HookMissingError(UNSEEN)
 
 
-def looks(steps: Iterable[Table]) -> bool:
+def looks(steps: Iterable[JsonObject]) -> bool:
     """Whether one of these steps looks at what the model was told."""
     return any(LOOKS & set(step) or looks(step.get("steps", ())) for step in steps)
 
 
-def script_of(replies: Sequence[tuple[Table, ...]]) -> str:
+def script_of(replies: Sequence[tuple[JsonObject, ...]]) -> str:
     """Return the file: a line for each reply, and last words without end."""
     lines = [{"say": _ended([_padded(item) for item in reply])} for reply in replies]
     lines += [{"say": [{"text": LAST_WORDS}]}] * REPLIES_AFTER
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def _ended(items: list[Table]) -> list[Table]:
+def _ended(items: list[JsonObject]) -> list[JsonObject]:
     """Return the items up to the one that ends the reply; none may follow it in a script."""
     last = next((n for n, item in enumerate(items, 1) if "error" in item or "stall" in item), None)
     return items[:last]
 
 
-def _padded(item: Table) -> Table:
+def _padded(item: JsonObject) -> JsonObject:
     """Return an item with its `pad` in place, also one inside a call."""
     item = dict(item)
     pad = "x" * item.pop("pad", 0)

@@ -4,23 +4,22 @@ import json
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import anyio
 
 from wcore.conformance.cases import kind_of
 from wcore.conformance.engine.assertions import LOOKERS
-from wcore.conformance.engine.case_context import Stage
+from wcore.conformance.engine.case_context import CaseContext
 from wcore.conformance.engine.command import HookMissingError
 from wcore.conformance.engine.conversation import PATIENCE_S, MismatchError, ending
 from wcore.conformance.engine.patterns import MISSING, filled, found
-
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 PAD: Final = "{pad}"
 
 
-async def play(stage: Stage, steps: list[Table]) -> None:
+async def play(stage: CaseContext, steps: list[JsonObject]) -> None:
     """Play `steps` in order.
 
     Raises:
@@ -32,38 +31,38 @@ async def play(stage: Stage, steps: list[Table]) -> None:
         if kind == "each":
             await _each(stage, raw)
         else:
-            await _PLAYERS[kind](stage, cast("Table", filled(raw, stage.known)))
+            await _PLAYERS[kind](stage, cast("JsonObject", filled(raw, stage.known)))
 
 
-async def _each(stage: Stage, step: Table) -> None:
+async def _each(stage: CaseContext, step: JsonObject) -> None:
     given = step["each"]
     for n, item in enumerate(range(given) if isinstance(given, int) else given, 1):
         stage.known |= {"it": filled(item, stage.known), "n": n}
         await play(stage, step["steps"])
 
 
-async def _send(stage: Stage, step: Table) -> None:
-    command = cast("Table", step["send"])
+async def _send(stage: CaseContext, step: JsonObject) -> None:
+    command = cast("JsonObject", step["send"])
     if size := step.get("bytes"):
         bare = len(json.dumps(command).replace(PAD, "")) + 1
-        command = cast("Table", _padded(command, "x" * (size - bare)))
+        command = cast("JsonObject", _padded(command, "x" * (size - bare)))
     await stage.engine.say(command)
 
 
-async def _raw(stage: Stage, step: Table) -> None:
+async def _raw(stage: CaseContext, step: JsonObject) -> None:
     text = step["raw"] * step.get("times", 1)
     with suppress(ValueError, RecursionError):  # most raw lines are no commands, some are
         command = json.loads(text)
         if isinstance(command, dict):
-            stage.engine.watch.said(cast("Table", command))
+            stage.engine.watch.said(cast("JsonObject", command))
     await stage.engine.say_bytes((text + step.get("end", "\n")).encode())
 
 
-async def _hex(stage: Stage, step: Table) -> None:
+async def _hex(stage: CaseContext, step: JsonObject) -> None:
     await stage.engine.say_bytes(bytes.fromhex(step["hex"]))
 
 
-async def _message(stage: Stage, step: Table) -> None:
+async def _message(stage: CaseContext, step: JsonObject) -> None:
     stage.turns += 1
     msg_id = step.get("msg_id", f"m{stage.turns}")
     stage.known["turn"] = msg_id
@@ -73,22 +72,22 @@ async def _message(stage: Stage, step: Table) -> None:
         await stage.engine.hear([pattern], None)
 
 
-async def _hear(stage: Stage, step: Table) -> None:
+async def _hear(stage: CaseContext, step: JsonObject) -> None:
     passing = step.get("passing", [])
     (event,) = await stage.engine.hear([step], step.get("within_s"), passing)
     if name := step.get("as"):
         stage.known[name] = event
 
 
-async def _hear_all(stage: Stage, step: Table) -> None:
-    wanted = cast("list[Table]", step["hear_all"])
+async def _hear_all(stage: CaseContext, step: JsonObject) -> None:
+    wanted = cast("list[JsonObject]", step["hear_all"])
     events = await stage.engine.hear(wanted, step.get("within_s"), step.get("passing", []))
     for one, event in zip(wanted, events, strict=True):
         if name := one.get("as"):
             stage.known[name] = event
 
 
-async def _race(stage: Stage, step: Table) -> None:
+async def _race(stage: CaseContext, step: JsonObject) -> None:
     """Answer every question in the moment in which it is read, until all have ended."""
     asked = ended = 0
     while ended < step["times"]:
@@ -102,7 +101,7 @@ async def _race(stage: Stage, step: Table) -> None:
             raise MismatchError(f"{event['type']} after {asked} questions and {ended} results")
 
 
-async def _until(stage: Stage, step: Table) -> None:
+async def _until(stage: CaseContext, step: JsonObject) -> None:
     """Answer whatever is asked until an event comes; nothing may run."""
     while (event := await stage.engine.next(PATIENCE_S))["type"] != step["until"]:
         if event["type"] == "tool_request":
@@ -111,7 +110,7 @@ async def _until(stage: Stage, step: Table) -> None:
             raise MismatchError("tool_running comes, and nothing was approved")
 
 
-async def _hear_text(stage: Stage, step: Table) -> None:
+async def _hear_text(stage: CaseContext, step: JsonObject) -> None:
     times = step.get("times")
     text = step["hear_text"]
     if times is not None:
@@ -119,26 +118,26 @@ async def _hear_text(stage: Stage, step: Table) -> None:
     await stage.engine.hear_text(text)
 
 
-async def _quiet(stage: Stage, step: Table) -> None:
+async def _quiet(stage: CaseContext, step: JsonObject) -> None:
     passing = step.get("passing", [])
     await stage.engine.quiet(step["quiet"], step.get("within_s"), passing)
 
 
-async def _eof(stage: Stage, _: Table) -> None:
+async def _eof(stage: CaseContext, _: JsonObject) -> None:
     await stage.engine.end_input()
 
 
-async def _signal(stage: Stage, step: Table) -> None:
+async def _signal(stage: CaseContext, step: JsonObject) -> None:
     stage.engine.note(f"SIG{step['signal']}")
     stage.engine.child.signal(signal.Signals[f"SIG{step['signal']}"])
 
 
-async def _exit(stage: Stage, step: Table) -> None:
+async def _exit(stage: CaseContext, step: JsonObject) -> None:
     code = await stage.engine.exit_code(step.get("within_s"))
     _check_exit(code, step["exit"])
 
 
-async def _gone(stage: Stage, step: Table) -> None:
+async def _gone(stage: CaseContext, step: JsonObject) -> None:
     """Wait until the process has ended, however."""
     wait_s = step["within_s"] * stage.engine.slack
     with anyio.move_on_after(wait_s):
@@ -147,12 +146,12 @@ async def _gone(stage: Stage, step: Table) -> None:
     raise MismatchError(f"the engine does not end within {wait_s:g} s")
 
 
-async def _start(stage: Stage, step: Table) -> None:
+async def _start(stage: CaseContext, step: JsonObject) -> None:
     stage.talk = await stage.start(cast("list[str]", step["start"]))
     stage.talks.append(stage.talk)
 
 
-async def _run(stage: Stage, step: Table) -> None:
+async def _run(stage: CaseContext, step: JsonObject) -> None:
     with anyio.move_on_after(step.get("within_s", PATIENCE_S)) as limit:
         code, out = await stage.run(cast("list[str]", step["run"]))
         _check_exit(code, step.get("exit", 0))
@@ -162,20 +161,20 @@ async def _run(stage: Stage, step: Table) -> None:
         raise MismatchError("it does not end in time")
 
 
-async def _close_stdout(stage: Stage, _: Table) -> None:
+async def _close_stdout(stage: CaseContext, _: JsonObject) -> None:
     stage.engine.note("the host closes the engine's stdout")
     stage.engine.child.close_stdout()
 
 
-async def _wait(_: Stage, step: Table) -> None:
+async def _wait(_: CaseContext, step: JsonObject) -> None:
     await anyio.sleep(step["wait_s"])
 
 
-async def _needs(stage: Stage, step: Table) -> None:
+async def _needs(stage: CaseContext, step: JsonObject) -> None:
     stage.needs(step["needs"])
 
 
-async def _given(stage: Stage, step: Table) -> None:
+async def _given(stage: CaseContext, step: JsonObject) -> None:
     """Go on only if an optional field came."""
     if found(stage.known, step["given"]) is MISSING:
         raise HookMissingError(f"{step['given']} is not there, and need not be")
@@ -192,11 +191,11 @@ def _check_exit(code: int, wanted: int | str | list[int]) -> None:
 
 def _padded(value: Any, pad: str) -> Any:
     if isinstance(value, dict):
-        return {key: _padded(item, pad) for key, item in cast("Table", value).items()}
+        return {key: _padded(item, pad) for key, item in cast("JsonObject", value).items()}
     return value.replace(PAD, pad) if isinstance(value, str) else value
 
 
-_PLAYERS: Final[Mapping[str, Callable[[Stage, Table], Awaitable[None]]]] = {
+_PLAYERS: Final[Mapping[str, Callable[[CaseContext, JsonObject], Awaitable[None]]]] = {
     **LOOKERS,
     "send": _send,
     "raw": _raw,

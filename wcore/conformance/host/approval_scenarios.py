@@ -5,7 +5,7 @@ The last card of a scenario says whether the host survived it.
 
 from typing import Final
 
-from wcore.conformance.host.fake_engine import Engine, Table
+from wcore.conformance.host.fake_engine import Engine, JsonObject
 
 LONG_CHARS: Final = 3000  # more than any screen shows at once
 THE_END: Final = "rm -r the-end-of-it"
@@ -36,12 +36,12 @@ def unknown(engine: Engine) -> None:
     turn = engine.msg_id
     engine.say(type="invented_tomorrow", msg_id=turn, call_id="nobody", critical=False)
     engine.say(type="text_delta", msg_id=turn, text="hello\n", colour="blue", weight=7)
-    why: Table = {"row": "invented", "detail": "a row nobody knows", "more": {}}
+    why: JsonObject = {"row": "invented", "detail": "a row nobody knows", "more": {}}
     engine.ask(
         "c1", why=why, expires_in_s=60, digest="d", preview={"kind": "hologram", "text": "x"}
     )
     engine.answers("c1")
-    tool: Table = {"name": "Warp", "category": "invented", "args": {}, "description": "Warp"}
+    tool: JsonObject = {"name": "Warp", "category": "invented", "args": {}, "description": "Warp"}
     engine.say(type="call_announced", msg_id=turn, call_id="c2", tool=tool, why=why)
     ended = {"status": "success", "output": "x", "output_type": "hologram"}
     engine.say(type="tool_result", msg_id=turn, call_id="c2", tool_name="Warp", **ended)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
-Table: TypeAlias = dict[str, Any]
+JsonObject: TypeAlias = dict[str, Any]
 
 LATE_S: Final = 1.0  # an answer so long after the end of its card was no race
 MODES: Final = ("default", "auto_edit", "force")
@@ -33,7 +33,7 @@ class Engine:
         self._lines: list[bytes] = []
         self.msg_id = ""
         self._msg_ids: set[str] = set()
-        self._open: dict[str, Table] = {}  # cards by call_id
+        self._open: dict[str, JsonObject] = {}  # cards by call_id
         self._closed: dict[str, float] = {}
         self.input_ended = False
 
@@ -59,8 +59,8 @@ class Engine:
 
     def ready(self, flags: tuple[str, ...] = OURS, **more: object) -> None:
         """Be ready, with these flags."""
-        base: Table = {"tool_approval": True, "thinking": True, "effort": False, "mcp": False}
-        lists: Table = {"effort_levels": [], "modes": MODES, "current_mode": "default"}
+        base: JsonObject = {"tool_approval": True, "thinking": True, "effort": False, "mcp": False}
+        lists: JsonObject = {"effort_levels": [], "modes": MODES, "current_mode": "default"}
         capabilities = {**base, **lists, **dict.fromkeys(flags, True), **more}
         self.say(type="ready", version="9", session_id="s", capabilities=capabilities)
 
@@ -68,7 +68,7 @@ class Engine:
         """Send a card for a command."""
         args = {"command": f"echo {call_id}"}
         tool = {"name": "Bash", "category": "exec", "args": args, "description": "Execute: echo"}
-        base: Table = {"type": "tool_request", "msg_id": self.msg_id, "call_id": call_id}
+        base: JsonObject = {"type": "tool_request", "msg_id": self.msg_id, "call_id": call_id}
         card = {**base, "tool": tool, **more}
         self._open[call_id] = card
         self.say(**card)
@@ -92,7 +92,7 @@ class Engine:
 
     # --- in -----------------------------------------------------------------------------------
 
-    def hear(self) -> Table | None:
+    def hear(self) -> JsonObject | None:
         """Return the next command, `None` at the end of input or of patience."""
         end = time.monotonic() + self._patience_s
         while not self._lines:
@@ -106,7 +106,7 @@ class Engine:
             *self._lines, self._rest = (self._rest + data).split(b"\n")
         return self._command(self._lines.pop(0))
 
-    def _command(self, line: bytes) -> Table:
+    def _command(self, line: bytes) -> JsonObject:
         try:
             command = json.loads(line.decode())
             kind = command["type"]
@@ -132,7 +132,7 @@ class Engine:
                 break
         self._begin(said)
 
-    def _begin(self, said: Table) -> None:
+    def _begin(self, said: JsonObject) -> None:
         self.msg_id = said["msg_id"]
         if self.msg_id in self._msg_ids:
             self.note("wrong", f"msg_id {self.msg_id!r} was used before")
@@ -150,7 +150,7 @@ class Engine:
             if said["type"] in ("tool_approve", "tool_deny"):
                 waiting.discard(self._answered(said))
 
-    def _answered(self, said: Table) -> str:
+    def _answered(self, said: JsonObject) -> str:
         call_id = said.get("call_id", "")
         if call_id not in self._open:
             since = time.monotonic() - self._closed.get(call_id, 0.0)
@@ -161,18 +161,18 @@ class Engine:
         self.note("answered", said["type"])
         self._judge(said, self._open[call_id])
         self.end_card(call_id, by_host=True)
-        ids: Table = {"msg_id": self.msg_id, "call_id": call_id}
+        ids: JsonObject = {"msg_id": self.msg_id, "call_id": call_id}
         if said["type"] == "tool_deny":
             self.say(type="call_settled", **ids, outcome="denied", by="user")
             self.say(type="tool_cancelled", **ids, reason=said.get("reason") or "denied")
         else:
             self.say(type="call_settled", **ids, outcome="approved", by="user")
             self.say(type="tool_running", **ids, tool_name="Bash")
-            end: Table = {"status": "success", "output": "ok\n", "output_type": "text"}
+            end: JsonObject = {"status": "success", "output": "ok\n", "output_type": "text"}
             self.say(type="tool_result", **ids, tool_name="Bash", **end)
         return call_id
 
-    def _judge(self, said: Table, card: Table) -> None:
+    def _judge(self, said: JsonObject, card: JsonObject) -> None:
         """Report what is wrong with an answer."""
         if "args" in said and said.get("digest") != card.get("digest"):
             self.note("wrong", "the host edited arguments without the digest of what it showed")

@@ -9,17 +9,16 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import anyio
 
 from wcore.conformance.cases import Case, Tier
 from wcore.conformance.host.fake_engine import Scenario, When
 from wcore.conformance.host.scenarios import SCENARIOS
+from wcore.conformance.json_object import JsonObject
 from wcore.conformance.outcomes import Outcome, Status
-from wcore.conformance.process import rooms
-
-Table: TypeAlias = dict[str, Any]
+from wcore.conformance.process import temporary_folder
 
 PLACE: Final = "{engine}"
 HOST_S: Final = 60.0  # for a host to come to its end, the slow start included
@@ -37,7 +36,7 @@ OPTIONAL_FIELDS: Final = frozenset({"args", "persist"})
 
 
 @dataclass(frozen=True, slots=True)
-class HostJudge:
+class HostRunner:
     """Judges one host command. `typed` is what is written to its stdin, which then ends.
 
     `approves`: it is told to say yes by itself, so that scenarios about a person do not apply.
@@ -72,7 +71,7 @@ class HostJudge:
         when = SCENARIOS[case.id].when
         if when is (When.ASKS if self.approves else When.APPROVES):
             return Outcome(case, Status.SKIP, _OTHER_HOSTS[when])
-        with rooms() as room:
+        with temporary_folder() as room:
             seen = await self._run(case.id, Path(room))
         reason = _problem(SCENARIOS[case.id], case.id, seen)
         seconds = round(time.monotonic() - began, 3)
@@ -115,7 +114,7 @@ class HostJudge:
                 _kill(process.pid)
                 with anyio.CancelScope(shield=True):
                     await process.aclose()
-        notes: list[Table] = [json.loads(line) for line in report.read_text().splitlines()]
+        notes: list[JsonObject] = [json.loads(line) for line in report.read_text().splitlines()]
         return Seen(code, notes, output.read_bytes().decode(errors="backslashreplace"))
 
     def _typed_in(self, scenario: Scenario) -> bytes:
@@ -129,7 +128,7 @@ class Seen:
     """What became of a host: its exit code (`None`: it did not end), what its engine saw."""
 
     exit_code: int | None
-    notes: Sequence[Table]
+    notes: Sequence[JsonObject]
     output: str
 
     @property
