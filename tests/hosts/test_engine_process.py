@@ -12,14 +12,14 @@ from wcore_host import (
     EngineExitedError,
     EngineStartError,
     Event,
-    Garbled,
+    GarbledLine,
     Info,
     StreamEnd,
     StreamStart,
     TextDelta,
     ToolRequest,
     TurnRefusedError,
-    Unknown,
+    UnknownEvent,
     connect,
     process,
 )
@@ -42,9 +42,11 @@ async def listen(engine: Engine, heard: list[Event]) -> None:
 
 async def test_strange_lines_and_unknown_events_do_not_end_the_conversation(fake: Fake) -> None:
     heard = await turn(fake("strange"))
-    garbled = [event for event in heard if isinstance(event, Garbled)]
+    garbled = [event for event in heard if isinstance(event, GarbledLine)]
     assert len(garbled) == 7, garbled
-    assert [event.type for event in heard if isinstance(event, Unknown)] == ["invented_tomorrow"]
+    assert [event.type for event in heard if isinstance(event, UnknownEvent)] == [
+        "invented_tomorrow"
+    ]
     said = next(event for event in heard if isinstance(event, TextDelta))
     assert said.text == "still here"
     assert said.raw["colour"] == "blue", "what this library does not know is still there"
@@ -135,7 +137,7 @@ async def test_an_overlong_line_is_reported_and_skipped(fake: Fake) -> None:
     with anyio.fail_after(PATIENCE_S):
         async with connect(fake("overlong")) as engine:
             first, second = await anext(engine), await anext(engine)
-            assert isinstance(first, Garbled)
+            assert isinstance(first, GarbledLine)
             assert isinstance(second, Info)
             assert second.message == "after"
 

@@ -306,7 +306,7 @@ def test_what_sub_agents_say_stands_behind_their_names_a_paragraph_between_calls
     def says(agent: str, text: str) -> None:
         inner = {"type": "text_delta", "text": text}
         raw = {"parent_call_id": "s", "agent_name": agent, "inner": inner}
-        told.take(events.Unknown("sub_agent_event", raw=raw), 0.0)  # type: ignore[arg-type]
+        told.take(events.UnknownEvent("sub_agent_event", raw=raw), 0.0)  # type: ignore[arg-type]
 
     says("a/b", "one ")
     says("a/b", "two")

@@ -56,7 +56,7 @@ class Fields:
 
 
 def line(data: bytes) -> Event:
-    """Return the event on one line; whatever is wrong with it becomes `Garbled`."""
+    """Return the event on one line; whatever is wrong with it becomes `GarbledLine`."""
     try:
         value = cast("Json", json.loads(data.decode()))
     except (ValueError, RecursionError) as error:
@@ -69,16 +69,16 @@ def line(data: bytes) -> Event:
         return garbled(f"{value['type']}: {error}", data)
 
 
-def garbled(problem: str, data: bytes) -> events.Garbled:
+def garbled(problem: str, data: bytes) -> events.GarbledLine:
     """Return the report about a line that is no event."""
-    return events.Garbled(problem, data[:GARBLED_CHARS_SHOWN].decode(errors="replace"))
+    return events.GarbledLine(problem, data[:GARBLED_CHARS_SHOWN].decode(errors="replace"))
 
 
 def event(raw: JsonObject) -> Event:
     """Return the typed event of one JSON object."""
     kind = str(raw.get("type", ""))
     build = _BUILDERS.get(kind)
-    return events.Unknown(kind, raw=raw) if build is None else build(Fields(raw))
+    return events.UnknownEvent(kind, raw=raw) if build is None else build(Fields(raw))
 
 
 def grant(f: Fields) -> events.Grant:

@@ -24,10 +24,10 @@ from wcore_host.errors import (
 from wcore_host.events import Event, JsonObject
 from wcore_host.inbox import Inbox
 from wcore_host.outbox import Outbox
-from wcore_host.permission import CanUseTool, Desk
-from wcore_host.process import Child, Start
+from wcore_host.permission import CallbackRunner, CanUseTool
+from wcore_host.process import EngineProcess, Start
 from wcore_host.replies import Replies
-from wcore_host.turn_refusals import Refusals
+from wcore_host.turn_refusals import TurnRefusals
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -51,8 +51,8 @@ class Engine(Commands):
         self._ready_timeout_s = ready_timeout_s
         self._inbox = Inbox()
         self._replies = Replies()
-        self.refusals = Refusals()
-        self._desk: Desk | None = None
+        self.refusals = TurnRefusals()
+        self._desk: CallbackRunner | None = None
         self._ended = anyio.Event()
         self._exit: EngineExitedError | None = None
         self._input_closed = self._closing = False
@@ -61,12 +61,12 @@ class Engine(Commands):
     # --- life ---------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        self._child = await Child.spawn(self._start)
+        self._child = await EngineProcess.spawn(self._start)
         self._outbox = Outbox(self._child.write)
         self._tasks: TaskGroup = anyio.create_task_group()
         await self._tasks.__aenter__()
         if self._callback is not None:
-            self._desk = Desk(self._callback, self._send_if_alive, self._tasks)
+            self._desk = CallbackRunner(self._callback, self._send_if_alive, self._tasks)
         for task in (self._read, self._outbox.run, self._child.drain_log):
             self._tasks.start_soon(task)
         try:
@@ -277,4 +277,4 @@ class Engine(Commands):
 
 def _words(event: Event) -> str:
     """Return what came instead of `ready`, for a person."""
-    return repr(event.line if isinstance(event, events.Garbled) else event.raw.get("type"))
+    return repr(event.line if isinstance(event, events.GarbledLine) else event.raw.get("type"))

@@ -1,8 +1,8 @@
 """What the engine says, as frozen values to `match` on.
 
 Every event keeps the object it was read from in `raw`, so a field that this library does not
-know is still there. An event type that it does not know arrives as `Unknown`, a line that is no
-event as `Garbled`: neither ends the conversation.
+know is still there. An event type that it does not know arrives as `UnknownEvent`, a line that is
+no event as `GarbledLine`: neither ends the conversation.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Unknown(Event):
+class UnknownEvent(Event):
     """An event type newer than this library. Ignoring it is always right."""
 
     type: str
 
 
 @dataclass(frozen=True)
-class Garbled(Event):
+class GarbledLine(Event):
     """A line on the engine's stdout that is no event; `line` is its beginning."""
 
     problem: str

@@ -88,7 +88,7 @@ async def deny_all(_tool: str, _args: JsonObject, _context: ToolContext) -> Verd
     return Deny(NOBODY)
 
 
-class Desk:
+class CallbackRunner:
     """Runs one callback per waiting call, side by side, and sends what it decided."""
 
     def __init__(self, callback: CanUseTool, send: Send, tasks: TaskGroup) -> None:

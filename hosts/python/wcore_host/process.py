@@ -35,7 +35,7 @@ class Start:
     keys: Mapping[str, str] | None = field(default=None, repr=False)
 
 
-class Child:
+class EngineProcess:
     """A running engine. Its own session: a Ctrl-C in the host's terminal is the host's to give."""
 
     def __init__(self, process: Process, stdin: HostEnd, stdout: HostEnd) -> None:
@@ -48,7 +48,7 @@ class Child:
         self.log_drained = anyio.Event()
 
     @classmethod
-    async def spawn(cls, start: Start) -> "Child":
+    async def spawn(cls, start: Start) -> "EngineProcess":
         """Start an engine.
 
         Raises:

@@ -13,7 +13,7 @@ TURN_REFUSALS: Final = frozenset({"busy", "config_error", "refused"})
 SERVER_PROBLEMS: Final = frozenset({"config_error", "refused", "not_supported"})
 
 
-class Refusals:
+class TurnRefusals:
     """Follows commands as they are sent and events as they are read, both in their order."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Refusals:
         match event:
             case events.Error(code=code):
                 self._is_about_server = bool(self._connecting) and code in SERVER_PROBLEMS
-            case events.Unknown(type="mcp_ready" | "mcp_failed", raw=raw):
+            case events.UnknownEvent(type="mcp_ready" | "mcp_failed", raw=raw):
                 name = str(raw.get("name"))
                 left = self._connecting.pop(name, 0) - 1
                 if left > 0:

@@ -108,7 +108,7 @@ class Calls:
                     tool_call_content.text(f"did not run: {span(reason, 400)}"),
                 ]
                 await self._end(call_id, content, worked=False)
-            case events.Unknown(type="sub_agent_event", raw=raw):
+            case events.UnknownEvent(type="sub_agent_event", raw=raw):
                 told = Fields(raw)
                 parent = self._calls.get(told.text("parent_call_id"))
                 if parent is not None and parent.work and parent.work.hear(told.part("inner")):

@@ -252,7 +252,7 @@ class Session:
                 await self._show_mode(capabilities.current_mode)
             case events.Info(message=message) if not message.startswith(OWN_NEWS):
                 await self._update(update_agent_thought_text(f"{span(message, 1000)}\n"))
-            case events.Unknown(type="mcp_failed", raw=raw):
+            case events.UnknownEvent(type="mcp_failed", raw=raw):
                 await self._say(servers.failed(raw))
             case events.Error(message=message) if self._turn is None:
                 await self._say(f"The engine reports: {span(message, 1000)}")

@@ -25,7 +25,7 @@ class Meter:
         match event:
             case events.ConfigChanged(capabilities=capabilities):
                 self._window = capabilities.context_limit
-            case events.Unknown(type="session_cost", raw=raw):
+            case events.UnknownEvent(type="session_cost", raw=raw):
                 spent = raw.get("total_cost_usd")
                 self._spent_usd = float(spent) if isinstance(spent, int | float) else None
             case events.StreamEnd():

@@ -190,7 +190,7 @@ class Talk:
                 self.cards.refused(message)
             case events.Info(message=message, msg_id=""):
                 self.cards.advised(message)
-            case events.Unknown(type=kind):
+            case events.UnknownEvent(type=kind):
                 self._more(kind, decode.Fields(event.raw))
             case _:
                 pass

@@ -94,9 +94,9 @@ class Story:
                 self.note(message)
             case events.Error(code=code, message=message):
                 self.note(f"{message} ({code})", alarming=True)
-            case events.Garbled(problem=problem, line=line):
+            case events.GarbledLine(problem=problem, line=line):
                 self.note(f"the engine sent a line that is no event ({problem}): {line}")
-            case events.Unknown(type="sub_agent_event"):
+            case events.UnknownEvent(type="sub_agent_event"):
                 self._sub_agent(decode.Fields(event.raw), now)
             case _:
                 pass

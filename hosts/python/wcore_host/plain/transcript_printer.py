@@ -52,7 +52,7 @@ class Transcript:
                 self.say(self._screen.style.red(f"✗ {name}: {visible_line(reason, 300)}"))
             case events.StreamEnd():
                 self._ended(event)
-            case events.Garbled(problem=problem, line=line):
+            case events.GarbledLine(problem=problem, line=line):
                 self.note(f"the engine sent a line that is no event ({problem}): {line}")
             case _:
                 self._advice(event)

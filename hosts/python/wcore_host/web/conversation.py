@@ -136,7 +136,7 @@ class Conversation:
 
     def _hear(self, event: Event) -> None:
         match event:
-            case events.Garbled(problem=problem):
+            case events.GarbledLine(problem=problem):
                 text = f"The engine wrote a line that is no event ({problem})."
                 self._board.post({"type": "host_note", "text": text})
                 return
@@ -151,7 +151,7 @@ class Conversation:
             case events.StreamStart(msg_id=msg_id):
                 self._turn, self._turn_began = msg_id, True
                 self._board.change(turn=msg_id, interrupted_turn=None)
-            case events.Unknown(type="mcp_ready" | "mcp_failed" as kind):
+            case events.UnknownEvent(type="mcp_ready" | "mcp_failed" as kind):
                 self._hear_server(kind, Fields(event.raw))
             case events.StreamEnd() | events.Error() if self._ends_turn(event):
                 self._turn = ""
