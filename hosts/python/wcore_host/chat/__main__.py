@@ -16,7 +16,7 @@ from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.headless import chat_options
-from wcore_host.headless.chat_options import Options
+from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.headless.modes import MODES
 from wcore_host.plain import slash
 from wcore_host.plain.conversation import EXIT_ENGINE, Chat
@@ -66,7 +66,7 @@ def _has_full_screen() -> bool:
     return False
 
 
-def _plain(chosen: Options) -> int:
+def _plain(chosen: ChatOptions) -> int:
     tty = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     screen = Screen(sys.stdout, tty=tty, colour=tty and not os.environ.get("NO_COLOR"))
     reader = Keyboard(0, 1) if tty else LineReader(0)
@@ -86,7 +86,7 @@ def _plain(chosen: Options) -> int:
         return EXIT_ENGINE
 
 
-async def _chat(chosen: Options, screen: Screen, reader: Keyboard | LineReader) -> int:
+async def _chat(chosen: ChatOptions, screen: Screen, reader: Keyboard | LineReader) -> int:
     keyboard = isinstance(reader, Keyboard)
     send, receive = anyio.create_memory_object_stream[Item](0)
     with send, receive:
@@ -118,7 +118,7 @@ async def _converse(chat: Chat, prompt: str, items: MemoryObjectReceiveStream[It
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-async def _greet(engine: Engine, chosen: Options, screen: Screen) -> None:
+async def _greet(engine: Engine, chosen: ChatOptions, screen: Screen) -> None:
     """Say who we talk to and what runs unasked; choose a careful mode if nobody chose one."""
     if not chosen.has_mode and START_MODE in engine.capabilities.modes:
         with suppress(EngineExitedError):  # that is told when the conversation begins

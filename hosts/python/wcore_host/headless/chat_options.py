@@ -25,7 +25,7 @@ it covers, if they can be edited; how long it is kept (an empty line: this sessi
 
 
 @dataclass(frozen=True)
-class Options:
+class ChatOptions:
     """What the command line asks for."""
 
     engine: tuple[str, ...]  # program and arguments that start it
@@ -40,7 +40,7 @@ class Options:
         """The whole command line of the engine."""
         return (*self.engine, *self.flags)
 
-    def resuming(self, session_id: str) -> "Options":
+    def resuming(self, session_id: str) -> "ChatOptions":
         """Return the same, going on with a stored session."""
         kept = engines.without(self.flags, engines.SESSION_FLAGS)
         return replace(self, flags=(*kept, f"--resume={session_id}"), prompt="")
@@ -49,7 +49,7 @@ class Options:
         """Whether this goes on with that stored session."""
         return f"--resume={session_id}" in self.flags
 
-    def fresh(self) -> "Options":
+    def fresh(self) -> "ChatOptions":
         """Return the same for a session of its own."""
         return replace(self, flags=engines.without(self.flags, engines.SESSION_FLAGS), prompt="")
 
@@ -58,13 +58,13 @@ class Options:
         return tuple(flag for name in names for flag in self.flags if flag.startswith(f"{name}="))
 
 
-def read(argv: Sequence[str]) -> Options:
+def read(argv: Sequence[str]) -> ChatOptions:
     """Return the options; exits with a usage message if they make no sense."""
     ours, rest = engines.split(argv)
     named = _parser().parse_args(ours)
     flags, prompt = engines.flags_of(named, rest), " ".join(named.prompt)
     has_mode = engines.has_mode(flags)
-    return Options(engines.engine_of(named), flags, prompt, has_mode, named.plain)
+    return ChatOptions(engines.engine_of(named), flags, prompt, has_mode, named.plain)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,7 +22,7 @@ from wcore_host.errors import (
 )
 from wcore_host.events import Event, JsonObject
 from wcore_host.headless.card_queue import Card, Cards, suspended
-from wcore_host.headless.chat_options import Options
+from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.headless.modes import MODES
 from wcore_host.headless.transcript import Story
 from wcore_host.permission import Allow, Deny
@@ -53,7 +53,7 @@ class Life(StrEnum):
 class Talk:
     """A session: its engine, story and cards, and what the footer tells."""
 
-    def __init__(self, options: Options, changed: Callable[[], None]) -> None:
+    def __init__(self, options: ChatOptions, changed: Callable[[], None]) -> None:
         self.options = options
         self.story = Story()
         self.cards = Cards()

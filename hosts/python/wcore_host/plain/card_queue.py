@@ -37,7 +37,7 @@ def gone(event: Event) -> str:
     return f"this card is gone: {SETTLED_BY.get(by, 'the engine decided')}"
 
 
-class Asking:
+class CardQueue:
     """Which question is shown, which wait behind it, and whether it listens yet."""
 
     def __init__(self) -> None:

@@ -58,7 +58,7 @@ class Chat:
         if prompt:
             await self.take(Line(prompt))
         else:
-            self._look()
+            self._refresh()
 
     async def take(self, item: Item) -> None:
         """Take the next thing that happens; `exit_code` is set when it was the last."""
@@ -69,7 +69,7 @@ class Chat:
         except (CommandTooLongError, ValueError) as error:
             self._out.note(f"not sent: {error}")
         if self.exit_code is None:
-            self._look()
+            self._refresh()
         else:
             self._screen.clear_live()
 
@@ -274,7 +274,7 @@ class Chat:
             self._interrupted_at = now
             self._out.note("Ctrl-C again leaves")
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Bring the screen up to date, and say what may come next."""
         if self._view.show_next():
             self._drop_typed()

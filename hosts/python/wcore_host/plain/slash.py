@@ -12,7 +12,7 @@ from wcore_host.headless.card_content import title
 from wcore_host.headless.grants import covered
 from wcore_host.headless.modes import MODES, is_raise
 from wcore_host.plain.mode_dialog import ModeDialog
-from wcore_host.plain.transcript_printer import Transcript
+from wcore_host.plain.transcript_printer import TranscriptPrinter
 
 ANSWER_S: Final = 5.0  # introspection is answered at once, also during a turn
 HISTORY_SHOWN: Final = 20
@@ -56,7 +56,9 @@ def interrupted(engine: Engine) -> JsonObject:
     return left if isinstance(left, dict) else {}
 
 
-async def obey(line: str, engine: Engine, out: Transcript) -> ModeDialog | Quit | Continue | None:
+async def obey(
+    line: str, engine: Engine, out: TranscriptPrinter
+) -> ModeDialog | Quit | Continue | None:
     """Do what `line` says; return a question or a wish, if it comes to that."""
     name, _, rest = line.partition(" ")
     rest = rest.strip()
@@ -85,7 +87,7 @@ async def obey(line: str, engine: Engine, out: Transcript) -> ModeDialog | Quit 
     return None
 
 
-async def _mode(wanted: str, engine: Engine, out: Transcript) -> ModeDialog | None:
+async def _mode(wanted: str, engine: Engine, out: TranscriptPrinter) -> ModeDialog | None:
     now = engine.capabilities
     if wanted not in now.modes:
         offered = "\n".join(f"  {mode:10} {MODES.get(mode, '')}" for mode in now.modes)
@@ -104,7 +106,7 @@ async def _accept(engine: Engine) -> str:
     return "accepted: it counts from now on"
 
 
-async def _introspect(name: str, rest: str, engine: Engine, out: Transcript) -> None:
+async def _introspect(name: str, rest: str, engine: Engine, out: TranscriptPrinter) -> None:
     match name:
         case "/accept":
             out.note(await _accept(engine))

@@ -16,7 +16,7 @@ DESCRIPTION_CHARS: Final = 200  # two lines of a terminal
 LOG_CHARS: Final = 200  # two lines of a terminal
 
 
-class Transcript:
+class TranscriptPrinter:
     """Prints events; remembers the last output for `/last`."""
 
     def __init__(self, screen: Screen) -> None:

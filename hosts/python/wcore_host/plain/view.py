@@ -3,12 +3,12 @@
 from time import monotonic
 
 from wcore_host.events import Event
-from wcore_host.plain.card_queue import Asking
+from wcore_host.plain.card_queue import CardQueue
 from wcore_host.plain.line_editor import LineEditor
 from wcore_host.plain.running import Running
 from wcore_host.plain.screen import Screen
 from wcore_host.plain.style import wrap
-from wcore_host.plain.transcript_printer import Transcript
+from wcore_host.plain.transcript_printer import TranscriptPrinter
 from wcore_host.visible import visible_line
 
 
@@ -18,8 +18,8 @@ class View:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._held: list[Event] = []  # what happens behind a card is shown after it
-        self.out = Transcript(screen)
-        self.asking = Asking()
+        self.out = TranscriptPrinter(screen)
+        self.asking = CardQueue()
         self.running = Running()
         self.draft = LineEditor()  # the next message
         self.reply = LineEditor()  # the answer to the shown question

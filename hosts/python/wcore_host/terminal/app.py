@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import DescendantFocus, Key
 
-from wcore_host.headless.chat_options import Options
+from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.terminal.dialogs import ConfirmScreen
 from wcore_host.terminal.pane import Pane
 from wcore_host.terminal.render_blocks import plain
@@ -55,7 +55,7 @@ class ChatApp(App[int]):
         Binding("f1", "help", show=False, priority=True),
     ]
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ChatOptions) -> None:
         super().__init__()
         self._options = options
         self._folder = Path(next(iter(options.values("--cwd")), "--cwd=.").partition("=")[2])
@@ -81,7 +81,7 @@ class ChatApp(App[int]):
         """The sessions, without one that is being closed."""
         return [pane for pane in self.query(Pane) if pane not in self._ending]
 
-    async def _open(self, options: Options) -> None:
+    async def _open(self, options: ChatOptions) -> None:
         pane = Pane(options, self._folder)
         await self.query_one("#panes").mount(pane)
         self._show(pane)
@@ -287,7 +287,7 @@ class ChatApp(App[int]):
         return asyncio.get_running_loop().time()
 
 
-def run(options: Options) -> int:
+def run(options: ChatOptions) -> int:
     """Run the full-screen host until the person leaves; return its exit code."""
     app = ChatApp(options)
     signal.signal(signal.SIGHUP, lambda number, _frame: app.hung_up(number))

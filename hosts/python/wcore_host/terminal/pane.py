@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import JsonObject
-from wcore_host.headless.chat_options import Options
+from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.headless.chat_session import Life, Talk
 from wcore_host.headless.transcript_blocks import Spoken
 from wcore_host.headless.workspace import attached
@@ -50,7 +50,7 @@ class Pane(Vertical):
     class Wanted(Message):
         """Another session is wanted."""
 
-        def __init__(self, options: Options) -> None:
+        def __init__(self, options: ChatOptions) -> None:
             super().__init__()
             self.options = options
 
@@ -64,7 +64,7 @@ class Pane(Vertical):
     class Looked(Message):
         """Something has changed that the list of sessions shows."""
 
-    def __init__(self, options: Options, folder: Path) -> None:
+    def __init__(self, options: ChatOptions, folder: Path) -> None:
         super().__init__(classes="pane")
         self.talk = Talk(options, self._changed)
         self._folder = folder
@@ -104,7 +104,7 @@ class Pane(Vertical):
             self.talk.interrupted = None
         self._draw()
 
-    def restart(self, options: Options) -> None:
+    def restart(self, options: ChatOptions) -> None:
         """Start an engine again for this conversation."""
         if self._task is None or self._task.done():
             self.talk.options = options
