@@ -20,7 +20,7 @@ from talking import write_script
 from textual.pilot import Pilot
 from wcore_host import events
 from wcore_host.headless import chat_options
-from wcore_host.headless.transcript_blocks import Spoken
+from wcore_host.headless.transcript_blocks import AssistantBlock
 from wcore_host.terminal.app import ChatApp
 from wcore_host.terminal.transcript_view import TranscriptView
 
@@ -89,7 +89,7 @@ async def flood(folder: Path) -> None:
             gaps.append(perf_counter() - last)
             last = perf_counter()
         took = perf_counter() - began
-        said = "".join(b.text for b in pane.talk.story.blocks if isinstance(b, Spoken))
+        said = "".join(b.text for b in pane.talk.story.blocks if isinstance(b, AssistantBlock))
         assert said == "".join(f"word {n} " for n in range(1, DELTAS + 1)), "every one of them"
         longest = 1000 * max(gaps)
         print(f"{DELTAS:,} deltas: {took:.1f} s, the screen stood still {longest:.0f} ms at most")

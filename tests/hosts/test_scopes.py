@@ -4,7 +4,7 @@ import pytest
 from wcore_host import Tool, always_exact, always_prefixes
 from wcore_host.acp import permission_options
 from wcore_host.events import Grant, JsonObject, Preview, Scope, ToolRequest
-from wcore_host.headless.answer_menu import Act, Picking
+from wcore_host.headless.answer_menu import AnswerMenu, ChoiceAction
 from wcore_host.headless.card_queue import Card
 from wcore_host.headless.grants import NOT_DESCRIBED, covered, is_known
 from wcore_host.permission import Allow
@@ -56,8 +56,8 @@ def test_a_form_that_is_not_known_is_not_described_as_another(scope: Scope) -> N
     assert NOT_DESCRIBED in rows
     assert "p yes, and every" not in rows
     assert isinstance(chat.answer("p", Style(width=200)), Again), "and is no answer"
-    terminal = Picking(Card(request(scope)), persists=True)
-    (unknown,) = [n for n, each in enumerate(terminal.choices) if each.act is Act.UNKNOWN]
+    terminal = AnswerMenu(Card(request(scope)), persists=True)
+    (unknown,) = [n for n, each in enumerate(terminal.choices) if each.act is ChoiceAction.UNKNOWN]
     assert NOT_DESCRIBED in terminal.choices[unknown].label
     terminal.move(unknown)
     assert terminal.enter() is None
@@ -82,7 +82,7 @@ def test_each_known_form_is_said_in_words_and_sent_back_as_it_came(
     assert done["persist"] == "project"
     if scope in (EXACT, SET):
         assert done["scope"] == scope
-    terminal = Picking(Card(request(scope)), persists=True)
+    terminal = AnswerMenu(Card(request(scope)), persists=True)
     (at,) = [n for n, c in enumerate(terminal.choices) if c.scope == scope]
     assert words in terminal.choices[at].label
     terminal.move(at)

@@ -9,7 +9,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
 from wcore_host.headless import card_queue
-from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, Answers
+from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel
 
 BUSY_S = 60.0  # a quiet moment that no busy machine outlasts
@@ -334,7 +334,7 @@ async def test_the_first_card_knows_how_wide_its_answers_are(
     async with looking(place, monkeypatch, "--model", script, size=(60, 20)) as screen:
         await screen.say("go")
         await screen.listens()
-        assert counts == [screen.pane.query_one(Answers).row_count()]
+        assert counts == [screen.pane.query_one(AnswerMenuWidget).row_count()]
 
 
 @pytest.mark.parametrize("size", [(40, 15), (40, 24), (60, 20), (100, 40)])
@@ -349,7 +349,7 @@ async def test_on_any_screen_one_sees_what_would_run_and_which_answer_is_chosen(
         await screen.see("PgDn: ")
         await screen.listens()
         assert "line 58" not in screen.text
-        picking = screen.pane.query_one(Answers).picking
+        picking = screen.pane.query_one(AnswerMenuWidget).picking
         assert picking is not None
         for choice in picking.choices:
             label = choice.label

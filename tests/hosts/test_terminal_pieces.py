@@ -7,11 +7,17 @@ from rich.cells import cell_len
 from wcore_host import events
 from wcore_host.events import Preview, Tool, ToolRequest, Why
 from wcore_host.headless import paragraphs, transcript
-from wcore_host.headless.answer_menu import Picking
-from wcore_host.headless.card_queue import QUIET_S, SETTLE_S, Card, Cards
+from wcore_host.headless.answer_menu import AnswerMenu
+from wcore_host.headless.card_queue import QUIET_S, SETTLE_S, Card, CardQueue
 from wcore_host.headless.paragraphs import split_at
-from wcore_host.headless.transcript import Story
-from wcore_host.headless.transcript_blocks import Call, CallState, Note, Said, Spoken
+from wcore_host.headless.transcript import Transcript
+from wcore_host.headless.transcript_blocks import (
+    AssistantBlock,
+    CallBlock,
+    CallState,
+    NoteBlock,
+    UserBlock,
+)
 from wcore_host.headless.workspace import ranked
 from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.card_rows import card_rows, head
@@ -102,13 +108,13 @@ def test_arguments_beside_the_preview_are_shown_and_a_cut_preview_shows_all_of_t
 @pytest.mark.parametrize(
     "block",
     [
-        Said(HOSTILE),
-        Note(HOSTILE, alarming=True),
-        Spoken(MARKUP),
-        Call("c", HOSTILE, HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, (HOSTILE,), folded=False),
-        Call("c", "Bash", "", "", {}, state=CallState.RUNNING, output=HOSTILE, began=0.0),
-        Call("c", "Bash", "", "", {}, state=CallState.FAILED, output=HOSTILE),
-        Call("c", "Bash", "", "", {}, state=CallState.CANCELLED, reason=HOSTILE),
+        UserBlock(HOSTILE),
+        NoteBlock(HOSTILE, alarming=True),
+        AssistantBlock(MARKUP),
+        CallBlock("c", HOSTILE, HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, (HOSTILE,), folded=False),
+        CallBlock("c", "Bash", "", "", {}, state=CallState.RUNNING, output=HOSTILE, began=0.0),
+        CallBlock("c", "Bash", "", "", {}, state=CallState.FAILED, output=HOSTILE),
+        CallBlock("c", "Bash", "", "", {}, state=CallState.CANCELLED, reason=HOSTILE),
     ],
     ids=lambda block: type(block).__name__,
 )
@@ -121,7 +127,7 @@ def test_hostile_blocks_are_inert(block: object) -> None:
 
 def test_markdown_hides_nothing() -> None:
     text = "\n".join(
-        row.text for row in paint(Spoken("a &lt;b> <i>c</i> ![d](e)\n\n[f]: g"), 60, 0)
+        row.text for row in paint(AssistantBlock("a &lt;b> <i>c</i> ![d](e)\n\n[f]: g"), 60, 0)
     )
     for part in ("&lt;", "<i>c</i>", "!d", "(e)", "[f]: g"):
         assert part in text
@@ -149,23 +155,23 @@ def test_a_long_stream_is_cut_within_its_fence_and_always_gets_shorter() -> None
 
 @given(st.lists(st.sampled_from(["a", "\n", "\n\n", "```\n", " ", "# b", "- c\n"]), max_size=60))
 def test_a_story_keeps_every_character_of_a_stream(parts: list[str]) -> None:
-    told = Story()
+    told = Transcript()
     for part in parts:
         told.take(events.TextDelta("m", part), 0.0)
-    assert "".join(b.text for b in told.blocks if isinstance(b, Spoken)) == "".join(parts)
+    assert "".join(b.text for b in told.blocks if isinstance(b, AssistantBlock)) == "".join(parts)
 
 
 def test_a_story_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "BLOCKS_MAX", 10)
     monkeypatch.setattr(transcript, "BLOCKS_DROPPED", 5)
     monkeypatch.setattr(transcript, "OUTPUT_CHARS_MAX", 100)
-    told = Story()
+    told = Transcript()
     for number in range(9):
         call_id = str(number)
         tool = Tool("Bash", "exec", {})
         told.take(events.CallAnnounced("m", call_id, tool), 0.0)
         told.take(events.ToolResult("m", call_id, "Bash", "success", "x" * 40), 0.0)
-    calls = [block for block in told.blocks if isinstance(block, Call)]
+    calls = [block for block in told.blocks if isinstance(block, CallBlock)]
     assert sum("no longer kept" not in call.output for call in calls) == 2
     told.note("1")
     told.note("2")
@@ -177,7 +183,7 @@ def test_a_story_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_card_listens_only_after_it_appeared_and_a_quiet_moment() -> None:
-    cards = Cards()
+    cards = CardQueue()
     cards.add(card())
     assert not cards.listens(100.0), "it was never on the screen"
     cards.appeared(1.0)
@@ -189,7 +195,7 @@ def test_a_card_listens_only_after_it_appeared_and_a_quiet_moment() -> None:
 
 
 def test_cards_queue_and_each_new_front_must_appear_again() -> None:
-    cards = Cards()
+    cards = CardQueue()
     for call_id in "abc":
         cards.add(card(call_id=call_id))
     cards.appeared(0.0)
@@ -202,7 +208,7 @@ def test_cards_queue_and_each_new_front_must_appear_again() -> None:
 
 
 def test_a_settled_card_goes_wherever_it_is() -> None:
-    cards = Cards()
+    cards = CardQueue()
     for call_id in "abc":
         cards.add(card(call_id=call_id))
     assert not cards.settle("b"), "it was not in front"
@@ -215,7 +221,7 @@ def test_a_settled_card_goes_wherever_it_is() -> None:
 
 
 def test_an_answer_that_is_not_taken_brings_the_card_back() -> None:
-    cards = Cards()
+    cards = CardQueue()
     cards.add(card(call_id="a"))
     cards.answered(0.0)
     assert cards.knows("a")
@@ -238,8 +244,8 @@ def test_a_suspended_call_is_answered_by_its_token() -> None:
 # --- answers --------------------------------------------------------------------------------------
 
 
-def picking(why: Why | None = None) -> Picking:
-    return Picking(
+def picking(why: Why | None = None) -> AnswerMenu:
+    return AnswerMenu(
         card("echo a", suggestions=({"always_prefix": {"prefix": "echo"}},), why=why or Why()),
         persists=True,
     )
@@ -265,7 +271,7 @@ def test_a_lasting_yes_takes_two_steps_and_stores_exactly_what_is_shown() -> Non
 
 def test_a_suggestion_that_cannot_be_shown_is_not_offered() -> None:
     hidden = card("x", suggestions=({"always_prefix": {"prefix": "x\u202e"}}, {"new_kind": 1}, "?"))
-    labels = [choice.label for choice in Picking(hidden, persists=True).choices]
+    labels = [choice.label for choice in AnswerMenu(hidden, persists=True).choices]
     assert not any("starts with" in label for label in labels)
 
 
@@ -300,7 +306,7 @@ def test_files_that_begin_as_typed_come_first() -> None:
 
 
 def test_what_sub_agents_say_stands_behind_their_names_a_paragraph_between_calls() -> None:
-    told = Story()
+    told = Transcript()
     told.take(events.CallAnnounced("m", "s", Tool("Spawn", "exec", {})), 0.0)
 
     def says(agent: str, text: str) -> None:
@@ -314,5 +320,5 @@ def test_what_sub_agents_say_stands_behind_their_names_a_paragraph_between_calls
     says("a/b", "three")
     says("c", "four")
     spawned = told.blocks[0]
-    assert isinstance(spawned, Call)
+    assert isinstance(spawned, CallBlock)
     assert spawned.output == "a/b: one two\na/b: three\nc: four"

@@ -33,7 +33,7 @@ KEPT: Final = {
 CAREFUL_ROWS: Final = frozenset({"protected", "outside", "safety", "unreadable", "deny"})
 
 
-class Act(StrEnum):
+class ChoiceAction(StrEnum):
     """What a choice does."""
 
     YES = "yes"
@@ -53,17 +53,19 @@ class Act(StrEnum):
 class Choice:
     """One row of answers; `text` is what can be edited before it is stored or sent."""
 
-    act: Act
+    act: ChoiceAction
     label: str
     scope: Scope = "once"
     text: str = ""
 
     @property
     def takes_text(self) -> bool:
-        return self.act in (Act.TELL, Act.WRITE) or (self.act is Act.LASTING and bool(self.text))
+        return self.act in (ChoiceAction.TELL, ChoiceAction.WRITE) or (
+            self.act is ChoiceAction.LASTING and bool(self.text)
+        )
 
 
-class Picking:
+class AnswerMenu:
     """Where the person is on one card."""
 
     def __init__(self, card: Card, *, persists: bool, edits: bool = False) -> None:
@@ -95,49 +97,53 @@ class Picking:
 
     def keep(self, step: int) -> None:
         """Choose how long a lasting yes is kept."""
-        if self.in_step and self.choice.act is Act.LASTING:
+        if self.in_step and self.choice.act is ChoiceAction.LASTING:
             self._kept = min(max(self._kept + step, 0), len(self._persists) - 1)
 
     def tick(self) -> None:
         """Add or remove an option, where several may be chosen."""
-        if self.several and self.choice.act is Act.OPTION:
+        if self.several and self.choice.act is ChoiceAction.OPTION:
             self.ticked ^= {self.at}
 
     def enter(self, text: str = "") -> Allow | Deny | None:
         """Take the answer; `None` if there is a second step, or nothing to take yet."""
         choice = self.choice
-        if not self.in_step and choice.act in (Act.LASTING, Act.TELL, Act.WRITE):
+        if not self.in_step and choice.act in (
+            ChoiceAction.LASTING,
+            ChoiceAction.TELL,
+            ChoiceAction.WRITE,
+        ):
             self.in_step = True
             return None
         match choice.act:
-            case Act.YES:
+            case ChoiceAction.YES:
                 return Allow(args=self.card.changed)
-            case Act.CHANGE | Act.UNDO | Act.UNKNOWN:
+            case ChoiceAction.CHANGE | ChoiceAction.UNDO | ChoiceAction.UNKNOWN:
                 return None  # whoever asked opens an editor, or shows the call as it was
-            case Act.NO:
+            case ChoiceAction.NO:
                 return Deny("")
-            case Act.STOP:
+            case ChoiceAction.STOP:
                 return Deny("", stop=True)
-            case Act.LASTING | Act.TELL | Act.WRITE:
+            case ChoiceAction.LASTING | ChoiceAction.TELL | ChoiceAction.WRITE:
                 return self._written(choice, text)
             case _:
                 return self._chosen()
 
     def _written(self, choice: Choice, text: str) -> Allow | Deny | None:
         match choice.act:
-            case Act.LASTING:
+            case ChoiceAction.LASTING:
                 return self._lasting(choice, text)
-            case Act.TELL:
+            case ChoiceAction.TELL:
                 return Deny(text.strip()) if text.strip() else None
             case _:
                 return self._answer([text.strip()]) if text.strip() else None
 
     def _chosen(self) -> Allow | None:
         match self.choice.act:
-            case Act.OPTION if self.several:
+            case ChoiceAction.OPTION if self.several:
                 self.tick()
                 return None
-            case Act.OPTION:
+            case ChoiceAction.OPTION:
                 return self._answer([self.choice.text])
             case _:
                 chosen = [self.choices[at].text for at in sorted(self.ticked)]
@@ -152,7 +158,7 @@ class Picking:
 
     def _first(self) -> int:
         careful = self.card.request.why.row in CAREFUL_ROWS and not self.card.is_question
-        wanted = Act.NO if careful else self.choices[0].act
+        wanted = ChoiceAction.NO if careful else self.choices[0].act
         return next(at for at, choice in enumerate(self.choices) if choice.act is wanted)
 
     def _lasting(self, choice: Choice, text: str) -> Allow | None:
@@ -168,18 +174,18 @@ class Picking:
 
 def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
     name = visible_line(card.request.tool.name, 40)
-    yes = [Choice(Act.YES, "Yes, this once")]
+    yes = [Choice(ChoiceAction.YES, "Yes, this once")]
     if card.token:
-        return [*yes, Choice(Act.NO, "No")]
+        return [*yes, Choice(ChoiceAction.NO, "No")]
     if card.changed is not None:
         return [
-            Choice(Act.YES, "Yes, with these changes, this once"),
-            Choice(Act.CHANGE, "Change it again"),
-            Choice(Act.UNDO, "Undo the changes"),
+            Choice(ChoiceAction.YES, "Yes, with these changes, this once"),
+            Choice(ChoiceAction.CHANGE, "Change it again"),
+            Choice(ChoiceAction.UNDO, "Undo the changes"),
             *_noes(),
         ]
     narrow = [
-        Choice(Act.LASTING, f"Yes, and every {_named(scope)}", scope, grant_text(scope))
+        Choice(ChoiceAction.LASTING, f"Yes, and every {_named(scope)}", scope, grant_text(scope))
         for scope in card.request.suggestions or ()
         if is_known(scope)
     ]
@@ -187,9 +193,13 @@ def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
     return [
         *yes,
         *narrow,
-        *([Choice(Act.UNKNOWN, f"({NOT_DESCRIBED})")] if unknown else []),
-        Choice(Act.LASTING, f"Yes, and every {name} call from now on", "always"),
-        *([Choice(Act.CHANGE, "Change it first")] if edits and card.request.digest else []),
+        *([Choice(ChoiceAction.UNKNOWN, f"({NOT_DESCRIBED})")] if unknown else []),
+        Choice(ChoiceAction.LASTING, f"Yes, and every {name} call from now on", "always"),
+        *(
+            [Choice(ChoiceAction.CHANGE, "Change it first")]
+            if edits and card.request.digest
+            else []
+        ),
         *_noes(),
     ]
 
@@ -201,9 +211,9 @@ def _named(scope: Scope) -> str:
 
 def _noes() -> list[Choice]:
     return [
-        Choice(Act.NO, "No"),
-        Choice(Act.TELL, "No, and tell it what to do instead"),
-        Choice(Act.STOP, "No, and stop"),
+        Choice(ChoiceAction.NO, "No"),
+        Choice(ChoiceAction.TELL, "No, and tell it what to do instead"),
+        Choice(ChoiceAction.STOP, "No, and stop"),
     ]
 
 
@@ -211,7 +221,11 @@ def _answers(card: Card, several: bool) -> list[Choice]:  # noqa: FBT001
     found: list[Choice] = []
     for label, about in options_of(card.request.tool.args):
         more = f": {visible_line(about, 300)}" if about else ""
-        found.append(Choice(Act.OPTION, visible_line(label, 300) + more, text=label))
+        found.append(Choice(ChoiceAction.OPTION, visible_line(label, 300) + more, text=label))
     if several and found:
-        found.append(Choice(Act.DONE, "Send what is ticked"))
-    return [*found, Choice(Act.WRITE, "Answer in your own words"), Choice(Act.NO, "Give no answer")]
+        found.append(Choice(ChoiceAction.DONE, "Send what is ticked"))
+    return [
+        *found,
+        Choice(ChoiceAction.WRITE, "Answer in your own words"),
+        Choice(ChoiceAction.NO, "Give no answer"),
+    ]

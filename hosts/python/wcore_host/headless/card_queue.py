@@ -72,7 +72,7 @@ def suspended(event: JsonObject) -> Card:
     return Card(request, token=fields.text("resume_token"))
 
 
-class Cards:
+class CardQueue:
     """Which card is in front, which wait behind it, which were answered and not yet settled."""
 
     def __init__(self) -> None:

@@ -21,10 +21,10 @@ from wcore_host.errors import (
     EngineStartError,
 )
 from wcore_host.events import Event, JsonObject
-from wcore_host.headless.card_queue import Card, Cards, suspended
+from wcore_host.headless.card_queue import Card, CardQueue, suspended
 from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.headless.modes import MODES
-from wcore_host.headless.transcript import Story
+from wcore_host.headless.transcript import Transcript
 from wcore_host.permission import Allow, Deny
 from wcore_host.spawn import connect
 
@@ -42,7 +42,7 @@ GONE_BY: Final = {
 }
 
 
-class Life(StrEnum):
+class EngineState(StrEnum):
     """Whether there is an engine."""
 
     STARTING = "starting"
@@ -50,15 +50,15 @@ class Life(StrEnum):
     GONE = "gone"
 
 
-class Talk:
+class ChatSession:
     """A session: its engine, story and cards, and what the footer tells."""
 
     def __init__(self, options: ChatOptions, changed: Callable[[], None]) -> None:
         self.options = options
-        self.story = Story()
-        self.cards = Cards()
+        self.story = Transcript()
+        self.cards = CardQueue()
         self.engine: Engine | None = None
-        self.life = Life.STARTING
+        self.life = EngineState.STARTING
         self.session_id = ""
         self.title = ""  # how its first message begins
         self.turn = ""  # its msg_id
@@ -85,7 +85,7 @@ class Talk:
     async def run(self) -> None:
         """Start the engine and listen until it ends or `close` is called. Never raises its end."""
         self._scope = anyio.CancelScope()
-        self.life = Life.STARTING
+        self.life = EngineState.STARTING
         self._changed()
         with self._scope:
             try:
@@ -100,7 +100,7 @@ class Talk:
             else:
                 self.story.note("the engine has ended")
         self.engine = None
-        self.life = Life.GONE
+        self.life = EngineState.GONE
         self._changed()
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Talk:
         self._scope.cancel()
 
     async def _begin(self, engine: Engine) -> None:
-        self.engine, self.life, self.never_ready = engine, Life.READY, False
+        self.engine, self.life, self.never_ready = engine, EngineState.READY, False
         self.session_id = engine.ready.session_id
         recalls = any(flag.startswith("--resume") for flag in self.options.flags)
         if recalls and not self.story.blocks:

@@ -15,7 +15,7 @@ OUTPUT_BYTES_MAX: Final = 4 * 1024 * 1024  # ten thousand rows of a list
 PROBLEM_CHARS: Final = 400  # of what it said on stderr
 
 
-class OutsideError(Exception):
+class EngineCliError(Exception):
     """The command line did not answer; the message says what to do."""
 
 
@@ -23,21 +23,21 @@ async def ask(command: Sequence[str], *arguments: str, cwd: str) -> list[JsonObj
     """Run `COMMAND NOUN VERB --json …` and return the objects that it prints, one a line.
 
     Raises:
-        OutsideError: it cannot be run, does not answer, or says what is wrong.
+        EngineCliError: it cannot be run, does not answer, or says what is wrong.
     """
     named = [*command, *arguments[:2], "--json", *arguments[2:]]
     try:
         with anyio.fail_after(ANSWER_S):
             done = await anyio.run_process(named, cwd=cwd, stdin=DEVNULL, check=False)
     except TimeoutError:
-        raise OutsideError(f"`{arguments[0]}` has not answered for {ANSWER_S:g} s") from None
+        raise EngineCliError(f"`{arguments[0]}` has not answered for {ANSWER_S:g} s") from None
     except OSError as error:
-        raise OutsideError(f"cannot run {command[0]}: {error}") from error
+        raise EngineCliError(f"cannot run {command[0]}: {error}") from error
     found = [_object(line) for line in done.stdout[:OUTPUT_BYTES_MAX].splitlines()]
     known = [item for item in found if item is not None]
     if not known and done.returncode:
         said = done.stderr.decode(errors="replace").strip()
-        raise OutsideError(visible_line(said, PROBLEM_CHARS) or f"exit code {done.returncode}")
+        raise EngineCliError(visible_line(said, PROBLEM_CHARS) or f"exit code {done.returncode}")
     return known
 
 

@@ -11,14 +11,14 @@ from wcore_host.errors import HostLibraryError
 from wcore_host.events import Event, JsonObject
 from wcore_host.headless.paragraphs import BLOCK_CHARS_MAX, split_at
 from wcore_host.headless.transcript_blocks import (
+    AssistantBlock,
     Block,
-    Call,
+    CallBlock,
     CallState,
-    Folding,
-    Note,
-    Said,
-    Spoken,
-    Thought,
+    FoldableBlock,
+    NoteBlock,
+    ThinkingBlock,
+    UserBlock,
     gist,
 )
 
@@ -29,15 +29,15 @@ OUTPUT_CHARS_MAX: Final = 64 * 1024 * 1024  # of all calls together, about 64 MB
 FORGOTTEN: Final = "(this output is no longer kept here; `wcore sessions show` has it)"
 
 
-class Story:
+class Transcript:
     """The transcript of one session, growing."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.dropped = 0  # blocks that were dropped at the beginning
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, CallBlock] = {}
         self._changed: dict[int, None] = {}  # numbers of blocks, in order of change
-        self._kept: list[Call] = []  # with output, oldest first
+        self._kept: list[CallBlock] = []  # with output, oldest first
         self._kept_chars = 0
 
     def take_changed(self) -> list[int]:
@@ -53,11 +53,11 @@ class Story:
 
     def say(self, text: str) -> None:
         """Add what the person said."""
-        self._add(Said(text))
+        self._add(UserBlock(text))
 
     def note(self, text: str, *, alarming: bool = False) -> None:
         """Add a line of our own, or of the engine."""
-        self._add(Note(text, alarming))
+        self._add(NoteBlock(text, alarming))
 
     def crashed(self, failure: HostLibraryError, now: float) -> None:
         """Say how the engine ended; whatever was open has ended with it."""
@@ -120,14 +120,14 @@ class Story:
     def _speak(self, text: str, now: float) -> None:
         self._end_thought(now)
         last = self.blocks[-1] if self.blocks else None
-        if not isinstance(last, Spoken):
-            last = Spoken("")
+        if not isinstance(last, AssistantBlock):
+            last = AssistantBlock("")
             self._add(last)
         last.text += text
         self._touch(last)
         while ("\n" in text or len(last.text) > BLOCK_CHARS_MAX) and (cut := split_at(last.text)):
             at, again = cut
-            rest = Spoken(again + last.text[at:])
+            rest = AssistantBlock(again + last.text[at:])
             last.text = last.text[:at]
             self._touch(last)
             self._add(rest)
@@ -137,15 +137,15 @@ class Story:
         if not text:  # a sign of life, nothing to show
             return
         last = self.blocks[-1] if self.blocks else None
-        if not isinstance(last, Thought) or last.took_s is not None:
-            last = Thought(now)
+        if not isinstance(last, ThinkingBlock) or last.took_s is not None:
+            last = ThinkingBlock(now)
             self._add(last)
         last.text += text
         self._touch(last)
 
     def _end_thought(self, now: float) -> None:
         last = self.blocks[-1] if self.blocks else None
-        if isinstance(last, Thought) and last.took_s is None:
+        if isinstance(last, ThinkingBlock) and last.took_s is None:
             last.took_s = now - last.began
             self._touch(last)
 
@@ -155,7 +155,7 @@ class Story:
         self._end_thought(now)
         self._end_speech("/".join(event.agent))
         tool, asks = event.tool, isinstance(event, events.ToolRequest)
-        call = Call(
+        call = CallBlock(
             event.call_id,
             tool.name,
             tool.category,
@@ -168,7 +168,7 @@ class Story:
         self.calls[event.call_id] = call
         self._add(call)
 
-    def _follow(self, call: Call, event: Event, now: float) -> None:
+    def _follow(self, call: CallBlock, event: Event, now: float) -> None:
         match event:
             case events.ToolRunning() if call.began is None:
                 call.state, call.began = CallState.RUNNING, now
@@ -192,12 +192,12 @@ class Story:
                 return
         self._touch(call)
 
-    def _finish(self, call: Call, state: CallState, now: float) -> None:
+    def _finish(self, call: CallBlock, state: CallState, now: float) -> None:
         call.state = state
         call.took_s = None if call.began is None else now - call.began
         self._touch(call)
 
-    def _keep(self, call: Call) -> None:
+    def _keep(self, call: CallBlock) -> None:
         """Keep the output of an ended call, at the expense of the oldest ones."""
         del self.calls[call.call_id]
         self._kept.append(call)
@@ -239,14 +239,14 @@ class Story:
 
     def _recall_reply(self, message: decode.Fields) -> None:
         if thinking := message.text("thinking"):
-            self._add(Thought(0.0, thinking, 0.0))
+            self._add(ThinkingBlock(0.0, thinking, 0.0))
         if text := message.text("text"):
             self._speak(text, 0.0)
         for item in message.objects("calls"):
             args = item.part("args").raw
             name, about = item.text("tool"), gist(args)
             about = about if "command" in args else f"{name} {about}".rstrip()
-            call = Call(item.text("call_id"), name, "", about, args)
+            call = CallBlock(item.text("call_id"), name, "", about, args)
             self.calls[call.call_id] = call
             self._add(call)
 
@@ -272,6 +272,6 @@ class Story:
             self.dropped += len(gone)
 
 
-def folding(block: Block) -> Folding | None:
+def folding(block: Block) -> FoldableBlock | None:
     """Return `block` if it can be folded."""
-    return block if isinstance(block, Folding) else None
+    return block if isinstance(block, FoldableBlock) else None

@@ -36,21 +36,21 @@ class Block:
 
 
 @dataclass(eq=False, slots=True)
-class Said(Block):
+class UserBlock(Block):
     """A message of the person."""
 
     text: str
 
 
 @dataclass(eq=False, slots=True)
-class Spoken(Block):
+class AssistantBlock(Block):
     """Markdown of the model: one or more paragraphs."""
 
     text: str
 
 
 @dataclass(eq=False, slots=True)
-class Folding(Block):
+class FoldableBlock(Block):
     """A block that can be shown as one row or in full."""
 
     folded: bool = field(default=True, kw_only=True)
@@ -62,7 +62,7 @@ class Folding(Block):
 
 
 @dataclass(eq=False, slots=True)
-class Thought(Folding):
+class ThinkingBlock(FoldableBlock):
     """What the model thought before it spoke; times are seconds of a monotonic clock."""
 
     began: float
@@ -71,7 +71,7 @@ class Thought(Folding):
 
 
 @dataclass(eq=False, slots=True)
-class Call(Folding):
+class CallBlock(FoldableBlock):
     """One tool call from its announcement to its end."""
 
     call_id: str
@@ -102,7 +102,7 @@ def gist(args: JsonObject) -> str:
 
 
 @dataclass(eq=False, slots=True)
-class Note(Block):
+class NoteBlock(Block):
     """A line of the host or the engine: advice, or an error if `alarming`."""
 
     text: str

@@ -11,8 +11,8 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from wcore_host.headless.answer_menu import KEPT, Act, Choice, Picking
-from wcore_host.headless.card_queue import Cards
+from wcore_host.headless.answer_menu import KEPT, AnswerMenu, Choice, ChoiceAction
+from wcore_host.headless.card_queue import CardQueue
 from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.rows_view import RowsView
 from wcore_host.terminal.text_layout import BOLD, DIM, PLAIN, between_words, rows_of, strip_of
@@ -29,8 +29,8 @@ UNARMED_HINT: Final = "in a moment…"
 AWAY_HINT: Final = "Tab goes to these answers"
 
 
-class Answers(RowsView, can_focus=True):
-    """Shows a `Picking` and obeys keys as far as the queue of cards lets it."""
+class AnswerMenuWidget(RowsView, can_focus=True):
+    """Shows a `AnswerMenu` and obeys keys as far as the queue of cards lets it."""
 
     class Given(Message):
         """An answer to the card in front."""
@@ -63,10 +63,10 @@ class Answers(RowsView, can_focus=True):
             super().__init__()
             self.pages = pages
 
-    def __init__(self, cards: Cards) -> None:
+    def __init__(self, cards: CardQueue) -> None:
         super().__init__(id="answers")
         self._cards = cards
-        self.picking: Picking | None = None
+        self.picking: AnswerMenu | None = None
         self._rows: list[Strip] = []
         self._owners: list[int] = []  # which choice a row belongs to, -1 for none
         self.rows_max = ROWS_MAX
@@ -81,7 +81,7 @@ class Answers(RowsView, can_focus=True):
     def row(self, at: int) -> Strip:
         return self._rows[at]
 
-    def ask(self, picking: Picking | None) -> None:
+    def ask(self, picking: AnswerMenu | None) -> None:
         """Offer the answers of a card."""
         self._forget_enter()
         self.picking = picking
@@ -172,7 +172,7 @@ class Answers(RowsView, can_focus=True):
         self.picking.at = owner
         self._moved()
 
-    def _obey(self, key: str, picking: Picking) -> None:
+    def _obey(self, key: str, picking: AnswerMenu) -> None:
         match key:
             case "space":
                 picking.tick()
@@ -182,8 +182,8 @@ class Answers(RowsView, can_focus=True):
             case _:
                 self._entering = self.set_timer(ALONE_S, self._enter)
 
-    def _typed(self, text: str, picking: Picking) -> None:
-        if picking.choice.act in (Act.TELL, Act.WRITE) and not picking.in_step:
+    def _typed(self, text: str, picking: AnswerMenu) -> None:
+        if picking.choice.act in (ChoiceAction.TELL, ChoiceAction.WRITE) and not picking.in_step:
             picking.enter()
         self.post_message(self.Typed(text))
 
@@ -196,8 +196,8 @@ class Answers(RowsView, can_focus=True):
             self.post_message(self.Given(verdict))
         elif self.picking.in_step:
             self._cards.appeared(monotonic())  # a second Enter must be meant as one
-        elif (act := self.picking.choice.act) in (Act.CHANGE, Act.UNDO):
-            self.post_message(self.Changing(undo=act is Act.UNDO))
+        elif (act := self.picking.choice.act) in (ChoiceAction.CHANGE, ChoiceAction.UNDO):
+            self.post_message(self.Changing(undo=act is ChoiceAction.UNDO))
         self._moved()
 
     def _scroll(self, pages: int) -> None:
@@ -213,7 +213,9 @@ class Answers(RowsView, can_focus=True):
             self._entering = None
 
 
-def _rows(picking: Picking, width: int, hint: str, rows_max: int) -> tuple[list[Strip], list[int]]:
+def _rows(
+    picking: AnswerMenu, width: int, hint: str, rows_max: int
+) -> tuple[list[Strip], list[int]]:
     """Return the rows and whose they are; where there is no room for all, those around one."""
     rows: list[Strip] = []
     owners: list[int] = []
@@ -255,22 +257,22 @@ def _around(
     return shown, whose
 
 
-def _label(picking: Picking, at: int, choice: Choice) -> str:
+def _label(picking: AnswerMenu, at: int, choice: Choice) -> str:
     tick = ("[x] " if at in picking.ticked else "[ ] ") if picking.several else ""
-    tick = tick if choice.act is Act.OPTION else ""
-    text = f" {choice.text!r}" if choice.act is Act.LASTING and choice.text else ""
-    more = "…" if choice.act in (Act.TELL, Act.WRITE, Act.CHANGE) else ""
+    tick = tick if choice.act is ChoiceAction.OPTION else ""
+    text = f" {choice.text!r}" if choice.act is ChoiceAction.LASTING and choice.text else ""
+    more = "…" if choice.act in (ChoiceAction.TELL, ChoiceAction.WRITE, ChoiceAction.CHANGE) else ""
     return f"{tick}{choice.label}{text}{more}"
 
 
-def _step_texts(picking: Picking) -> list[str]:
+def _step_texts(picking: AnswerMenu) -> list[str]:
     texts = [picking.choice.label + (":" if picking.choice.takes_text else ".")]
-    if picking.choice.act is Act.LASTING and picking.can_keep_longer:
+    if picking.choice.act is ChoiceAction.LASTING and picking.can_keep_longer:
         texts.append(f"kept < {KEPT[picking.persist]} >")
     return texts
 
 
-def _keys_of(picking: Picking) -> str:
-    if picking.choice.act is not Act.LASTING or not picking.can_keep_longer:
+def _keys_of(picking: AnswerMenu) -> str:
+    if picking.choice.act is not ChoiceAction.LASTING or not picking.can_keep_longer:
         return ""
     return " · ↑↓: how long" if picking.choice.takes_text else " · ←→: how long"

@@ -86,8 +86,8 @@ class ChatApp(App[int]):
         await self.query_one("#panes").mount(pane)
         self._show(pane)
 
-    @on(Pane.Wanted)
-    async def wanted(self, message: Pane.Wanted) -> None:
+    @on(Pane.OpenSession)
+    async def wanted(self, message: Pane.OpenSession) -> None:
         """Open another session; one that is open already comes to the front."""
         for pane in self.panes:
             if pane.talk.engine is not None and message.options.resumes(pane.talk.session_id):
@@ -98,8 +98,8 @@ class ChatApp(App[int]):
         elif self._front is not None:
             self._front.note(f"{PANES_MAX} sessions are open: /close one first")
 
-    @on(Pane.Wished)
-    def wished(self, message: Pane.Wished) -> None:
+    @on(Pane.SessionAction)
+    def wished(self, message: Pane.SessionAction) -> None:
         """What one session wants of all."""
         match message.what:
             case "side":
@@ -138,7 +138,7 @@ class ChatApp(App[int]):
             pane.focus_prompt()
         self.draw_sessions()
 
-    @on(Pane.Looked)
+    @on(Pane.SessionChanged)
     def draw_sessions(self) -> None:
         """Show which sessions there are, and which wait for an answer."""
         bars = self.query("#sessions").results(Rows) if self.screen_stack else ()

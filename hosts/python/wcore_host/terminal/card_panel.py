@@ -13,11 +13,11 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from wcore_host.events import JsonObject
-from wcore_host.headless.answer_menu import Act, Picking
-from wcore_host.headless.card_queue import Card, Cards
+from wcore_host.headless.answer_menu import AnswerMenu, ChoiceAction
+from wcore_host.headless.card_queue import Card, CardQueue
 from wcore_host.headless.durations import clock
 from wcore_host.permission import Allow, Deny
-from wcore_host.terminal.answer_menu_widget import Answers
+from wcore_host.terminal.answer_menu_widget import AnswerMenuWidget
 from wcore_host.terminal.card_rows import card_rows, head
 from wcore_host.terminal.editor import EditScreen
 from wcore_host.terminal.rows_view import Rows
@@ -70,7 +70,7 @@ class CardPanel(Vertical):
             self.card = card
             self.verdict = verdict
 
-    def __init__(self, cards: Cards) -> None:
+    def __init__(self, cards: CardQueue) -> None:
         super().__init__(id="card")
         self._cards = cards
         self._flags = frozenset[str]()
@@ -81,14 +81,14 @@ class CardPanel(Vertical):
     def compose(self) -> ComposeResult:
         yield Rows(id="card-head")
         yield Rows(id="card-body")
-        yield Answers(self._cards)
+        yield AnswerMenuWidget(self._cards)
         yield Field(
             id="card-field", compact=True, select_on_focus=False, max_length=FIELD_CHARS_MAX
         )
 
     @property
-    def answers(self) -> Answers:
-        return self.query_one(Answers)
+    def answers(self) -> AnswerMenuWidget:
+        return self.query_one(AnswerMenuWidget)
 
     @property
     def field(self) -> Field:
@@ -119,8 +119,8 @@ class CardPanel(Vertical):
         self.fit()
         return True
 
-    def _picking(self, card: Card) -> Picking:
-        return Picking(card, persists="persist" in self._flags, edits="edit_args" in self._flags)
+    def _picking(self, card: Card) -> AnswerMenu:
+        return AnswerMenu(card, persists="persist" in self._flags, edits="edit_args" in self._flags)
 
     def appeared(self) -> None:
         """This card has been drawn and has the keys: from now on silence counts."""
@@ -176,8 +176,8 @@ class CardPanel(Vertical):
 
     # --- changing the arguments -------------------------------------------------------------------
 
-    @on(Answers.Changing)
-    def changing(self, message: Answers.Changing) -> None:
+    @on(AnswerMenuWidget.Changing)
+    def changing(self, message: AnswerMenuWidget.Changing) -> None:
         """Open the editor, or show the call as the model wrote it."""
         message.stop()
         card = self.shown
@@ -213,14 +213,14 @@ class CardPanel(Vertical):
 
     # --- messages ---------------------------------------------------------------------------------
 
-    @on(Answers.Given)
-    def given(self, message: Answers.Given) -> None:
+    @on(AnswerMenuWidget.Given)
+    def given(self, message: AnswerMenuWidget.Given) -> None:
         """An answer without text."""
         message.stop()
         self._give(message.verdict)
 
-    @on(Answers.Typed)
-    def typed(self, message: Answers.Typed) -> None:
+    @on(AnswerMenuWidget.Typed)
+    def typed(self, message: AnswerMenuWidget.Typed) -> None:
         """A text answer begins; other text is the prompt's."""
         picking = self.answers.picking
         if picking is not None and picking.in_step and picking.choice.takes_text:
@@ -229,8 +229,8 @@ class CardPanel(Vertical):
                 self._open_field(picking)
             self.field.insert_text_at_cursor(visible_line(message.text, FIELD_CHARS_MAX))
 
-    @on(Answers.Moved)
-    def moved(self, message: Answers.Moved) -> None:
+    @on(AnswerMenuWidget.Moved)
+    def moved(self, message: AnswerMenuWidget.Moved) -> None:
         """A second step may have begun."""
         message.stop()
         picking = self.answers.picking
@@ -240,8 +240,8 @@ class CardPanel(Vertical):
             self._open_field(picking)
         self.fit()
 
-    @on(Answers.Scrolled)
-    def scrolled(self, message: Answers.Scrolled) -> None:
+    @on(AnswerMenuWidget.Scrolled)
+    def scrolled(self, message: AnswerMenuWidget.Scrolled) -> None:
         """Scroll the body."""
         message.stop()
         body = self.query_one("#card-body", Rows)
@@ -277,9 +277,9 @@ class CardPanel(Vertical):
         if verdict is not None:
             self._give(verdict)
 
-    def _open_field(self, picking: Picking) -> None:
+    def _open_field(self, picking: AnswerMenu) -> None:
         field = self.field
-        field.value = picking.choice.text if picking.choice.act is Act.LASTING else ""
+        field.value = picking.choice.text if picking.choice.act is ChoiceAction.LASTING else ""
         field.display = True
         field.cursor_position = len(field.value)
         field.focus()

@@ -34,9 +34,9 @@ class Focus:
         elif panel.field.has_focus:
             panel.answers.focus()
         else:
-            self.lend()
+            self.focus_card_if_idle()
 
-    def lend(self) -> None:
+    def focus_card_if_idle(self) -> None:
         """Give the keys to the card, if the person is certainly not writing."""
         waits = self._panel.shown is not None and not self._panel.has_keys
         if waits and self._prompt.has_focus and self._prompt.is_idle:

@@ -16,11 +16,11 @@ from textual.screen import Screen
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import JsonObject
 from wcore_host.headless.chat_options import ChatOptions
-from wcore_host.headless.chat_session import Life, Talk
-from wcore_host.headless.transcript_blocks import Spoken
+from wcore_host.headless.chat_session import ChatSession, EngineState
+from wcore_host.headless.transcript_blocks import AssistantBlock
 from wcore_host.headless.workspace import attached
 from wcore_host.terminal import slash
-from wcore_host.terminal.answer_menu_widget import Answers
+from wcore_host.terminal.answer_menu_widget import AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.card_rows import card_rows
 from wcore_host.terminal.dialogs import ViewerScreen
@@ -47,26 +47,26 @@ HINTS: Final = {True: "Tab: answer it", False: "/help"}
 class Pane(Vertical):
     """A session and everything that shows it."""
 
-    class Wanted(Message):
+    class OpenSession(Message):
         """Another session is wanted."""
 
         def __init__(self, options: ChatOptions) -> None:
             super().__init__()
             self.options = options
 
-    class Wished(Message):
+    class SessionAction(Message):
         """Something that concerns all sessions: `side`, `close`, `quit`."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
             self.what = what
 
-    class Looked(Message):
+    class SessionChanged(Message):
         """Something has changed that the list of sessions shows."""
 
     def __init__(self, options: ChatOptions, folder: Path) -> None:
         super().__init__(classes="pane")
-        self.talk = Talk(options, self._changed)
+        self.talk = ChatSession(options, self._changed)
         self._folder = folder
         self._task: Task[None] | None = None
         self._offered: JsonObject | None = None  # the interrupted turn that was asked about
@@ -99,7 +99,7 @@ class Pane(Vertical):
     async def _run(self) -> None:
         await self.talk.run()
         if self.talk.never_ready:
-            self.post_message(self.Wished("failed"))
+            self.post_message(self.SessionAction("failed"))
         if self.talk.interrupted is not None:
             self.talk.interrupted = None
         self._draw()
@@ -139,13 +139,13 @@ class Pane(Vertical):
         self._draw_status()
         if self.talk.interrupted is not None and self.talk.interrupted is not self._offered:
             self._offered = self.talk.interrupted
-            self.run_worker(slash.obey(self, "/resume"))
-        self.post_message(self.Looked())
+            self.run_worker(slash.run_slash_command(self, "/resume"))
+        self.post_message(self.SessionChanged())
         self._drawn_at = 2 * monotonic() - began  # a slow frame is followed by as long a pause
 
     def _draw_status(self) -> None:
         hint = HINTS[bool(len(self.talk.cards)) and not self._panel.has_keys]
-        if self.talk.life is Life.GONE:
+        if self.talk.life is EngineState.GONE:
             hint = "/resume starts it again"
         row = footer(self.talk, max(10, self.size.width), hint)
         self.query_one("#status", Rows).put([row])
@@ -154,7 +154,7 @@ class Pane(Vertical):
         if self.talk.turn or len(self.talk.cards):
             self.talk.tick(monotonic())
             self._panel.tick()
-            self._focus.lend()
+            self._focus.focus_card_if_idle()
             self._changed()
 
     def on_resize(self, _event: Resize) -> None:
@@ -180,7 +180,7 @@ class Pane(Vertical):
 
     def help(self) -> None:
         """Show the help."""
-        self.run_worker(slash.obey(self, "/help"))
+        self.run_worker(slash.run_slash_command(self, "/help"))
 
     def focus_prompt(self) -> None:
         """Write here."""
@@ -199,8 +199,8 @@ class Pane(Vertical):
         else:
             self.next_focus(1 if message.key == "tab" else -1)
 
-    @on(Answers.Typed)
-    def typed(self, message: Answers.Typed) -> None:
+    @on(AnswerMenuWidget.Typed)
+    def typed(self, message: AnswerMenuWidget.Typed) -> None:
         """What was typed at a card is for the prompt."""
         self.write(message.text)
 
@@ -224,9 +224,9 @@ class Pane(Vertical):
         text = message.text
         if text.startswith("/") and not text.startswith("//"):
             self._prompt.taken(text)
-            self.run_worker(slash.obey(self, text.strip()), exit_on_error=True)
+            self.run_worker(slash.run_slash_command(self, text.strip()), exit_on_error=True)
             return
-        if self.talk.life is Life.STARTING and not self.talk.first:
+        if self.talk.life is EngineState.STARTING and not self.talk.first:
             self._prompt.taken(text)
             self.talk.first = text.removeprefix("/")
             self.talk.first_files = attached(self.talk.first, self._folder)
@@ -293,7 +293,9 @@ class Pane(Vertical):
     def copy_last(self) -> None:
         """Copy the last thing the model said."""
         blocks = self.talk.story.blocks
-        last = next((block for block in reversed(blocks) if isinstance(block, Spoken)), None)
+        last = next(
+            (block for block in reversed(blocks) if isinstance(block, AssistantBlock)), None
+        )
         if last is not None:
             self._app.copy_to_clipboard(last.text)
             self.note("copied")

@@ -13,13 +13,13 @@ from textual.strip import Strip
 from wcore_host.events import Json
 from wcore_host.headless.durations import seconds
 from wcore_host.headless.transcript_blocks import (
+    AssistantBlock,
     Block,
-    Call,
+    CallBlock,
     CallState,
-    Note,
-    Said,
-    Spoken,
-    Thought,
+    NoteBlock,
+    ThinkingBlock,
+    UserBlock,
 )
 from wcore_host.terminal.markdown import ModelMarkdown
 from wcore_host.terminal.text_layout import (
@@ -58,18 +58,18 @@ MARKS: Final[dict[CallState, tuple[str, Style]]] = {
 def paint(block: Block, width: int, now: float) -> list[Strip]:
     """Return the rows of one block, an empty one before what starts a new thought."""
     match block:
-        case Said():
+        case UserBlock():
             return [
                 Strip([]),
                 *_capped(rows_of(block.text, width, BOLD, bar=("> ", CYAN), words=True)),
             ]
-        case Spoken():
+        case AssistantBlock():
             return [Strip([]), *_spoken(block, width)]
-        case Thought():
+        case ThinkingBlock():
             return list(_capped(_thought(block, width)))
-        case Call():
+        case CallBlock():
             return [_head(block, width, now), *_capped(_below(block, width))]
-        case Note(alarming=alarming):
+        case NoteBlock(alarming=alarming):
             style, bar = (RED, ("! ", RED)) if alarming else (DIM, ("· ", DIM))
             return list(_capped(rows_of(block.text, width, style, bar=bar, words=True)))
         case _:
@@ -79,11 +79,11 @@ def paint(block: Block, width: int, now: float) -> list[Strip]:
 def plain(block: Block) -> str:
     """Return all that a block says, in full: for copying, searching and the viewer."""
     match block:
-        case Said(text) | Spoken(text) | Note(text):
+        case UserBlock(text) | AssistantBlock(text) | NoteBlock(text):
             return text
-        case Thought(text=text):
+        case ThinkingBlock(text=text):
             return text
-        case Call():
+        case CallBlock():
             said = [title(block), f"asked or ran because: {block.why.detail}"]
             said += [f"{name}: {argument(value)}" for name, value in block.args.items()]
             said += [block.output, block.reason]
@@ -92,7 +92,7 @@ def plain(block: Block) -> str:
             return ""
 
 
-def title(call: Call) -> str:
+def title(call: CallBlock) -> str:
     """Return tool, gist and agent of a call on one line."""
     name = visible_line(call.name, NAME_CELLS)
     about = call.about.removeprefix("Execute: ")
@@ -118,13 +118,13 @@ def _capped(rows: Iterator[Strip]) -> Iterator[Strip]:
         yield strip_of(("  … there is more: Ctrl+O shows all of it", YELLOW))
 
 
-def _spoken(block: Spoken, width: int) -> Iterator[Strip]:
+def _spoken(block: AssistantBlock, width: int) -> Iterator[Strip]:
     text = visible(block.text.rstrip())
     options = _console().options.update(width=width, height=None)
     yield from rendered(_console().render_lines(ModelMarkdown(text), options, pad=False))
 
 
-def _thought(block: Thought, width: int) -> Iterator[Strip]:
+def _thought(block: ThinkingBlock, width: int) -> Iterator[Strip]:
     mark = "▸" if block.folded else "▾"
     count = len(block.text.split())
     words = f"{count:,} word{'s' * (count != 1)}"
@@ -137,7 +137,7 @@ def _thought(block: Thought, width: int) -> Iterator[Strip]:
         yield from tail(block.text, width, DIM, 1)
 
 
-def _head(call: Call, width: int, now: float) -> Strip:
+def _head(call: CallBlock, width: int, now: float) -> Strip:
     sign, style = MARKS[call.state]
     fold = "▸" if call.folded else "▾"
     facts = _facts(call, now)
@@ -149,7 +149,7 @@ def _head(call: Call, width: int, now: float) -> Strip:
     return strip_of(*parts, (f"  {facts}" if facts else "", DIM))
 
 
-def _facts(call: Call, now: float) -> str:
+def _facts(call: CallBlock, now: float) -> str:
     facts = ["changed by you"] if call.is_changed else []
     if call.state is CallState.RUNNING and call.began is not None:
         facts.append(seconds(now - call.began))
@@ -164,7 +164,7 @@ def _facts(call: Call, now: float) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def _gist(call: Call) -> str:
+def _gist(call: CallBlock) -> str:
     lines = call.output.removesuffix("\n").split("\n") if call.output else []
     if call.output_type == "diff":
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
@@ -173,7 +173,7 @@ def _gist(call: Call) -> str:
     return f"{len(lines)} line{'s' if len(lines) != 1 else ''}" if lines else "no output"
 
 
-def _below(call: Call, width: int) -> Iterator[Strip]:
+def _below(call: CallBlock, width: int) -> Iterator[Strip]:
     bar = ("  " + BAR, DIM)
     if call.state is CallState.CANCELLED and call.reason:
         yield from rows_of(call.reason, width, RED, bar=bar, words=True)

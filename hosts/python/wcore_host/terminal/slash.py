@@ -11,7 +11,7 @@ from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError, EngineExitedError
 from wcore_host.events import Grant, JsonObject
 from wcore_host.headless import engine_cli
-from wcore_host.headless.engine_cli import OutsideError
+from wcore_host.headless.engine_cli import EngineCliError
 from wcore_host.headless.grants import covered
 from wcore_host.headless.modes import MODES, is_raise
 from wcore_host.terminal.dialogs import ConfirmScreen, ListScreen
@@ -55,12 +55,12 @@ KEYS: Final = (
 )
 
 
-async def obey(pane: "Pane", line: str) -> None:
+async def run_slash_command(pane: "Pane", line: str) -> None:
     """Do what `line` says; what goes wrong becomes a note."""
     name, _, rest = line.partition(" ")
     try:
         await _obey(pane, name, rest.strip())
-    except (CommandFailedError, OutsideError) as error:
+    except (CommandFailedError, EngineCliError) as error:
         pane.note(f"{name}: {error}")
     except TimeoutError:
         pane.note(f"{name}: the engine has not answered for {ANSWER_S:g} s")
@@ -74,9 +74,9 @@ async def _obey(pane: "Pane", name: str, rest: str) -> None:
         return
     match name:
         case "/new":
-            pane.post_message(pane.Wanted(pane.talk.options.fresh()))
+            pane.post_message(pane.OpenSession(pane.talk.options.fresh()))
         case "/side" | "/close" | "/quit":
-            pane.post_message(pane.Wished(name[1:]))
+            pane.post_message(pane.SessionAction(name[1:]))
         case "/find":
             pane.search(rest)
         case "/open":
@@ -168,12 +168,12 @@ async def _sessions(pane: "Pane", _rest: str = "") -> None:
     picked = await pane.ask(ListScreen(f"{len(rows)} sessions", rows, hint))
     if picked is not None:
         session_id = Fields(found[picked[1]]).text("session_id")
-        pane.post_message(pane.Wanted(pane.talk.options.resuming(session_id)))
+        pane.post_message(pane.OpenSession(pane.talk.options.resuming(session_id)))
 
 
 async def _resume(pane: "Pane", session_id: str) -> None:
     if session_id:
-        pane.post_message(pane.Wanted(pane.talk.options.resuming(session_id)))
+        pane.post_message(pane.OpenSession(pane.talk.options.resuming(session_id)))
     elif pane.talk.engine is None and pane.talk.session_id:
         pane.restart(pane.talk.options.resuming(pane.talk.session_id))
     elif pane.talk.interrupted is not None:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from wcore_host.headless.chat_session import Life, Talk
+from wcore_host.headless.chat_session import ChatSession, EngineState
 from wcore_host.headless.durations import seconds
 from wcore_host.terminal.text_layout import DIM, PLAIN, cropped, strip_of
 from wcore_host.visible import visible_line
@@ -25,7 +25,7 @@ MODE_STYLES: Final = {
 UNKNOWN_MODE: Final = Style(bold=True, reverse=True)
 
 
-def footer(talk: Talk, width: int, hint: str) -> Strip:
+def footer(talk: ChatSession, width: int, hint: str) -> Strip:
     """Return the footer; facts that do not fit are left out from the right, then the hint."""
     mode = mode_of(talk)
     used = cell_len(mode) + 2
@@ -41,14 +41,14 @@ def footer(talk: Talk, width: int, hint: str) -> Strip:
     return strip_of(*parts)
 
 
-def mode_of(talk: Talk) -> str:
+def mode_of(talk: ChatSession) -> str:
     """Return the current mode, or how it stands with the engine."""
     if talk.engine is None:
-        return "no engine" if talk.life is Life.GONE else "starting"
+        return "no engine" if talk.life is EngineState.GONE else "starting"
     return cropped(talk.engine.capabilities.current_mode, MODE_CELLS)
 
 
-def _facts(talk: Talk) -> list[str]:
+def _facts(talk: ChatSession) -> list[str]:
     """Return what else is worth knowing, the most important first."""
     facts: list[str] = []
     if talk.turn_began is not None:

@@ -15,8 +15,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from wcore_host.headless.transcript import Story, folding
-from wcore_host.headless.transcript_blocks import Block, Call
+from wcore_host.headless.transcript import Transcript, folding
+from wcore_host.headless.transcript_blocks import Block, CallBlock
 from wcore_host.terminal.heights import Heights
 from wcore_host.terminal.render_blocks import paint, plain
 from wcore_host.terminal.rows_view import RowsView
@@ -45,7 +45,7 @@ class TranscriptView(RowsView, can_focus=True):
             super().__init__()
             self.block = block
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Transcript) -> None:
         super().__init__(id="transcript")
         self._story = story
         self._dropped = 0
@@ -212,7 +212,7 @@ class TranscriptView(RowsView, can_focus=True):
         blocks = self._story.blocks
         if self.cursor is not None and self.cursor < len(blocks):
             return blocks[self.cursor]
-        return next((block for block in reversed(blocks) if isinstance(block, Call)), None)
+        return next((block for block in reversed(blocks) if isinstance(block, CallBlock)), None)
 
     def _head_row(self, index: int) -> int:
         return self._heights.start(index)
