@@ -17,8 +17,8 @@ import pytest
 from store.kernel import locked_files, lost_files
 from talking import Conversation, call
 from wcore_host.acp import stored_sessions as acp_stored
-from wcore_host.web.engine_cli import Records
-from wcore_host.web.options import Options
+from wcore_host.web.engine_cli import EngineCli
+from wcore_host.web.options import WebOptions
 
 from wcore.cli.main import SUBCOMMANDS
 from wcore.store.database import open_database
@@ -137,7 +137,7 @@ async def test_an_engine_keeps_its_locks_whatever_else_uses_the_store(
             await check("another engine's call")
         await check("the end of another engine")
         engine = ("env", f"HOME={home}", *PROGRAM)
-        await Records(Options(engine, (), 0, opens=False, has_mode=False)).verify()
+        await EngineCli(WebOptions(engine, (), 0, opens=False, has_mode=False)).verify()
         await check("the records of wcore-web")
         await acp_stored.sessions(engine, (), None)
         await check("session/list of wcore-acp")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from talking import call
-from wcore_host.web.event_log import LOG_BYTES_MAX, TABS_MAX, Board
+from wcore_host.web.event_log import LOG_BYTES_MAX, TABS_MAX, EventLog
 from wcore_host.web.tabs import TAB_BYTES_MAX, Tab
 from web.conftest import Serve
 from web.served import PATIENCE_S, Json, Served, until
@@ -24,7 +24,7 @@ def told(tab: Tab) -> list[Json]:
 
 
 def test_a_page_that_comes_late_is_told_everything_and_pieces_of_a_text_as_one() -> None:
-    board = Board()
+    board = EventLog()
     board.change(engine="running")
     for word in ("a", "b", "c"):
         board.post({"type": "text_delta", "msg_id": "m1", "text": word})
@@ -42,14 +42,14 @@ def test_a_page_that_comes_late_is_told_everything_and_pieces_of_a_text_as_one()
 
 
 def test_output_of_two_calls_is_not_mixed_up() -> None:
-    board = Board()
+    board = EventLog()
     for call_id in ("c1", "c2", "c1"):
         board.post({"type": "tool_chunk", "msg_id": "m", "call_id": call_id, "chunk": call_id})
     assert [e["chunk"] for e in told(board.open("p"))[1:]] == ["c1", "c2", "c1"]
 
 
 def test_the_log_is_bounded_and_says_that_its_beginning_is_gone() -> None:
-    board = Board()
+    board = EventLog()
     for number in range(20):
         board.post({"type": "info", "msg_id": "", "message": f"{number}" + "x" * 1024 * 1024})
     for number in range(20):
@@ -62,7 +62,7 @@ def test_the_log_is_bounded_and_says_that_its_beginning_is_gone() -> None:
 
 
 def test_a_tab_that_does_not_read_is_dropped_and_forgets_what_it_held() -> None:
-    board = Board()
+    board = EventLog()
     slow, other = board.open("slow"), board.open("other")
     other.first = ()
     for _ in range(TAB_BYTES_MAX // (1024 * 1024) + 1):
@@ -77,14 +77,14 @@ def test_a_tab_that_does_not_read_is_dropped_and_forgets_what_it_held() -> None:
 
 
 def test_there_are_only_so_many_tabs_and_the_newest_stay() -> None:
-    board = Board()
+    board = EventLog()
     tabs = [board.open(str(number)) for number in range(TABS_MAX + 1)]
     assert tabs[0].dropped.is_set()
     assert not any(tab.dropped.is_set() for tab in tabs[1:])
 
 
 def test_a_line_end_in_a_text_cannot_end_a_frame() -> None:
-    board = Board()
+    board = EventLog()
     tab = board.open("p")
     board.post({"type": "info", "msg_id": "", "message": "a\n\ndata: {}\r\n\u2028\u0085b"})
     (frame,) = tab.frames

@@ -20,8 +20,8 @@ from wcore_host.headless.workspace import WorkspaceFiles
 from wcore_host.spawn import close_host
 from wcore_host.visible import visible
 from wcore_host.web import options
-from wcore_host.web.access_codes import CODE_LIFE_S, Doors
-from wcore_host.web.options import Options
+from wcore_host.web.access_codes import CODE_LIFE_S, AccessCodes
+from wcore_host.web.options import WebOptions
 
 if TYPE_CHECKING:
     import uvicorn
@@ -61,17 +61,17 @@ def main() -> int:
         return EXIT_NO_SERVER
 
 
-async def _serve(chosen: Options, listener: socket.socket) -> int:
+async def _serve(chosen: WebOptions, listener: socket.socket) -> int:
     from wcore_host.web.conversation import Conversation  # noqa: PLC0415
-    from wcore_host.web.engine_cli import Records  # noqa: PLC0415
-    from wcore_host.web.event_log import Board  # noqa: PLC0415 - only with the extra `web`
+    from wcore_host.web.engine_cli import EngineCli  # noqa: PLC0415
+    from wcore_host.web.event_log import EventLog  # noqa: PLC0415 - only with the extra `web`
     from wcore_host.web.routes import Server  # noqa: PLC0415
 
     port = listener.getsockname()[1]
-    doors, board = Doors(), Board()
+    doors, board = AccessCodes(), EventLog()
     talk = Conversation(chosen, board)
     files = WorkspaceFiles(chosen.folder)
-    server = _server(Server(doors, board, talk, Records(chosen), files).app(port))
+    server = _server(Server(doors, board, talk, EngineCli(chosen), files).app(port))
     failure: EngineStartError | None = None
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with anyio.create_task_group() as tasks:
@@ -143,7 +143,7 @@ def _listening(port: int) -> Generator[socket.socket]:
 class Links:
     """Start links: printed, and opened where wanted. Never an argument of any process."""
 
-    def __init__(self, doors: Doors, port: int) -> None:
+    def __init__(self, doors: AccessCodes, port: int) -> None:
         self._doors = doors
         self._port = port
 
@@ -186,7 +186,7 @@ def private_page(link: str) -> Generator[str]:
             folder.rmdir()
 
 
-def _offer_links(links: Links, chosen: Options, tasks: "TaskGroup") -> None:
+def _offer_links(links: Links, chosen: WebOptions, tasks: "TaskGroup") -> None:
     links.tell()
     if chosen.opens:
         tasks.start_soon(links.open)

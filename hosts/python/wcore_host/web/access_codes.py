@@ -16,7 +16,7 @@ PAGES_MAX: Final = 64  # pages of one server; the one that came first is forgott
 SECRET_BYTES: Final = 32  # nobody guesses 256 bits
 
 
-class Doors:
+class AccessCodes:
     """The codes and tokens of one server."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:

@@ -16,8 +16,8 @@ from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStart
 from wcore_host.events import Event, Json, JsonObject
 from wcore_host.headless.workspace import attached
 from wcore_host.spawn import connect
-from wcore_host.web.event_log import Board
-from wcore_host.web.options import Options
+from wcore_host.web.event_log import EventLog
+from wcore_host.web.options import WebOptions
 
 START_MODE: Final = "read_only"
 HISTORY_PAGES_MAX: Final = 20  # of 100 messages each: what a page can show at once
@@ -41,7 +41,7 @@ class RefusedError(Exception):
 class Conversation:
     """One engine at a time, and what pages say to it."""
 
-    def __init__(self, options: Options, board: Board) -> None:
+    def __init__(self, options: WebOptions, board: EventLog) -> None:
         self._options = options
         self._board = board
         self._engine: Engine | None = None

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import Process
 
 from wcore_host.events import Json
-from wcore_host.web.options import STORE_FLAGS, USER_FLAGS, Options
+from wcore_host.web.options import STORE_FLAGS, USER_FLAGS, WebOptions
 
 ANSWER_S: Final = 60.0  # a million audit rows are verified in less
 LINE_BYTES_MAX: Final = 16 * 1024 * 1024  # a record holds at most one line of the protocol
@@ -21,14 +21,14 @@ ERROR_BYTES_MAX: Final = 4096  # of what a failing command says
 Row = Mapping[str, Json]
 
 
-class RecordsError(Exception):
+class EngineCliError(Exception):
     """The command failed; the message is what it said."""
 
 
-class Records:
+class EngineCli:
     """Runs `wcore audit|sessions|policy … --json` for the store and folder of our engine."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: WebOptions) -> None:
         self._program = options.engine
         self._store = options.told(STORE_FLAGS)
         self._user = options.told(USER_FLAGS)
@@ -39,7 +39,7 @@ class Records:
         """Return audit rows, newest first, and whether there are more than were read.
 
         Raises:
-            RecordsError: the store cannot be read, or a filter makes no sense.
+            EngineCliError: the store cannot be read, or a filter makes no sense.
         """
         flags = [f"--{k}={v}" for k, v in (("since", since), ("tool", tool)) if v]
         flags += [f"--decision={decision}"] if decision else []
@@ -68,7 +68,7 @@ class Records:
         asked = ["policy", "explain", "--json", *self._place, "--", command]
         try:
             told = await self._object(asked, ok=(0, 10, 20))
-        except RecordsError:
+        except EngineCliError:
             return None
         suggestions = told.get("suggestions")
         return str(suggestions[0]) if isinstance(suggestions, list) and suggestions else None
@@ -76,7 +76,7 @@ class Records:
     async def _object(self, words: Sequence[str], ok: Sequence[int]) -> Row:
         rows, _ = await self._lines(words, ok)
         if not rows:
-            raise RecordsError(f"`wcore {' '.join(words[:2])}` said nothing")
+            raise EngineCliError(f"`wcore {' '.join(words[:2])}` said nothing")
         return rows[0]
 
     async def _lines(
@@ -88,7 +88,7 @@ class Records:
                     return await _run((*self._program, *words), ok)
         except TimeoutError:
             told = f"`wcore {' '.join(words[:2])}` took more than {ANSWER_S:g} s"
-            raise RecordsError(told) from None
+            raise EngineCliError(told) from None
 
 
 async def _run(command: Sequence[str], ok: Sequence[int]) -> tuple[list[Row], bool]:
@@ -104,7 +104,7 @@ async def _run(command: Sequence[str], ok: Sequence[int]) -> tuple[list[Row], bo
         if code not in ok:
             said.seek(0)
             problem = said.read(ERROR_BYTES_MAX).decode(errors="replace").strip()
-            raise RecordsError(problem or f"the command ended with code {code}")
+            raise EngineCliError(problem or f"the command ended with code {code}")
     return found, False
 
 
@@ -115,7 +115,7 @@ async def _running(command: Sequence[str], stderr: IO[bytes]) -> AsyncGenerator[
             list(command), stdin=subprocess.DEVNULL, stderr=stderr, start_new_session=True
         )
     except OSError as error:
-        raise RecordsError(f"cannot start {command[0]}: {error}") from error
+        raise EngineCliError(f"cannot start {command[0]}: {error}") from error
     try:
         yield process
     finally:
@@ -134,7 +134,7 @@ async def _rows(process: Process) -> AsyncIterator[Row]:
             if (row := _row(line)) is not None:
                 yield row
         if len(rest) > LINE_BYTES_MAX:
-            raise RecordsError("a record is longer than any that we know")
+            raise EngineCliError("a record is longer than any that we know")
 
 
 def _row(line: bytes) -> Row | None:

@@ -48,7 +48,7 @@ class Entry:
         return frame({**self.event, self._key: self._parts[0]})
 
 
-class Board:
+class EventLog:
     """The log of one server, and its tabs."""
 
     def __init__(self) -> None:

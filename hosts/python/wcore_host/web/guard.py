@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wcore_host.web.access_codes import Doors
+from wcore_host.web.access_codes import AccessCodes
 
 TOKEN_HEADER: Final = b"x-wcore-token"
 ENTRY_PATH: Final = "/api/enter"  # the one door that opens without a token
@@ -31,7 +31,7 @@ HEADERS: Final = (
 class Guard:
     """Lets requests of our own pages through to `app`, and puts our headers on every answer."""
 
-    def __init__(self, app: ASGIApp, doors: Doors, port: int) -> None:
+    def __init__(self, app: ASGIApp, doors: AccessCodes, port: int) -> None:
         self._app = app
         self._doors = doors
         self._hosts = {name: f"http://{name.decode()}".encode() for name in _names(port)}

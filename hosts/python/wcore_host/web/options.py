@@ -27,7 +27,7 @@ Ctrl-C ends the server, the engine and whatever it runs.
 
 
 @dataclass(frozen=True)
-class Options:
+class WebOptions:
     """What the command line asks for. `port` 0 is any free one."""
 
     engine: tuple[str, ...]
@@ -59,13 +59,13 @@ class Options:
         return engines.only(self.flags, names)
 
 
-def read(argv: Sequence[str]) -> Options:
+def read(argv: Sequence[str]) -> WebOptions:
     """Return the options; exits with a usage message if they make no sense."""
     ours, rest = engines.split(argv)
     named = _parser().parse_args(ours)
     flags = engines.flags_of(named, rest)
     has_mode = engines.has_mode(flags)
-    return Options(engines.engine_of(named), flags, named.port, named.open, has_mode)
+    return WebOptions(engines.engine_of(named), flags, named.port, named.open, has_mode)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,10 +18,10 @@ from wcore_host.decode import LINE_BYTES_MAX
 from wcore_host.events import Json
 from wcore_host.headless.workspace import WorkspaceFiles
 from wcore_host.web import audit_stats, session_stats
-from wcore_host.web.access_codes import Doors
+from wcore_host.web.access_codes import AccessCodes
 from wcore_host.web.conversation import Conversation, RefusedError
-from wcore_host.web.engine_cli import Records, RecordsError
-from wcore_host.web.event_log import Board, frame
+from wcore_host.web.engine_cli import EngineCli, EngineCliError
+from wcore_host.web.event_log import EventLog, frame
 from wcore_host.web.guard import ENTRY_PATH, Guard
 
 NONCE: Final = "{{nonce}}"
@@ -50,10 +50,10 @@ class Server:
 
     def __init__(
         self,
-        doors: Doors,
-        board: Board,
+        doors: AccessCodes,
+        board: EventLog,
         talk: Conversation,
-        records: Records,
+        records: EngineCli,
         workspace: WorkspaceFiles,
     ) -> None:
         self._doors = doors
@@ -158,7 +158,7 @@ class Server:
 class _Streams:
     """Answers `/api/events` itself: a stream that a slow reader cannot keep open."""
 
-    def __init__(self, rest: ASGIApp, board: Board, talk: Conversation) -> None:
+    def __init__(self, rest: ASGIApp, board: EventLog, talk: Conversation) -> None:
         self._rest = rest
         self._board = board
         self._talk = talk
@@ -207,7 +207,7 @@ def _told(handler: Handler) -> Handler:
             return JSONResponse({"error": str(error)}, 400)
         except RefusedError as error:
             return JSONResponse({"error": str(error)}, 409)
-        except RecordsError as error:
+        except EngineCliError as error:
             return JSONResponse({"error": str(error)}, 502)
 
     return answer
