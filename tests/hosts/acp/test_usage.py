@@ -8,7 +8,7 @@ from hosts.places import Place
 from models.dialects import CHAT, Reply, say
 from models.serving import serving
 from wcore_host import decode
-from wcore_host.acp.usage import Meter
+from wcore_host.acp.usage import UsageTracker
 from wcore_host.events import JsonObject
 
 from wcore.vocabulary import Usage
@@ -43,7 +43,7 @@ async def test_a_stand_in_without_a_window_tells_of_none(place: Place) -> None:
 
 @pytest.mark.parametrize(("continued", "cost"), [(False, 0.25), (True, None)])
 def test_a_cost_is_told_only_where_it_is_all_of_it(*, continued: bool, cost: float | None) -> None:
-    meter = Meter()
+    meter = UsageTracker()
     meter.knows_cost = not continued
     meter.begin(100)
     assert meter.take(decode.event(COST)) is None

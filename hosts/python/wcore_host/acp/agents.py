@@ -32,7 +32,7 @@ class _Call:
 
 
 @dataclass
-class Work:
+class SubAgentLog:
     """What the agent at `path` (names below the main agent) has done, as far as it is kept."""
 
     path: tuple[str, ...]

@@ -21,7 +21,7 @@ from acp.schema import (
 from anyio.abc import TaskGroup
 
 from wcore_host.acp import stored_sessions
-from wcore_host.acp.options import Options
+from wcore_host.acp.options import AcpOptions
 from wcore_host.acp.prompts import Block
 from wcore_host.acp.servers import Server
 from wcore_host.acp.session import Session
@@ -39,7 +39,7 @@ CAPABILITIES: Final[JsonObject] = {
 class Bridge:
     """The agent, as the editor sees it. Its sessions live in `tasks` and end with it."""
 
-    def __init__(self, chosen: Options, tasks: TaskGroup) -> None:
+    def __init__(self, chosen: AcpOptions, tasks: TaskGroup) -> None:
         self._chosen = chosen
         self._tasks = tasks
         self._sessions: dict[str, Session] = {}

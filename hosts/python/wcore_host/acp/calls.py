@@ -12,7 +12,7 @@ from acp.schema import ToolCallStatus, ToolCallUpdate
 
 from wcore_host import events
 from wcore_host.acp import tool_call_content
-from wcore_host.acp.agents import GENERAL, RUNS, SPAWN, Work
+from wcore_host.acp.agents import GENERAL, RUNS, SPAWN, SubAgentLog
 from wcore_host.acp.markup import block, span
 from wcore_host.acp.tool_call_content import Announced, Content, Shown
 from wcore_host.decode import Fields
@@ -29,7 +29,7 @@ class _Call:
     tail: str = ""
     cut: bool = False
     unsent: bool = False
-    work: Work | None = None  # of the sub-agent that this call starts
+    work: SubAgentLog | None = None  # of the sub-agent that this call starts
     parent: "_Call | None" = None  # the call whose sub-agent made this one, where that is clear
 
     def add(self, chunk: str) -> None:
@@ -143,7 +143,7 @@ class Calls:
         """Find out whose call it is; of two agents at one path that run, nobody can tell."""
         if event.tool.name == SPAWN:
             name = event.tool.args.get("agent")
-            made.work = Work((*event.agent, str(name or GENERAL)))
+            made.work = SubAgentLog((*event.agent, str(name or GENERAL)))
         if event.agent:
             above = [
                 (call_id, call, call.work)

@@ -9,7 +9,7 @@ from acp import run_agent
 from anyio.abc import TaskStatus
 
 from wcore_host.acp.bridge import Bridge
-from wcore_host.acp.options import Options
+from wcore_host.acp.options import AcpOptions
 
 if TYPE_CHECKING:
     from acp import Agent
@@ -18,7 +18,7 @@ EXIT_FAILED: Final = 1
 SIGNAL_BASE: Final = 128  # a shell's way to say which signal ended a program
 
 
-def run(chosen: Options) -> int:
+def run(chosen: AcpOptions) -> int:
     """Serve until the editor closes our stdin, or a signal comes; return the exit code."""
     try:
         return anyio.run(_serve, chosen)
@@ -27,7 +27,7 @@ def run(chosen: Options) -> int:
         return EXIT_FAILED
 
 
-async def _serve(chosen: Options) -> int:
+async def _serve(chosen: AcpOptions) -> int:
     ended_by: list[int] = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(_end_on_signal, tasks.cancel_scope, ended_by)

@@ -33,7 +33,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 @dataclass(frozen=True)
-class Options:
+class AcpOptions:
     """What the command line asks for."""
 
     engine: tuple[str, ...]  # the program without flags
@@ -43,7 +43,7 @@ class Options:
     env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
 
 
-def read(argv: Sequence[str]) -> Options:
+def read(argv: Sequence[str]) -> AcpOptions:
     """Return the options; `--help` exits.
 
     Raises:
@@ -68,4 +68,4 @@ def read(argv: Sequence[str]) -> Options:
     stored = (("--store", named.store), ("--user-id", named.user_id))
     place = tuple(f"{flag}={value}" for flag, value in stored if value)
     has_mode = engines.has_mode(flags)
-    return Options(engines.engine_of(named), (*flags, *place), place, has_mode)
+    return AcpOptions(engines.engine_of(named), (*flags, *place), place, has_mode)

@@ -32,7 +32,7 @@ from wcore_host.permission import CANNOT_EDIT, REFUSED, SETTLE_S, Allow, Deny
 NO_SUCH_FORM: Final = "no editor can show a form like this"
 
 
-class Desk:
+class PermissionRequests:
     """The open questions of one session. `on_cancel` hears that a card was dismissed."""
 
     def __init__(

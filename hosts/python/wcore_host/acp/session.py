@@ -17,12 +17,12 @@ from wcore_host.acp import history, modes, servers, slash, stored_sessions
 from wcore_host.acp.calls import Calls
 from wcore_host.acp.markup import span
 from wcore_host.acp.notices import CONTINUE, INTERRUPTED, not_started
-from wcore_host.acp.options import Options
-from wcore_host.acp.permission_requests import Desk
+from wcore_host.acp.options import AcpOptions
+from wcore_host.acp.permission_requests import PermissionRequests
 from wcore_host.acp.prompts import Block, Prompts
 from wcore_host.acp.servers import Server
 from wcore_host.acp.turn import GOES_ON, INTERNAL_ERROR, Turn
-from wcore_host.acp.usage import Meter
+from wcore_host.acp.usage import UsageTracker
 from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
@@ -44,7 +44,7 @@ log = logging.getLogger("wcore_host")
 class Session:
     """An engine and its conversation. Start it with `begin`; `end` takes the engine away."""
 
-    def __init__(self, editor: Client, chosen: Options, cwd: str, tasks: TaskGroup) -> None:
+    def __init__(self, editor: Client, chosen: AcpOptions, cwd: str, tasks: TaskGroup) -> None:
         self.session_id = ""
         self._editor = editor
         self._chosen = chosen
@@ -60,7 +60,7 @@ class Session:
         self._failure: EngineExitedError | None = None
         self._turn: Turn | None = None
         self._mode = ""
-        self._meter = Meter()
+        self._meter = UsageTracker()
         self._is_named = False  # the editor has a title for it
         self.modes: SessionModeState | None = None
 
@@ -225,7 +225,9 @@ class Session:
         """Pass events on until the engine, or the editor, is gone."""
         await self._told.wait()
         calls = Calls(self._editor, self.session_id, self._cwd)
-        desk = Desk(self._editor, self.session_id, calls, self._cancelled, forms=self._forms)
+        desk = PermissionRequests(
+            self._editor, self.session_id, calls, self._cancelled, forms=self._forms
+        )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calls.stream)
             try:

@@ -7,7 +7,7 @@ from wcore_host.decode import Fields
 from wcore_host.events import Event
 
 
-class Meter:
+class UsageTracker:
     """Reads the counts of one session; what earlier engines of a session cost is not known."""
 
     def __init__(self) -> None:
