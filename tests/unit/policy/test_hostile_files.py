@@ -167,3 +167,12 @@ def test_what_is_written_by_a_here_document_is_no_command(rule: str, around: str
     for runs in ("sh a.md", "./a", "python3 -c x", "x a", "git -c alias.x='!sh' x"):
         told = f"{text}\n{runs}"
         assert forced(bash(told), f'deny = ["Bash({rule})"]') is Verdict.DENY, told
+
+
+@pytest.mark.parametrize("delimiter", ["'\tE'", '"\tE"', "\\\tE", "'\t\tE'"])
+def test_a_delimiter_that_begins_with_a_tab_is_in_doubt_where_tabs_are_stripped(
+    delimiter: str,
+) -> None:
+    for payload in ("echo x > .wcore/policy.toml", "rm -rf ~", "sudo ls"):
+        text = f"cat <<-{delimiter}\nx\n\tE\n{payload}\n"
+        assert forced(bash(text), "") is not Verdict.ALLOW, text

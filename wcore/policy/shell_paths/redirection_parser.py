@@ -56,6 +56,8 @@ class RedirectionParser(WordParser):
         delimiter = target.literal
         if delimiter is None or any(c in target.source for c in "$`\n"):
             raise LostError
+        if strips and delimiter.startswith("\t"):
+            raise LostError  # bash compares the line before it strips the tabs, or after
         document = HereDocument()
         self.documents.append((delimiter, strips, not target.is_bare, document))
         return document
