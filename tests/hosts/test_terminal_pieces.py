@@ -228,9 +228,10 @@ def test_an_answer_that_is_not_taken_brings_the_card_back() -> None:
     assert not cards.overdue(SETTLE_S - 1)
     assert cards.overdue(SETTLE_S + 1)
     assert cards.front is not None
-    cards.answered(0.0)
+    sent = cards.answered(0.0)
     assert cards.refused()
     assert len(cards) == 1
+    assert cards.front is not sent, "who looks only now must see that it went and came again"
 
 
 def test_a_suspended_call_is_answered_by_its_token() -> None:

@@ -197,7 +197,9 @@ class CardQueue:
         return [*([self.front] if self.front else []), *self._waiting]
 
     def _bring_back(self, call_ids: list[str]) -> bool:
-        self._waiting.extendleft(self._sent.pop(call_id)[0] for call_id in reversed(call_ids))
+        # As new cards: who shows the front one must see that it went, and came again unheard.
+        cards = [replace(self._sent.pop(call_id)[0]) for call_id in call_ids]
+        self._waiting.extendleft(reversed(cards))
         self._advance()
         return bool(call_ids)
 
