@@ -16,7 +16,7 @@ CACHE_MAX: Final = 4096  # as many as the rules of a file
 
 _NAME: Final = "."  # what one `?` takes in a name
 _PART: Final = "[^/]"  # and in a component of a path
-_WILD: Final = frozenset("*?[")
+WILD: Final = frozenset("*?[")  # what makes a text a glob
 
 
 class PatternError(ValueError):
@@ -57,7 +57,7 @@ def path_glob(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
 def literal_folder(pattern: str) -> str:
     """Return the leading folders of an absolute path glob that hold no wildcard."""
     parts = pattern.rstrip("/").split("/")
-    count = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
+    count = next((i for i, part in enumerate(parts) if WILD & set(part)), len(parts))
     return "/".join(parts[:count]) or "/"
 
 

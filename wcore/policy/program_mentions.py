@@ -35,7 +35,7 @@ def mentions(text: str, pattern: str) -> bool:
     name, names = program(pattern), _names(text)
     if name in names.written:
         return True
-    if set("*?[") & set(name):
+    if patterns.WILD & set(name):
         return any(map(patterns.name_glob(name).match, names.written))
     if any(each.fullmatch(name) for each in names.patterns):
         return True

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from wcore.policy.invocations import ASSIGNMENT, GRAMMAR
+from wcore.policy.patterns import WILD
 from wcore.policy.rules.command_globs import WORDS_MAX
 from wcore.policy.shell.characters import PLAIN_WORD
 
 _LITERAL: Final = re.compile(r"[^'\"\\$;&|<>(){}`\n\r#!]*")  # what the shell takes as it is
-_SHELL_GLOB: Final = frozenset("*?[")
 
 
 def words_of(text: str) -> tuple[list[str], bool]:
@@ -62,7 +62,7 @@ def _as_glob(word: str) -> str:
 
 
 def _char(char: str) -> str:
-    if char in _SHELL_GLOB:
+    if char in WILD:
         return f"[{char}]"
     plain = char.isprintable() and not char.isspace() and char not in "{}"
     return char if plain else "?"

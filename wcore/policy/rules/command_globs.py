@@ -13,12 +13,11 @@ from wcore.policy import patterns
 from wcore.policy.invocations import ASSIGNMENT, GRAMMAR, Invocation
 from wcore.policy.invocations import WORDS_MAX as READ_MAX
 from wcore.policy.invocations import program as name_of
-from wcore.policy.patterns import PatternError
+from wcore.policy.patterns import WILD, PatternError
 from wcore.policy.shell import leading_options
 
 WORDS_MAX: Final = 32  # of a command in a rule
 _NEVER_COMPARED: Final = frozenset("'\"\\{}")  # what is left of `{a,b}` stands in no word
-_WILD: Final = frozenset("*?[")
 _PLAIN_BRACKET: Final = re.compile(r"\[[^\[\]:]+\]")
 _STARS: Final = re.compile(r"\*+")
 _OTHER_BRACKET: Final = re.compile(r"\[.*\]", re.DOTALL)  # a class, or one with a `]` of its own
@@ -44,7 +43,7 @@ class CommandGlob(Struct, frozen=True):
     def fits_among(self, words: tuple[str, ...]) -> bool:
         """Whether it fits a command that begins with any of the words."""
         begins = {program[:1].casefold() for program in self.programs}
-        wild = not begins.isdisjoint("*?[")
+        wild = not begins.isdisjoint(WILD)
         return any(
             self.fits(Invocation(words[at : at + READ_MAX]))
             for at, word in enumerate(words)
@@ -101,7 +100,7 @@ def _begins(started: Invocation, wanted: tuple[str, ...], *, guesses: bool) -> b
     """
     head = started.words[0].casefold() if "/" in wanted[0] else started.program
     program = wanted[0].casefold()
-    if head[:1] != program[:1] and _WILD.isdisjoint((head[:1], program[:1])):
+    if head[:1] != program[:1] and WILD.isdisjoint((head[:1], program[:1])):
         return False  # most rules are about other programs
     if not (_is_like(head, program) or (guesses and _may_become(head, program))):
         return False
@@ -133,7 +132,7 @@ def _is_open(words: tuple[str, ...], at: int, wanted: str) -> bool:
 
 
 def _may_become_option(words: tuple[str, ...], at: int) -> bool:
-    return at < len(words) and words[at][:1] in _WILD
+    return at < len(words) and words[at][:1] in WILD
 
 
 def _may_become(word: str, wanted: str) -> bool:
@@ -141,9 +140,9 @@ def _may_become(word: str, wanted: str) -> bool:
 
     A quoted one counts too: quotes are gone. Sets of characters are not evaluated.
     """
-    if _WILD.isdisjoint(word):
+    if WILD.isdisjoint(word):
         return False
-    if not _WILD.isdisjoint(wanted):
+    if not WILD.isdisjoint(wanted):
         return True
     glob = _OTHER_BRACKET.sub("*", _PLAIN_BRACKET.sub("?", word)).replace("[", "?")
     glob = _STARS.sub("*", glob).casefold()
