@@ -34,7 +34,7 @@ async def test_a_call_waits_for_the_host_and_runs_after_the_yes(talk: Talk) -> N
             "kind": "command", "text": "echo hi >> ran", "truncated": False,
         }  # fmt: skip
         assert asked["why"]["row"] == "default"
-        assert asked["expires_in_s"] == 300
+        assert 290 <= asked["expires_in_s"] <= 300  # what is left of 300 when it is told
         assert await host.quiet() == []
         assert ran(host) == 0
         await host.approve("c1")

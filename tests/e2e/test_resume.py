@@ -194,7 +194,7 @@ async def test_continue_asks_again_under_the_old_ids_and_the_model_goes_on(talk:
         await host.hear("stream_start", msg_id="m1")
         request = await host.next()
         assert (request["type"], request["call_id"]) == ("tool_request", "c1")
-        assert request["expires_in_s"] == 300
+        assert 290 <= request["expires_in_s"] <= 300  # what is left of 300 when it is told
         assert (await resumed(host))["error"]["code"] == "busy"
         await host.approve("c1")
         await host.hear("text_delta", text="done")

@@ -55,10 +55,12 @@ async def test_signals_that_stop_a_program_do_not_stop_the_engine(talk: Talk) ->
         await host.hear("stream_end")
 
 
+SUPERVISOR: Final = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+ENGINE: Final = f"e=$(cut -d' ' -f4 /proc/{SUPERVISOR}/stat); "
+
+
 async def test_a_stopped_engine_goes_on_when_its_call_is_over_its_time(talk: Talk) -> None:
-    supervisor = "$(cut -d' ' -f4 /proc/$PPID/stat)"
-    engine = f"$(cut -d' ' -f4 /proc/{supervisor}/stat)"
-    again = f"e={engine}; while :; do kill -STOP $e; echo x >>beat; sleep 0.05; done"
+    again = f"{ENGINE}while :; do kill -STOP $e; echo x >>beat; sleep 0.05; done"
     async with talk(bash(again, timeout_s=1), [{"text": "on"}], flags=("--force",)) as host:
         await host.ready()
         await host.message()
@@ -68,6 +70,32 @@ async def test_a_stopped_engine_goes_on_when_its_call_is_over_its_time(talk: Tal
         beats = (host.workspace / "beat").read_bytes()
         await host.hear("stream_end")
         assert (host.workspace / "beat").read_bytes() == beats
+
+
+@pytest.mark.parametrize(
+    ("then", "output", "code"),
+    [
+        ("echo up; exit 3", "up\n[exit code 3]", 3),
+        (
+            "sleep 1000 >/dev/null 2>&1 & echo up",
+            "up\n[1 process that was still running when the command ended: ended too]",
+            0,
+        ),
+    ],
+)
+async def test_how_a_call_ended_in_time_is_told_by_an_engine_that_was_stopped(
+    talk: Talk, then: str, output: str, code: int
+) -> None:
+    """It is woken when the time is over, and until then knows nothing; three seconds are plenty."""
+    stop = f"{ENGINE}kill -STOP $e; {then}"
+    async with talk(bash(stop, timeout_s=3), [{"text": "on"}], flags=("--force",)) as host:
+        await host.ready()
+        await host.message()
+        result = await host.hear("tool_result")
+        assert result["output"] == output
+        assert "timed_out" not in result["metadata"]
+        assert result["metadata"]["exit_code"] == code
+        await host.hear("stream_end")
 
 
 async def test_a_stopped_engine_outlives_no_call(talk: Talk) -> None:

@@ -9,6 +9,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
 from wcore_host.headless import card_queue
+from wcore_host.terminal import prompt
 from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel
 
@@ -54,6 +55,7 @@ async def test_esc_refuses_that_call_and_the_next_card_comes(
 async def test_the_enter_of_somebody_who_writes_is_for_the_prompt(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(prompt, "QUIET_S", BUSY_S)  # who writes is not taken for idle on the way
     slow = [{"text": "hm"}, {"stall_ms": 800}, *writes("a")]
     async with looking(place, monkeypatch, "--model", place.script(slow, ECHO)) as screen:
         await screen.say("go")
@@ -74,6 +76,7 @@ async def test_keys_in_the_moment_a_card_appears_do_not_answer_it(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
+    monkeypatch.setattr(prompt, "QUIET_S", BUSY_S)  # so long the card leaves the keys to the prompt
     script = place.script(writes("a"), ECHO)
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")

@@ -21,6 +21,8 @@ NORMAL: Final[
     (r'("resume_token"|"correlation_id"):"[^"]+"', r'\1:"9f1c…"'),
     (r'"current_model":"[^"]+"', '"current_model":"a-model"'),
     (r'"model":"[^"]+"', '"model":"a-model"'),
+    (r'"expires_in_s":(29\d|300)\b', '"expires_in_s":300'),
+    (r'"expires_in_s":[01]\b', '"expires_in_s":1'),
 )
 
 

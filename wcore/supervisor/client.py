@@ -189,6 +189,7 @@ class Held:
         self.pid = 0
         self.left_behind = 0  # processes there were when the program had exited, all ended with it
         self.status: int | None = None  # as `subprocess` gives it; `None`: not known (yet)
+        self.was_ended = False  # the program had not exited when its holder began to end it
 
     async def begin(self, program: Program) -> None:
         """Say what is to be started, and wait until it is."""
@@ -259,7 +260,7 @@ class Held:
     async def _hear(self) -> None:
         message = await self._next()
         if message is not None and message[0] == "exited":
-            self.status = message[1]
+            _, self.status, self.was_ended = message
         elif message is not None and message[0] == "left":
             self.left_behind = message[1]
 

@@ -50,7 +50,7 @@ def hold(link: socket.socket, engine: int) -> None:
     if limit_s is not None:
         held.limit(limit_s, engine)
     held.run()
-    link.close()  # the engine need not wait for our own end
+    held.leave()
 
 
 class _Holder:
@@ -65,16 +65,18 @@ class _Holder:
         self._frames = frames.Frames()
         self._kill_at: float | None = None  # when everything is killed; `None`: not yet asked for
         self._ask_at: float | None = None  # when everything is asked to end
-        self._has_exited = False  # the program, by itself
+        self._has_exited = False  # the program
+        self._has_begun = False  # to end what is left: what exits from now on may do so by our hand
         self._passes = 0
         self._is_lost = False  # the supervisor was killed: the program's end is not its own
         self._overdue_at: float | None = None  # when the engine must have ended it
         self._is_overdue = False
         self._engine = 0
+        self._is_alone = False  # the engine has let go of us, or is gone
         waker.hear(link)
 
     def limit(self, limit_s: float, engine: int) -> None:
-        """End everything when it is over its time, and let the engine go on, which was stopped."""
+        """End everything when it is over its time, and let the engine go on if it was stopped."""
         self._overdue_at = time.monotonic() + limit_s + OVERDUE_S
         self._engine = engine
 
@@ -99,12 +101,25 @@ class _Holder:
             if self._waker.wait(min(times) - time.monotonic() if times else None):
                 self._listen()
 
+    def leave(self) -> None:
+        """Tell that nothing is left. Only an engine that was stopped does not let go of us then."""
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_WR)
+        until = self._overdue_at or 0  # it has been over its time
+        while self._engine and not self._is_alone:
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                process_tree.signal_all([self._engine], signal.SIGCONT)
+                return
+            if self._waker.wait(left_s):
+                self._listen()
+
     def _reap(self) -> bool:
         """Reap what has died; false when nothing is left."""
         ended, is_left = reap()
         if self._program in ended and not self._is_lost:
             self._has_exited = True
-            _tell(self._link, ("exited", ended[self._program]))
+            _tell(self._link, ("exited", ended[self._program], self._has_begun))
         return is_left
 
     def _listen(self) -> None:
@@ -113,6 +128,7 @@ class _Holder:
         except OSError:
             data = b""
         if not data:
+            self._is_alone = True
             self._waker.ignore(self._link)
             self._end(self._grace_s)
         self._frames.feed(data)
@@ -128,14 +144,22 @@ class _Holder:
         self._kill_at = until if self._kill_at is None else min(until, self._kill_at)
 
     def _ask(self) -> None:
-        """Ask what is left to end; tell how many these are, if the program left them behind."""
+        """Ask what is left to end."""
         self._ask_at = None
-        below = self._below()
+        below = self._begin()
         process_tree.signal_all(below, signal.SIGTERM)
-        if self._has_exited and below:
+
+    def _begin(self) -> "list[int]":
+        """Return what is to be ended; tell how many these are, if the program left them behind."""
+        below = self._below()
+        if self._has_exited and below and not self._has_begun:
             _tell(self._link, ("left", len(below)))
+        self._has_begun = True
+        return below
 
     def _kill(self) -> None:
+        if not self._has_begun:
+            self._begin()
         if not kernel.ADOPTS:  # what has lost its parent is seen no more, but may be in the group
             with suppress(OSError):
                 os.killpg(self._program, signal.SIGKILL)

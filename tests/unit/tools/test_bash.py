@@ -8,6 +8,7 @@ import pytest
 from unit.tools.room import Room
 
 from wcore.errors import HostGoneError, ToolError
+from wcore.supervisor.client import Held, Program
 from wcore.tools.builtin.bash import Bash
 from wcore.tools.process.shell_output import STREAM_BYTES_MAX, STREAM_STOPPED
 from wcore.tools.tool import RunContext, ToolEnvironment
@@ -65,6 +66,29 @@ async def test_a_command_that_takes_too_long_is_ended_and_keeps_its_output(room:
     assert done.output.startswith("before\n[timed out after 1 s")
     assert done.status is Status.ERROR
     assert done.metadata["timed_out"] is True
+
+
+async def test_an_engine_that_looks_only_when_all_is_over_says_what_ended_it(room: Room) -> None:
+    """As one does that was stopped: its own clock begins when it goes on."""
+
+    class Stopped(ToolEnvironment, frozen=True):
+        async def start(self, program: Program) -> Held:
+            held = await super().start(program)
+            while room.supervisor.programs():
+                await anyio.lowlevel.checkpoint()
+            return held
+
+    given = room.environment
+    room.tools["Bash"] = Bash.at(
+        Stopped(given.workspace, given.home, given.environ, bool, supervisor=room.supervisor)
+    )
+    late = await _bash(room, "echo before; sleep 1000", timeout_s=1)
+    assert late.output.startswith("before\n[timed out after 1 s")
+    assert late.metadata == {"exit_code": 137, "signal": "SIGKILL", "timed_out": True}
+    killed = await _bash(room, "kill -KILL $$")
+    assert killed.output == "[ended by SIGKILL]"
+    assert killed.metadata == {"exit_code": 137, "signal": "SIGKILL"}
+    assert (await _bash(room, "exit 3")).metadata == {"exit_code": 3}
 
 
 @pytest.mark.parametrize(

@@ -212,9 +212,8 @@ async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutp
             with anyio.CancelScope(shield=True):
                 await held.end(0)
         held.close()
-    # The holder ends what is over its time where we could not, as we were stopped ourselves.
-    is_killed = held.status is not None and held.status < 0
-    timed_out = late.cancelled_caught or (is_killed and anyio.current_time() >= late.deadline)
+    # Our own clock does not tell: we may have been stopped. Without a status the holder was killed.
+    timed_out = held.was_ended if held.status is not None else late.cancelled_caught
     done = _result(output, held.status, timeout_s if timed_out else None, left)
     ended = held.left_behind - left
     return done if timed_out or ended <= 0 else _with_the_ended(done, ended)
