@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -311,9 +311,10 @@ def below(host: Conversation) -> list[str]:
         for listing in Path(f"/proc/{left.pop()}/task").glob("*/children"):
             for child in listing.read_text().split():
                 left.append(int(child))
-                name = Path(f"/proc/{child}/comm").read_text().strip()
-                if name != "wcore-supervise":
-                    found.append(name)
+                with suppress(FileNotFoundError):  # our own processes end by themselves meanwhile
+                    name = Path(f"/proc/{child}/comm").read_text().strip()
+                    if name != "wcore-supervise":
+                        found.append(name)
     return found
 
 

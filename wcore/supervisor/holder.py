@@ -146,20 +146,19 @@ class _Holder:
     def _ask(self) -> None:
         """Ask what is left to end."""
         self._ask_at = None
-        below = self._begin()
+        below = self._below()
+        self._begin(below)
         process_tree.signal_all(below, signal.SIGTERM)
 
-    def _begin(self) -> "list[int]":
-        """Return what is to be ended; tell how many these are, if the program left them behind."""
-        below = self._below()
+    def _begin(self, below: "list[int]") -> None:
+        """Tell how many are going to be ended, if the program left them behind."""
         if self._has_exited and below and not self._has_begun:
             _tell(self._link, ("left", len(below)))
         self._has_begun = True
-        return below
 
     def _kill(self) -> None:
-        if not self._has_begun:
-            self._begin()
+        if not self._has_begun:  # what forks is not looked at first
+            self._begin(self._below() if self._has_exited else [])
         if not kernel.ADOPTS:  # what has lost its parent is seen no more, but may be in the group
             with suppress(OSError):
                 os.killpg(self._program, signal.SIGKILL)
