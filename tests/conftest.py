@@ -9,6 +9,8 @@ import selection
 from hypothesis import settings
 from talking import Conversation, write_script
 
+pytest_plugins = ("hanging", "second_look")
+
 DYING = Path(__file__).parent / "crash" / "dying.py"
 
 EXAMPLES_WHEN_FAST = 25  # of generated text; the first Python of CI sees four times as many

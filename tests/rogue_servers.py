@@ -4,8 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import anyio
-from talking import PATIENCE_S, Conversation, Event, call
+from talking import Conversation, Event, call
 
 ROGUE = Path(__file__).parent / "mcp" / "rogue.py"
 
@@ -45,19 +44,3 @@ async def ended(host: Conversation, call_id: str) -> Event:
 def tool(name: str, call_id: str = "c", server: str = "r", **args: object) -> dict[str, object]:
     """Return a script item that calls a tool of a server."""
     return call(f"mcp__{server}__{name}", call_id, **args)
-
-
-def living(pid: int) -> bool:
-    """Tell whether a process runs: one that is dead and not yet waited for does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-async def gone(pid: int) -> None:
-    """Wait until a process has ended."""
-    with anyio.fail_after(PATIENCE_S):
-        while living(pid):  # noqa: ASYNC110 - nothing tells us of other people's processes
-            await anyio.sleep(0.02)

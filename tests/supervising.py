@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+import waiting
 
 import wcore
 from wcore.supervisor import kernel
 from wcore.supervisor.client import Supervisor
 
-LAST_S: Final = 20.0  # far above what it takes to end, so that a busy machine fails nothing
 ROOT: Final = str(Path(wcore.__file__).parents[1])
+#: What a command of the shell finds its supervisor by: the parent of its holder.
+SUPERVISOR: Final = "$(cut -d' ' -f4 /proc/$PPID/stat)"
 CODE: Final = """
 import socket, sys
 from wcore.cli import main
@@ -59,4 +61,4 @@ def supervised(folder: Path | None = None, **environ: str) -> Generator[Supervis
         yield supervisor
     finally:
         supervisor.close()
-        child.wait(LAST_S)
+        waiting.finish(child)

@@ -10,14 +10,15 @@ import os
 import signal
 import sys
 from collections import Counter, deque
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 import anyio
+import waiting
 from spec.validating import complaint
 
-PATIENCE_S = 20.0  # far above what anything takes, so that a busy machine fails nothing
 ROOT = Path(__file__).parent.parent
 
 Event = dict[str, Any]
@@ -57,7 +58,6 @@ class Conversation:
         self.log: IO[bytes] | None = (
             None  # where its stderr goes; ours, unless set before it starts
         )
-        self.patience_s = PATIENCE_S
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._stdout = -1
@@ -131,7 +131,7 @@ class Conversation:
 
     async def next(self) -> Event:
         """Return the next event, whatever it is."""
-        with anyio.fail_after(self.patience_s):
+        with self.patience("the next event"):
             while not self._lines:
                 await anyio.wait_readable(self._stdout)
                 data = os.read(self._stdout, 1024 * 1024)
@@ -144,6 +144,10 @@ class Conversation:
         assert not (wrong := complaint("events", event)), wrong
         self.heard.append(event)
         return event
+
+    def patience(self, what: str) -> AbstractContextManager[None]:
+        """Bound a wait for the engine; it says what was heard so far."""
+        return waiting.patience(what, seen=lambda: "\n".join(map(str, [*self.heard, self._rest])))
 
     async def hear(self, kind: str, **fields: object) -> Event:
         """Return the next event of this type (with these fields); others are passed over."""
@@ -182,7 +186,7 @@ class Conversation:
 
     async def ended(self) -> int:
         """Hear everything up to the engine's own end; return the exit code."""
-        with anyio.fail_after(self.patience_s):
+        with self.patience("the engine's end"):
             try:
                 while True:
                     await self.next()

@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -11,13 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import waiting
+
 from wcore.errors import Code
 
 ROOT: Final = Path(__file__).parent.parent
 SOURCES: Final = (ROOT / "wcore", ROOT / "hosts" / "python" / "wcore_host")
 FILE_LINES_MAX: Final = 400  # what fits into a head
 FUNCTION_LINES_MAX: Final = 50  # what fits onto a screen
-CHECK_S: Final = 900  # the type checker takes 40 s alone, 190 s beside other tests
 
 CODES: Final = set(  # the design's list, all of it
     "protocol_error busy refused not_supported init_failed config_error auth_required auth_invalid"
@@ -36,6 +36,16 @@ NOT_AT_START: Final = (  # what costs time or memory, or opens a door, before an
 )
 LIMIT: Final = re.compile(r"[A-Z][A-Z0-9_]*_(MAX|MIN|LIMIT|S|MS|BYTES|CHARS|LINES)")
 UNWANTED_NAMES: Final = {"utils", "util", "helpers", "helper", "base", "common", "misc", "shared"}
+BARE_WAIT: Final = re.compile(
+    r"(anyio\.fail_after|subprocess\.run|anyio\.run_process|\.communicate)$"
+)
+CLOCKS_OF_THEIR_OWN: Final = {
+    "waiting.py",
+    "second_look.py",
+    "shell/opening.py",  # what a text does in two seconds is what is looked at
+    "shell/sandbox.py",
+    "unit/approval/test_manager.py",  # virtual time
+}
 MARKS: Final = "TODO|FIXME|XXX|HACK"
 COMES_WITH: Final = {
     "acp": "agent-client-protocol",
@@ -66,15 +76,8 @@ def named(path: Path) -> str:
 def check(*command: str) -> None:
     """Run one of our tools from the root; what it says is the failure."""
     folders = [str(ROOT / "hosts" / "python"), os.environ.get("PYTHONPATH", "")]
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
-        capture_output=True,
-        text=True,
-        timeout=CHECK_S,
-        check=False,
-    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    done = waiting.run([sys.executable, *command], cwd=ROOT, env=env, limit_s=waiting.LONG_S)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
@@ -96,6 +99,34 @@ def test_pyright_in_strict_mode_finds_nothing() -> None:
 def test_packages_import_only_what_they_may() -> None:
     run = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     check("-c", run, "--no-cache")
+
+
+# --- how tests wait -------------------------------------------------------------------------------
+
+
+def test_tests_wait_by_the_one_clock() -> None:
+    """`tests/waiting.py` says what was seen, and whether it was late; other limits say nothing."""
+    tests = ROOT / "tests"
+    files = [path for path in tests.rglob("*.py") if path.parent.name != "bench"]
+    found = {
+        f"{path.relative_to(tests)}:{line}: {name}"
+        for path in files
+        if str(path.relative_to(tests)) not in CLOCKS_OF_THEIR_OWN
+        for line, name in bare_waits(tree(path))
+    }
+    assert found == set()
+
+
+def bare_waits(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield what waits by another clock, but for tests whose subject is a time."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+        ast.unparse(mark) == "pytest.mark.clock" for mark in node.decorator_list
+    ):
+        return
+    if isinstance(node, ast.Call) and BARE_WAIT.search(name := ast.unparse(node.func)):
+        yield node.lineno, name
+    for child in ast.iter_child_nodes(node):
+        yield from bare_waits(child)
 
 
 # --- size and names -------------------------------------------------------------------------------
@@ -250,13 +281,10 @@ def test_at_the_start_only_what_is_needed_is_loaded(tmp_path: Path) -> None:
         "print('\\n'.join(sys.modules))\n"
     )
     env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    done = subprocess.run(
+    done = waiting.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
         env={**env, "PYTHONPATH": os.pathsep.join([str(ROOT), env.get("PYTHONPATH", "")])},
-        capture_output=True,
-        text=True,
-        timeout=CHECK_S,
         check=True,
     )
     loaded = set(done.stdout.split())
@@ -265,16 +293,13 @@ def test_at_the_start_only_what_is_needed_is_loaded(tmp_path: Path) -> None:
 
 
 def test_the_version_is_told_without_loading_the_engine(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = waiting.run(
         [sys.executable, "-X", "importtime", "-m", "wcore", "--version"],
         cwd=tmp_path,
         env={
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         },
-        capture_output=True,
-        text=True,
-        timeout=CHECK_S,
         check=True,
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

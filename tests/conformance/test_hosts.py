@@ -1,12 +1,12 @@
 """`wcore conformance host`: our hosts survive everything, broken ones are caught."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import anyio
 import pytest
+import waiting
 from conformance.hosts import BROKEN
 
 from wcore.conformance.cases import Case
@@ -126,12 +126,6 @@ def test_a_broken_host_is_caught(outcomes: dict[str, Outcome], host: str) -> Non
 
 @pytest.mark.parametrize("words", [["--"], ["--", "true"], ["--only", "nope", "--", "{engine}"]])
 def test_wrong_usage_says_what_to_do(words: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "wcore", "conformance", "host", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = waiting.run([sys.executable, "-m", "wcore", "conformance", "host", *words])
     assert done.returncode == 2
     assert "--help" in done.stderr

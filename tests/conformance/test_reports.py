@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import waiting
 
 from wcore.conformance.cases import folder
 from wcore.conformance.engine.patterns import difference, filled
 
 MUTANTS = str(Path(__file__).parent / "mutants.py")
-PATIENCE_S = 120
 CASES = r"""
 [[case]]
 id = "good"
@@ -51,13 +51,7 @@ steps = [{ quiet = [] }]
 
 
 def conformance(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wcore", "conformance", *words],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return waiting.run([sys.executable, "-m", "wcore", "conformance", *words])
 
 
 @pytest.fixture

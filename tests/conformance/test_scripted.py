@@ -1,9 +1,10 @@
 """An engine that replays files is judged without HTTP; what cannot be seen then is NOT_TESTED."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
+
+import waiting
 
 from wcore.conformance.cases import folder, load
 from wcore.conformance.engine.command import Command
@@ -30,12 +31,8 @@ def test_a_sample_of_cases_holds_without_a_provider(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     only = [word for pattern in SAMPLE for word in ("--only", pattern)]
     flags = ["--slack", SLACK, "--json", str(report), *only]
-    done = subprocess.run(
-        [sys.executable, "-m", "wcore", "conformance", *flags, "--", *OURS],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = waiting.run(
+        [sys.executable, "-m", "wcore", "conformance", *flags, "--", *OURS], cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     cases = json.loads(report.read_text())["cases"]

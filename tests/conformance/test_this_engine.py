@@ -1,17 +1,16 @@
 """Our engine passes the whole suite, as its user would run it."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import selection
+import waiting
 
 #: What this engine does not announce; everything else is run.
 NOT_ANNOUNCED = {"mcp"}
 SLACK = "3"  # CI machines are busy
 JOBS = "2"  # other tests run beside it, and an engine has limits of its own that no slack stretches
-LIMIT_S = 900
 
 SAMPLE = "handshake-ready approval-once approval-expires stop-while-a-tool-runs session-*".split()
 ONLY = [word for pattern in SAMPLE for word in ("--only", pattern)] if selection.IS_FAST else []
@@ -20,13 +19,8 @@ ONLY = [word for pattern in SAMPLE for word in ("--only", pattern)] if selection
 def test_our_engine_conforms(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     words = ["--slack", SLACK, "--jobs", JOBS, "--json", report, *ONLY]
-    done = subprocess.run(
-        [sys.executable, "-m", "wcore", "conformance", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
+    done = waiting.run(
+        [sys.executable, "-m", "wcore", "conformance", *words], cwd=tmp_path, limit_s=waiting.LONG_S
     )
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
     cases = json.loads(report.read_text())["cases"]

@@ -1,16 +1,15 @@
 """The suite is fair: an engine without everything that may be left out fails nothing."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import waiting
 
 PROGRAM = str(Path(__file__).parent / "mutants.py")
 SLACK = "3"  # CI machines are busy
 JOBS = "2"  # as in `test_this_engine`
-LIMIT_S = 900
 #: Why a case is not about such an engine, as a person reads it.
 LEFT_OUT = ("does not offer", "--help does not name", "does not start with provider", "need not be")
 TESTED_AT_LEAST = 110  # of about 150 mandatory cases
@@ -22,12 +21,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     report = tmp_path_factory.mktemp("small") / "report.json"
     engine = [sys.executable, PROGRAM, "small"]
     words = ["--slack", SLACK, "--jobs", JOBS, "--json", str(report), "--", *engine]
-    subprocess.run(
-        [sys.executable, "-m", "wcore", "conformance", *words],
-        stdout=subprocess.DEVNULL,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    waiting.run([sys.executable, "-m", "wcore", "conformance", *words], limit_s=waiting.LONG_S)
     return json.loads(report.read_text())["cases"]
 
 

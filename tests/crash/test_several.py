@@ -14,6 +14,7 @@ from uuid import UUID
 
 import anyio
 import pytest
+import waiting
 from store.server import Server, ServerMissingError
 from talking import Conversation, call
 
@@ -65,7 +66,7 @@ async def _read(workspace: Path, place: str, done: anyio.Event) -> None:
     while not done.is_set():
         for reader in READERS:
             command = [sys.executable, "-m", "wcore", *reader, "--store", place]
-            read = await anyio.run_process(command, cwd=workspace, check=False)
+            read = await waiting.run_process(command, cwd=workspace, check=False)
             assert read.returncode == 0, read.stderr
 
 

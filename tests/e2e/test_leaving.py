@@ -28,7 +28,7 @@ async def test_an_engine_that_leaves_starts_no_turn(talk: Talk) -> None:
 async def at_rest(host: Conversation) -> None:
     """Wait until an engine waits: twice looked at, it sleeps and has not been awake between."""
     before = None
-    with anyio.fail_after(host.patience_s):
+    with host.patience("the engine at rest"):
         while (now := _waits(host.process.pid)) != before or not now[0].startswith("S"):
             before = now
             await anyio.sleep(0.05)

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
+import waiting
 from talking import Conversation, Event, call
 
 Talk = Callable[..., Conversation]
@@ -35,14 +35,14 @@ async def begun(host: Conversation, count: int) -> dict[str, Event]:
     return await cards(host, count)
 
 
-async def waiting(host: Conversation) -> list[str]:
+async def waiting_calls(host: Conversation) -> list[str]:
     await host.say(type="list_pending")
     return [each["call_id"] for each in (await host.hear("command_result"))["calls"]]
 
 
 async def audit(host: Conversation, tmp_path: Path) -> list[Event]:
     """Return the rows of the audit from the command line."""
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", "audit", "list", "--json"],
         env={"HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"},
         cwd=host.workspace,
@@ -67,7 +67,7 @@ async def test_what_the_grant_covers_goes_on_and_what_it_does_not_waits(talk: Ta
         await host.approve("b1", scope=ECHO)
         await host.hear("tool_result", call_id="b2")
         assert settled(host) == {"b1": ("approved", "user"), "b2": ("approved", "policy")}
-        assert await waiting(host) == ["b3", "w1", "q1"]
+        assert await waiting_calls(host) == ["b3", "w1", "q1"]
         await host.say(type="list_grants")
         assert (await host.hear("command_result"))["grants"][0]["uses"] == 1
         await host.say(type="stop")
@@ -85,7 +85,7 @@ async def test_files_of_one_reply_go_with_the_first(talk: Talk) -> None:
         await host.hear("tool_result", call_id="c.txt")
         while not (host.workspace / "b.txt").exists():
             await host.hear("tool_result")
-        assert await waiting(host) == [".env"], "a protected path asks whatever was granted"
+        assert await waiting_calls(host) == [".env"], "a protected path asks whatever was granted"
         await host.deny(".env")
         await host.hear("stream_end")
 
@@ -107,7 +107,7 @@ async def test_a_mode_lets_nothing_go_also_after_a_grant(talk: Talk) -> None:
         await host.say(type="set_mode", mode="force")
         await host.approve("b1", scope=ECHO)
         await host.hear("tool_result", call_id="b1")
-        assert await waiting(host) == ["w1"]
+        assert await waiting_calls(host) == ["w1"]
         await host.deny("w1")
         await host.hear("stream_end")
 
@@ -119,7 +119,7 @@ async def test_an_override_lets_nothing_go_also_after_a_grant(talk: Talk) -> Non
         await host.hear("command_result")
         await host.approve("b1", scope=ECHO)
         await host.hear("tool_result", call_id="b1")
-        assert await waiting(host) == ["w1"]
+        assert await waiting_calls(host) == ["w1"]
         await host.deny("w1")
         await host.hear("stream_end")
 
@@ -132,7 +132,7 @@ async def test_a_command_waits_for_those_before_it_and_may_be_answered_all_the_w
         await begun(host, 3)
         await host.approve("b1", scope=ECHO)
         await host.hear("tool_result", call_id="b1")
-        assert await waiting(host) == ["w1", "b2"], "the write before it has not ended"
+        assert await waiting_calls(host) == ["w1", "b2"], "the write before it has not ended"
         await host.deny("b2", reason="no more")
         await host.hear("tool_cancelled", call_id="b2")
         await host.deny("w1")
@@ -152,7 +152,7 @@ async def test_a_grant_taken_back_before_its_turn_lets_nothing_go(talk: Talk) ->
         await host.hear("command_result")
         await host.deny("w1")
         await host.hear("tool_cancelled", call_id="w1")
-        assert await waiting(host) == ["b2"]
+        assert await waiting_calls(host) == ["b2"]
         await host.deny("b2")
         await host.hear("stream_end")
 
@@ -168,7 +168,7 @@ async def test_a_script_changed_while_its_card_waits_is_not_let_go(talk: Talk) -
         (host.workspace / "run.sh").write_text("echo 2")
         await host.approve("w1")
         await host.hear("tool_result", call_id="w1")
-        assert await waiting(host) == ["b2"]
+        assert await waiting_calls(host) == ["b2"]
         await host.deny("b2")
         await host.hear("stream_end")
 

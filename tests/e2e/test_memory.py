@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
+import waiting
 from talking import Conversation, Event, call
 
 Talk = Callable[..., Conversation]
@@ -30,7 +30,7 @@ async def grants(host: Conversation) -> list[Event]:
 
 async def audit(host: Conversation, tmp_path: Path) -> list[Event]:
     """Return the rows of the audit, oldest first, from the command line."""
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", "audit", "list", "--json"],
         env={"HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"},
         cwd=host.workspace,
@@ -173,7 +173,7 @@ async def test_tiers_and_overrides_outlive_the_engine(talk: Talk, tmp_path: Path
 
 
 async def test_a_store_in_the_workspace_is_refused_at_start(workspace: Path) -> None:
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", "--store", "memory.db"], cwd=workspace, check=False
     )
     assert done.returncode == 1

@@ -16,7 +16,9 @@ from typing import Final
 
 import anyio
 import pytest
-from talking import PATIENCE_S, Conversation, call, write_script
+import waiting
+from supervising import SUPERVISOR
+from talking import Conversation, call, write_script
 
 pytestmark = [
     pytest.mark.anyio,
@@ -45,7 +47,6 @@ HIDDEN: Final = (
     f"echo '{SLEEPS}' >deep; echo $$ >>pids\n{ALL}\n"
     f"until [ $(wc -l <pids) -gt {len(HIDING)} ]; do sleep 0.01; done; echo hidden\n"
 )
-SUPERVISOR: Final = "$(cut -d' ' -f4 /proc/$PPID/stat)"  # the parent of the shell's holder
 Start = Callable[..., Conversation]
 
 
@@ -91,9 +92,7 @@ def alive(host: Conversation) -> list[int]:
 
 async def all_gone(host: Conversation) -> None:
     """Wait until nothing is left, when nobody is there to say so."""
-    with anyio.fail_after(PATIENCE_S):
-        while alive(host):  # noqa: ASYNC110 - of other processes
-            await anyio.sleep(0.02)
+    await waiting.until(lambda: not alive(host), "the end of all it hid")
 
 
 @asynccontextmanager
@@ -116,6 +115,7 @@ async def test_a_call_that_ends_leaves_nothing(start: Start) -> None:
         await host.hear("stream_end")
 
 
+@pytest.mark.clock
 async def test_a_call_that_takes_too_long_leaves_nothing(start: Start) -> None:
     async with hidden(start, "sleep 1000", timeout_s=2) as host:
         assert (await host.hear("tool_result"))["metadata"]["timed_out"] is True
@@ -145,7 +145,7 @@ async def test_a_host_that_is_gone_leaves_nothing(start: Start) -> None:
     async with hidden(start, "while :; do echo x; sleep 0.05; done") as host:
         await heard_hidden(host)
         host.close_stdout()
-        with anyio.fail_after(PATIENCE_S):
+        with host.patience("its end"):
             host.exit_code = await host.process.wait()
         assert host.exit_code == 141
         assert alive(host) == []
@@ -214,6 +214,7 @@ async def test_the_supervisor_and_the_holder_killed_at_once_leave_nothing(start:
         await host.hear("stream_end")
 
 
+@pytest.mark.clock
 async def test_a_fork_bomb_ends_with_stop(start: Start) -> None:
     bomb = "bomb() { (sleep 0.01; [ -e over ] || { bomb & bomb; }) & wait; }; ulimit -u 400 2>&1"
     command = f"{bomb}; echo $$ >>pids; echo bombing; bomb; sleep 1000"
@@ -329,9 +330,7 @@ def read_parents(host: Conversation) -> list[str]:
 
 
 async def until_stopped(pid: int) -> None:
-    with anyio.fail_after(PATIENCE_S):
-        while not is_stopped(pid):  # noqa: ASYNC110 - nothing tells us of it
-            await anyio.sleep(0.01)
+    await waiting.until(lambda: is_stopped(pid), f"process {pid} stopped")
 
 
 def is_stopped(pid: int) -> bool:

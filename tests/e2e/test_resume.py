@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+import waiting
 from talking import Conversation, Event, call
 
 from wcore.store import journal
@@ -26,7 +27,7 @@ DONE = [{"text": "done"}]
 
 async def refused(workspace: Path, tmp_path: Path, *flags: str) -> str:
     """Start an engine that must not start; return what it says."""
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", *flags],
         cwd=workspace,
         env={**os.environ, "HOME": str(tmp_path / "home")},
@@ -161,7 +162,7 @@ async def test_old_sessions_are_forgotten_after_the_first_turn(talk: Talk, tmp_p
         async with talk(DONE, flags=("--keep-sessions", keep)) as host:
             await host.ready()
             await host.turn()
-            with anyio.fail_after(20):
+            with waiting.patience():
                 while keep != "0" and len(sessions(path)) > left:
                     await host.quiet()
             assert len(sessions(path)) == left
@@ -241,7 +242,7 @@ async def test_a_call_that_had_begun_is_never_run_again(talk: Talk) -> None:
         await first.message()
         await first.approve((await first.hear("tool_request"))["call_id"])
         await first.hear("tool_running")
-        with anyio.fail_after(10):
+        with waiting.patience():
             while not ran(first):
                 await anyio.lowlevel.checkpoint()
         await first.kill()

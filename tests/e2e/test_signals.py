@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
+from supervising import SUPERVISOR
 from talking import Conversation, call
 
 from wcore.engine.ports import ENDING
@@ -55,7 +56,6 @@ async def test_signals_that_stop_a_program_do_not_stop_the_engine(talk: Talk) ->
         await host.hear("stream_end")
 
 
-SUPERVISOR: Final = "$(cut -d' ' -f4 /proc/$PPID/stat)"
 ENGINE: Final = f"e=$(cut -d' ' -f4 /proc/{SUPERVISOR}/stat); "
 
 

@@ -6,9 +6,8 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
-from talking import PATIENCE_S, Conversation, call
+from talking import Conversation, call
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -130,7 +129,7 @@ async def test_an_end_is_heard_whatever_is_under_way(
             assert await host.finish() == 0
         else:
             host.process.send_signal(signal.SIGTERM)
-            with anyio.fail_after(PATIENCE_S):
+            with host.patience("its end"):
                 await host.process.wait()
             host.exit_code = host.process.returncode
             assert host.exit_code in (-signal.SIGTERM, 128 + signal.SIGTERM)

@@ -4,9 +4,8 @@ import os
 import signal
 from collections.abc import Callable
 
-import anyio
 import pytest
-from talking import PATIENCE_S, Conversation, call
+from talking import Conversation, call
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -208,8 +207,7 @@ async def test_a_signal_ends_everything_in_order(
                 await host.message()
                 await host.hear("tool_request" if state == "parked" else "text_delta")
         host.signal(number)
-        with anyio.fail_after(PATIENCE_S):
-            assert await host.ended() == 128 + number
+        assert await host.ended() == 128 + number
         assert all(dead(pid) for pid in pids)
         if state != "idle":
             assert host.kinds()[-1] == "stream_end"
@@ -225,7 +223,7 @@ async def test_a_signal_ends_an_engine_whose_host_does_not_read(talk: Talk) -> N
         await host.message()
         await host.hear("text_delta")
         host.signal(signal.SIGTERM)
-        with anyio.fail_after(PATIENCE_S):
+        with host.patience("its end"):
             host.exit_code = await host.process.wait()
         assert host.exit_code == 143
         host.heard.clear()  # the end of this conversation was never read
@@ -334,6 +332,7 @@ async def test_history_pages_backwards(talk: Talk) -> None:
         assert page["more"] is False
 
 
+@pytest.mark.clock
 async def test_a_tool_that_is_silent_shows_that_it_lives(talk: Talk) -> None:
     run = [call("Bash", "c1", command="sleep 10.5")]
     async with talk(run, [], flags=FORCE) as host:

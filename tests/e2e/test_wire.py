@@ -10,7 +10,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from talking import PATIENCE_S, Conversation, call
+import waiting
+from talking import Conversation, call
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -58,13 +59,12 @@ async def run_to_end(
     workspace: Path, *flags: str, stdin: int = subprocess.DEVNULL, data: bytes = b""
 ) -> tuple[int, list[dict[str, object]], bytes]:
     """Run an engine with this stdin; return exit code, events and stderr."""
-    with anyio.fail_after(PATIENCE_S):
-        done = await anyio.run_process(
-            [sys.executable, "-m", "wcore", *flags],
-            cwd=workspace,
-            check=False,
-            **({"input": data} if data else {"stdin": stdin}),  # pyright: ignore[reportArgumentType]
-        )
+    done = await waiting.run_process(
+        [sys.executable, "-m", "wcore", *flags],
+        cwd=workspace,
+        check=False,
+        **({"input": data} if data else {"stdin": stdin}),  # pyright: ignore[reportArgumentType]
+    )
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
@@ -142,7 +142,7 @@ async def test_a_terminal_serves_as_stdin_and_its_hang_up_as_the_end(workspace: 
     os.close(theirs)
     async with process:
         assert process.stdout
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             assert b'"ready"' in await process.stdout.receive()
             os.write(ours, b'{"type":"ping"}\n')
             assert b'"pong"' in await process.stdout.receive()
@@ -154,7 +154,7 @@ async def test_a_closed_stdin_is_an_end_of_file_and_a_closed_stdout_a_refusal(
     workspace: Path,
 ) -> None:
     shell = f"{sys.executable} -m wcore <&-; {sys.executable} -m wcore </dev/null >&-; echo $?"
-    done = await anyio.run_process(["bash", "-c", shell], cwd=workspace, check=False)
+    done = await waiting.run_process(["bash", "-c", shell], cwd=workspace, check=False)
     first, last = done.stdout.splitlines()
     assert json.loads(first)["type"] == "ready"
     assert last == b"1"
@@ -184,7 +184,7 @@ async def test_a_host_that_does_not_read_loses_nothing(talk: Talk) -> None:
         await host.ready()
         await host.message()
         await host.say(type="ping")
-        with anyio.fail_after(PATIENCE_S):  # wait until it has filled the pipe and stopped
+        with waiting.patience():  # wait until it has filled the pipe and stopped
             before = -1
             while before != (now := _cpu_ticks(host.process.pid)) or now < 5:
                 before = now
@@ -212,7 +212,7 @@ async def test_a_closed_stdout_ends_the_engine_and_its_children(talk: Talk) -> N
         await host.message()
         pid = int((await host.hear("tool_chunk"))["chunk"])
         host.close_stdout()
-        with anyio.fail_after(PATIENCE_S):
+        with host.patience("its end"):
             host.exit_code = await host.process.wait()
         assert host.exit_code == 141
         with pytest.raises(ProcessLookupError):
@@ -227,7 +227,7 @@ async def test_a_parked_call_does_not_run_when_stdout_closes(talk: Talk) -> None
         await host.message()
         await host.hear("tool_request")
         host.close_stdout()
-        with anyio.fail_after(PATIENCE_S):
+        with host.patience("its end"):
             host.exit_code = await host.process.wait()
         assert not (host.workspace / "ran").exists()
         host.heard.clear()
@@ -262,13 +262,13 @@ async def test_ten_megabytes_of_output_are_cut_and_the_session_goes_on(talk: Tal
 
 
 async def test_the_version_is_one_line(workspace: Path) -> None:
-    done = await anyio.run_process([sys.executable, "-m", "wcore", "--version"], cwd=workspace)
+    done = await waiting.run_process([sys.executable, "-m", "wcore", "--version"], cwd=workspace)
     assert done.stdout.startswith(b"wcore ")
     assert done.stdout.count(b"\n") == 1
 
 
 async def test_the_help_teaches(workspace: Path) -> None:
-    done = await anyio.run_process([sys.executable, "-m", "wcore", "--help"], cwd=workspace)
+    done = await waiting.run_process([sys.executable, "-m", "wcore", "--help"], cwd=workspace)
     for word in (b"wcore-chat", b"--prompts", b"script:FILE", b"exit codes"):
         assert word in done.stdout
 
@@ -314,7 +314,7 @@ async def test_flags_of_existing_hosts_are_understood(talk: Talk) -> None:
 
 async def test_wcore_and_python_m_wcore_are_the_same_program(workspace: Path) -> None:
     script = Path(sys.executable).parent / "wcore"
-    done = await anyio.run_process([str(script), "--version"], cwd=workspace)
+    done = await waiting.run_process([str(script), "--version"], cwd=workspace)
     assert done.stdout.startswith(b"wcore ")
 
 

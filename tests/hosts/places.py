@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-PATIENCE_S: Final = 20.0  # far above what anything takes, so that a busy machine fails nothing
 FAKE_ENGINE: Final = Path(__file__).parent / "fake_engine.py"
 PYTHON: Final = (sys.executable, "-P")
 

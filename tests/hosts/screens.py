@@ -5,23 +5,20 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Final
 from uuid import uuid4
 
-import anyio
 import pytest
-from hosts.places import PATIENCE_S, PYTHON, Place
+import waiting
+from hosts.places import PYTHON, Place
 from textual.pilot import Pilot
 from wcore_host.headless import chat_options
 from wcore_host.terminal.app import ChatApp
 from wcore_host.terminal.pane import Pane
 
-POLL_S: Final = 0.02  # between two looks
 SIZE: Final = (100, 40)
 READY: Final = "/help says more"
 ANSWERS: Final = "↑↓ Enter"  # the hint of a card that listens
@@ -56,10 +53,9 @@ class Screen:
 
     async def until(self, holds: Callable[[], bool], what: str) -> None:
         """Wait until something holds."""
-        until = monotonic() + PATIENCE_S
-        while not holds():
-            assert monotonic() < until, f"waited for {what}, saw:\n{self.text}"
-            await self.pilot.pause(POLL_S)
+        with waiting.patience(what, seen=lambda: self.text):
+            while not holds():
+                await self.pilot.pause(waiting.POLL_S)
 
     async def press(self, *keys: str) -> None:
         """Press keys, one after another."""
@@ -109,17 +105,11 @@ class Tmux:
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
+        self.pids: list[int] = []  # its server leaves us
 
     def run(self, *words: str) -> str:
         """Run one tmux command and return what it prints."""
-        done = subprocess.run(
-            ["tmux", "-S", str(self._socket), *words],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return done.stdout
+        return waiting.run(["tmux", "-S", self._socket, *words]).stdout
 
     @property
     def text(self) -> str:
@@ -141,10 +131,9 @@ class Tmux:
 
     async def see(self, text: str) -> None:
         """Wait until `text` is on the screen."""
-        until = monotonic() + PATIENCE_S
-        while text not in self.text:
-            assert monotonic() < until, f"waited for {text!r}, saw:\n{self.text}"
-            await anyio.sleep(5 * POLL_S)
+        await waiting.until(
+            lambda: text in self.text, repr(text), seen=lambda: self.text, pids=self.pids
+        )
 
 
 @asynccontextmanager
@@ -165,6 +154,7 @@ async def tmux(
     settings = place.workspace.parent / "tmux.conf"
     settings.write_text("set -g status off\n")
     terminal.run("-f", str(settings), "new-session", "-d", "-s", "chat", *where, quoted)
+    terminal.pids = [int(terminal.run("display-message", "-p", "#{pid}"))]
     try:
         yield terminal
     finally:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+import waiting
 from anyio.abc import Process
-from hosts.places import PATIENCE_S, PYTHON, Place
+from hosts.places import PYTHON, Place
 
 CHAT: Final = (*PYTHON, "-m", "wcore_host.chat", "--plain")
 SIZE: Final = (40, 100)  # rows, columns
@@ -38,17 +39,14 @@ class Terminal:
 
     async def see(self, text: str) -> None:
         """Wait until `text` appears after what has been seen so far."""
-        try:
-            with anyio.fail_after(PATIENCE_S):
-                while (at := self.unseen.find(text)) < 0:
-                    await self._read()
-        except TimeoutError:
-            raise AssertionError(f"waited for {text!r}, saw:\n{self.unseen}") from None
+        with waiting.patience(repr(text), seen=lambda: self.unseen):
+            while (at := self.unseen.find(text)) < 0:
+                await self._read()
         self._seen += at + len(text)
 
     async def end(self) -> int:
         """Wait for the chat to end and return its exit code."""
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience("the end of the chat", seen=lambda: self.unseen):
             return await self.process.wait()
 
     @property

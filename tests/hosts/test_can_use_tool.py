@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import anyio
 import pytest
-from hosts.places import PATIENCE_S, Place
+import waiting
+from hosts.places import Place
 from talking import call
 from wcore_host import (
     DEFAULT_COMMAND,
@@ -39,7 +40,7 @@ def engine_of(
 
 
 async def turn(engine: Engine) -> list[Event]:
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with engine:
             return [event async for event in engine.run_turn("go")]
 
@@ -187,7 +188,7 @@ async def test_a_yes_that_comes_after_the_call_was_settled_is_not_sent(
 
     settled = anyio.Event()
     heard: list[str] = []
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with connect(fake("two_turns"), can_use_tool=stubborn) as engine:
             await engine.message("go")
             await engine.ping()
@@ -218,7 +219,7 @@ async def test_an_engine_without_edits_never_runs_the_unedited_call(
     async def edit(_tool: str, _args: JsonObject, _context: ToolContext) -> Allow:
         return Allow(args={"command": "something else"})
 
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with connect(fake("baseline"), can_use_tool=edit) as engine:
             heard = [event async for event in engine.run_turn("go")]
     answer = json.loads(told(heard))
@@ -228,7 +229,7 @@ async def test_an_engine_without_edits_never_runs_the_unedited_call(
 async def test_waiting_calls_grants_and_history_can_be_listed(place: Place) -> None:
     calls: list[object] = [call("Bash", command="echo one"), call("Bash", command="echo two")]
     command = [*DEFAULT_COMMAND, "--model", place.script(calls, [{"text": "done"}])]
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with connect(command, cwd=place.workspace, env=place.env, attended=True) as engine:
             asked: list[ToolRequest] = []
             async for event in engine.run_turn("go"):

@@ -3,7 +3,8 @@
 import subprocess
 
 import pytest
-from hosts.places import PATIENCE_S, Place
+import waiting
+from hosts.places import Place
 from hosts.terminals import CHAT
 from talking import call
 
@@ -13,16 +14,7 @@ ECHO: list[object] = [{"echo": True}]
 def chat(
     place: Place, text: str, *flags: str, through: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*through, *CHAT, *flags],
-        cwd=place.workspace,
-        env=place.env,
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return waiting.run([*through, *CHAT, *flags], cwd=place.workspace, env=place.env, said=text)
 
 
 def test_lines_are_messages_and_answers_in_turn(place: Place) -> None:
@@ -68,16 +60,7 @@ def test_what_is_no_answer_does_not_answer(place: Place) -> None:
 def test_input_from_a_file_works_like_a_pipe(place: Place) -> None:
     place.file("in").write_text("run echo $((6*7))\ny\n")
     with place.file("in").open() as stdin:
-        said = subprocess.run(
-            CHAT,
-            cwd=place.workspace,
-            env=place.env,
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        said = waiting.run(CHAT, cwd=place.workspace, env=place.env, stdin=stdin)
     assert "✓ Bash echo" in said.stdout
 
 

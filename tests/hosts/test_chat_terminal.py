@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 
 import pytest
+import waiting
 from hosts.places import Place
 from hosts.terminals import (
     CTRL_C,
@@ -16,7 +17,6 @@ from hosts.terminals import (
     engine_flag,
     only_child,
 )
-from rogue_servers import living
 from talking import call
 
 READY = "read_only> "
@@ -136,6 +136,7 @@ async def test_s_refuses_and_stops_the_turn(place: Place) -> None:
         assert '"error"' not in terminal.text, "the model was not asked again"
 
 
+@pytest.mark.clock
 async def test_keys_typed_before_a_card_do_not_answer_it(place: Place) -> None:
     slow = [{"text": "hm"}, {"stall_ms": 600}, *writes("a")]
     async with chatting(place, "--model", place.script(slow, ECHO)) as terminal:
@@ -148,6 +149,7 @@ async def test_keys_typed_before_a_card_do_not_answer_it(place: Place) -> None:
     assert not place.file("a").exists()
 
 
+@pytest.mark.clock
 async def test_keys_pressed_in_the_moment_a_card_appears_do_not_answer_it(place: Place) -> None:
     async with chatting(place, "--model", place.script(writes("a"), ECHO)) as terminal:
         await begin(terminal)
@@ -184,6 +186,7 @@ async def test_a_pasted_message_of_several_lines_is_one_message(place: Place) ->
         await terminal.see("user: one ⏎ two")
 
 
+@pytest.mark.clock
 async def test_a_half_typed_answer_dies_with_its_card(place: Place) -> None:
     script = place.script(writes("a"), writes("b"), ECHO)
     flags = ("--model", script, "--approval-ttl", "2")
@@ -296,6 +299,7 @@ async def test_esc_and_ctrl_c_stop_a_running_turn(place: Place) -> None:
         await terminal.see("force> ")
 
 
+@pytest.mark.clock
 async def test_a_running_tool_shows_its_seconds_and_last_line(place: Place) -> None:
     async with chatting(place, "--force") as terminal:
         await terminal.see("force> ")
@@ -303,6 +307,7 @@ async def test_a_running_tool_shows_its_seconds_and_last_line(place: Place) -> N
         await terminal.see("Bash 1 s · building · Esc stops")
 
 
+@pytest.mark.clock
 async def test_two_ctrl_c_leave_and_give_the_terminal_back(place: Place) -> None:
     async with chatting(place) as terminal:
         before = terminal.mode
@@ -346,4 +351,4 @@ async def test_sigterm_ends_chat_and_engine(place: Place) -> None:
         terminal.process.terminate()
         assert await terminal.end() == 143
         assert terminal.mode == before
-        assert not living(engine)
+        assert not waiting.is_living(engine)

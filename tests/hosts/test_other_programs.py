@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts.places import PATIENCE_S, PYTHON, Place
+import waiting
+from hosts.places import PYTHON, Place
 from hosts.terminals import CHAT
 from ordinary import become, give
 from talking import call
@@ -30,15 +31,11 @@ def nosy(what: str) -> str:
 def chat(place: Place, said: str, *flags: str) -> str:
     """Return what a `wcore-chat` of an ordinary user prints, with keys in its environment."""
     give(place.workspace.parent)
-    done = subprocess.run(
+    done = waiting.run(
         [*become(), *CHAT, *flags],
         cwd=place.workspace,
         env=place.env | dict.fromkeys(NAMES, KEY),
-        input=said,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+        said=said,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -82,7 +79,7 @@ def test_nobody_sees_a_key_in_an_engine_from_its_first_moment_on(place: Place) -
     run: list[object] = [call("Bash", command="sleep 0.2"), call("Grep", pattern="x")]
     try:
         chat(place, "go\n", "--force", "--model", place.script(run, OK))
-        told, _ = watcher.communicate("", timeout=PATIENCE_S)
+        told = waiting.finish(watcher, "").stdout
     finally:
         watcher.kill()
     seen: list[tuple[str, str, bool]] = json.loads(told)
@@ -126,7 +123,7 @@ def test_not_even_root_reads_a_taken_key_in_the_first_environment(place: Place, 
             assert b"\0KEPT=kept\0" in b"\0" + block
             assert all(f"{name}=".encode() in block for name in NAMES), "only values went"
     finally:
-        process.communicate(timeout=PATIENCE_S)
+        waiting.finish(process)
     assert process.returncode == 0
 
 
@@ -166,14 +163,10 @@ SHOW = f"printf '%s%s\\n' {KEY[:9]} {KEY[9:]}; env | grep -c _API_KEY"
 def test_keys_that_cannot_be_read_are_a_usage_error_that_tells_nothing(
     place: Place, told: str
 ) -> None:
-    done = subprocess.run(
+    done = waiting.run(
         ["bash", "-c", 'exec 5<<<"$0"; exec "$@" --keys-fd 5', told, *DEFAULT_COMMAND],
         cwd=place.workspace,
         env=place.env,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
     )
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["code"] == "init_failed"

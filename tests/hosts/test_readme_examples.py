@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hosts.places import PATIENCE_S, Place
+import waiting
+from hosts.places import Place
 
 README = Path(__file__).parents[2] / "hosts" / "README.md"
 
@@ -25,15 +26,11 @@ def run(
     command = folder / "wcore"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m wcore "$@"\n')
     command.chmod(0o755)
-    return subprocess.run(
+    return waiting.run(
         [sys.executable, "-P", "-c", program, *args],
         cwd=place.workspace,
         env={**place.env, "PATH": f"{folder}:{place.env['PATH']}"},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+        said=stdin,
     )
 
 

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hosts.places import FAKE_ENGINE, PATIENCE_S, Place
+import waiting
+from hosts.places import FAKE_ENGINE, Place
 from talking import call
 
 HOST = Path(__file__).parents[2] / "hosts" / "shell" / "wcore-ask.sh"
@@ -29,15 +30,8 @@ def ask(
     place: Place, tmp_path: Path, *words: str, stdin: str = "", engine: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     engine = engine or program(tmp_path, sys.executable, "-P", "-m", "wcore")
-    return subprocess.run(
-        [HOST, "--engine", engine, *words],
-        cwd=place.workspace,
-        env=place.env,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+    return waiting.run(
+        [HOST, "--engine", engine, *words], cwd=place.workspace, env=place.env, said=stdin
     )
 
 
@@ -141,10 +135,10 @@ def test_when_nobody_reads_its_output_the_turn_ends(place: Place, tmp_path: Path
         words, cwd=place.workspace, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as host:
         assert host.stdout
-        assert host.stderr
         host.stdout.close()
-        assert host.wait(PATIENCE_S) == 141
-        assert b"write error" not in host.stderr.read()
+        done = waiting.finish(host)
+    assert done.returncode == 141
+    assert "write error" not in done.stderr
     assert not place.file("ran.txt").exists()
 
 

@@ -260,6 +260,7 @@ async def test_a_protected_file_begins_on_no(place: Place, monkeypatch: pytest.M
         assert "> No" in screen.text
 
 
+@pytest.mark.clock
 async def test_a_card_that_expires_goes_away_and_says_why(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ async def test_a_paste_is_made_visible_before_it_becomes_part_of_a_command(
         await screen.see("a⟨U+202E⟩b⟨U+001B⟩[2J")
 
 
+@pytest.mark.clock
 async def test_a_card_that_expires_takes_its_editor_along(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """A session on the full screen: modes, ends, lists, several sessions, long conversations."""
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -71,7 +72,7 @@ async def test_markdown_thinking_and_calls_are_shown_folded(
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.see("done")
-        assert "▸ thought for 0 s, 2 words" in screen.text
+        assert re.search(r"▸ thought for \d+ s, 2 words", screen.text)
         assert "# Plan" in screen.text
         assert "**" not in screen.text
         assert "▸ ✓ Read a.txt" in screen.text

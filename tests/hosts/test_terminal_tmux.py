@@ -1,11 +1,10 @@
 """`wcore-chat` in a real terminal, from its first row to its exit code."""
 
-import anyio
 import pytest
-from hosts.places import PATIENCE_S, Place
+import waiting
+from hosts.places import Place
 from hosts.screens import READY, needs_tmux, tmux
 from hosts.terminals import only_child
-from rogue_servers import living
 from talking import call
 
 pytestmark = needs_tmux
@@ -93,9 +92,8 @@ async def test_when_the_terminal_goes_away_so_do_chat_and_engine(place: Place) -
         chat = only_child(int(terminal.run("display-message", "-p", "-t", "chat", "#{pane_pid}")))
         engine = only_child(chat)
         terminal.run("kill-session", "-t", "chat")
-        with anyio.fail_after(PATIENCE_S):
-            while living(chat) or living(engine):  # noqa: ASYNC110 - of other processes
-                await anyio.sleep(0.05)
+        await waiting.gone(chat)
+        await waiting.gone(engine)
 
 
 async def test_without_a_terminal_lines_are_used(place: Place) -> None:

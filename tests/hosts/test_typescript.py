@@ -4,18 +4,17 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import waiting
 from hosts.places import PYTHON, Place
 from talking import ROOT
 
 PACKAGE: Final = ROOT / "hosts" / "typescript"
 NODE_MODULES: Final = Path(os.environ.get("WCORE_NODE_MODULES") or ROOT / "node_modules")
-PATIENCE_S: Final = 300.0  # forty conversations on a busy machine
 LEFT_OUT: Final = shutil.ignore_patterns("node_modules", "dist", "*.tgz")
 needs_node = pytest.mark.skipif(
     not shutil.which("node") or not (NODE_MODULES / ".bin" / "tsc").exists(),
@@ -53,9 +52,7 @@ await engine.send({ type: "tool_approve" });
 
 
 def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    done = waiting.run(command, cwd=cwd, env=env, limit_s=waiting.LONG_S)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
 

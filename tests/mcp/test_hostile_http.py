@@ -74,6 +74,7 @@ def serving() -> Generator[str]:
         server.server_close()
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("transport", ["streamable-http", "sse"])
 @pytest.mark.parametrize(
     "path", ["forbidden", "elsewhere", "squeezed", "endless", "crowd", "endless-event", "nonsense"]

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import anyio
 import pytest
+import waiting
 from rogue_servers import approved, asked, connect, ended, tool
-from talking import PATIENCE_S, ROOT, Conversation
+from talking import ROOT, Conversation
 
 Talk = Callable[..., Conversation]
 pytestmark = [
@@ -54,7 +55,7 @@ async def test_time(talk: Talk) -> None:
 
 
 async def test_git(talk: Talk, workspace: Path) -> None:
-    await anyio.run_process(["git", "init", "-q", str(workspace)])
+    await waiting.run_process(["git", "init", "-q", str(workspace)])
     (workspace / "new.txt").write_text("x")
     path = str(workspace)
     calls = [tool("git_status", repo_path=path), tool("git_status", "out", repo_path="/etc")]
@@ -168,7 +169,7 @@ async def test_everything_over_http(talk: Talk, kind: str, transport: str, path:
 
 async def listening(port: int) -> None:
     """Wait until somebody takes connections."""
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         while True:
             try:
                 stream = await anyio.connect_tcp("127.0.0.1", port)

@@ -5,10 +5,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
 from rogue_servers import ROGUE, approved, connect, tool
-from talking import PATIENCE_S, Conversation
+from talking import Conversation
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -56,8 +55,7 @@ async def test_a_server_that_hangs_delays_neither_ready_nor_ping_and_stop_ends_t
         assert "waiting for MCP servers: silent" in (await host.hear("info"))["message"]
         await host.quiet()
         await host.say(type="stop")
-        with anyio.fail_after(PATIENCE_S):
-            await host.hear("stream_end")
+        await host.hear("stream_end")
 
 
 async def test_a_projects_servers_start_only_when_it_is_trusted(

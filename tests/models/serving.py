@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import anyio
+import waiting
 from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-PATIENCE_S = 20.0
 HEAD_BYTES_MAX = 64 * 1024
 
 
@@ -134,7 +134,7 @@ async def _request(reader: BufferedByteReceiveStream) -> Asked:
 
 async def _gone(reader: BufferedByteReceiveStream) -> None:
     """Wait until the client closes."""
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience("the client's leave"):
         try:
             while True:
                 await reader.receive()

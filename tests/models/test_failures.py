@@ -180,6 +180,7 @@ async def test_rubbish_is_a_broken_reply(
             assert error["code"] == "provider_error"
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("said", [(), ("a", "b")])
 async def test_a_silent_model_is_given_up_in_time(
     engine: Engine, provider: Provider, dialect: Dialect, said: tuple[str, ...]

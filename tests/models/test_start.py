@@ -1,11 +1,11 @@
 """What the start costs: nothing for models that are not used, and nothing in the first turn."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import waiting
 from talking import ROOT
 
 PROGRAM = """
@@ -22,12 +22,10 @@ print("wcore.models.http.backend" in before, "httpx2" in sys.modules)
 
 def loaded(folder: Path, choice: tuple[str | None, str | None]) -> list[str]:
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
+    done = waiting.run(
         [sys.executable, "-c", PROGRAM.format(choice=choice)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
         check=True,
     )
     return done.stdout.splitlines()

@@ -2,11 +2,11 @@
 
 import signal
 
-import anyio
 import pytest
+import waiting
 from models.conftest import Engine
 from models.dialects import Dialect, Reply, say
-from models.serving import PATIENCE_S, Provider, Streamed, Whole
+from models.serving import Provider, Streamed, Whole
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ async def test_stop_in_the_middle_of_a_word_closes_the_connection(
         await host.say(type="stop")
         end = await host.hear("stream_end")
         assert end["finish_reason"] == "stop"
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             await provider.closed.wait()
         assert host.of("error") == []
         await host.turn(msg_id="m2")
@@ -44,7 +44,7 @@ async def test_stop_before_the_first_byte_closes_the_connection(
         await provider.stalled.wait()
         await host.say(type="stop")
         await host.hear("stream_end", finish_reason="stop")
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             await provider.closed.wait()
 
 
@@ -58,7 +58,7 @@ async def test_a_signal_in_the_middle_of_a_reply_ends_engine_and_connection(
         await provider.stalled.wait()
         host.signal(signal.SIGTERM)
         assert await host.ended() == 128 + signal.SIGTERM
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             await provider.closed.wait()
     assert host.kinds()[-1] == "stream_end"
 

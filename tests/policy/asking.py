@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-PATIENCE_S: Final = 60.0
+import waiting
+
 NO_ENV: Final[Mapping[str, str]] = {}
 
 
@@ -19,17 +20,11 @@ def wcore(
     home = cwd.parent / "home"
     home.mkdir(exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "NO_COLOR"))}
-    done = subprocess.run(
+    return waiting.run(
         [sys.executable, "-m", "wcore", *argv],
         cwd=cwd,
         env={**clean, "HOME": str(home), "PYTHONIOENCODING": "utf-8", **env},
-        input=stdin,
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return subprocess.CompletedProcess(
-        done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        said=stdin,
     )
 
 

@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-PATIENCE_S = 60.0
+import waiting
+
 NEEDED = ("passwd", "group", "ld.so.cache", "alternatives", "localtime")
 
 
@@ -30,13 +31,8 @@ def why_unavailable(folder: Path) -> str | None:
         return "bubblewrap is not installed"
     probe = folder / "probe"
     probe.write_text("")
-    done = subprocess.run(
-        [*sandbox(probe, folder), "test", "-f", "/etc/wcore/policy.toml"],
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return None if done.returncode == 0 else f"bubblewrap cannot work here: {done.stderr.decode()}"
+    done = waiting.run([*sandbox(probe, folder), "test", "-f", "/etc/wcore/policy.toml"])
+    return None if done.returncode == 0 else f"bubblewrap cannot work here: {done.stderr}"
 
 
 def wcore(
@@ -46,13 +42,9 @@ def wcore(
     home = cwd.parent / "home"
     home.mkdir(exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
-    return subprocess.run(
+    return waiting.run(
         [*sandbox(managed, cwd.parent), sys.executable, "-m", "wcore", *argv],
         cwd=cwd,
         env={**clean, "HOME": str(home)},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+        said=stdin,
     )

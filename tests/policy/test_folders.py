@@ -3,12 +3,11 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from policy.asking import PATIENCE_S
+import waiting
 
 ASKED = {
     "engine": (),
@@ -33,16 +32,11 @@ def ended(words: tuple[str, ...], cwd: Path, home: Path) -> tuple[int, str]:
     gone.mkdir()
     enter = f"import os, sys; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); "
     start = "os.execv(sys.executable, [sys.executable, '-P', '-m', 'wcore', *sys.argv[1:]])"
-    done = subprocess.run(
-        [sys.executable, "-c", enter + start, *given],
-        env={**os.environ, "HOME": str(home)},
-        input=b"",
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
+    done = waiting.run(
+        [sys.executable, "-c", enter + start, *given], env={**os.environ, "HOME": str(home)}
     )
     shutil.rmtree(gone, ignore_errors=True)
-    said = done.stdout.decode() + done.stderr.decode()
+    said = done.stdout + done.stderr
     assert "Traceback" not in said
     return done.returncode, said
 

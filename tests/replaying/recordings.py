@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import anyio
+import waiting
 from talking import Conversation
 
 from wcore.store import JournalRecord, SessionRow, identity, journal, sessions
@@ -16,7 +16,7 @@ from wcore.store.location import locate
 async def replayed(host: Conversation, session_id: str = "") -> tuple[int, dict[str, Any]]:
     """Replay a conversation by the command; return its exit code and what it says."""
     chosen = session_id or next(e["session_id"] for e in host.heard if e["type"] == "ready")
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", "sessions", "replay", chosen, "--json"],
         env={"HOME": str(host.workspace.parent / "home"), "PATH": "/usr/bin:/bin"},
         cwd=host.workspace,

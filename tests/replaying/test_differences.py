@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+import waiting
 from msgspec.structs import replace
 from replaying.recordings import is_identical, names, replayed, stored
 from talking import Conversation, call
@@ -266,7 +267,7 @@ async def test_people_read_where_and_what_and_no_control_characters(
         text = '{"' + body[body.index('msg_id"') :]
         changed = journal.with_sum(seq, "replied", text.replace("owned", "OWNED"))
         database.execute("UPDATE journal SET body = ? WHERE seq = ?", (changed, seq))
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", "sessions", "replay", "s"],
         env={"HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
         cwd=workspace,

@@ -1,11 +1,11 @@
 import io
 import json
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import waiting
 
 from .corpus import FOLDER, SEVERITIES, Case, read_cases
 from .score import our_decisions, read_decisions, score, table
@@ -81,6 +81,6 @@ def test_another_gate_is_scored_without_ours(tmp_path: Path) -> None:
     (tmp_path / "wcore.py").write_text("raise ImportError('the score must not need the engine')")
     command = [sys.executable, "-m", "tests.shell.score", "--decisions", tmp_path / "decisions"]
     environ = {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=False)
+    done = waiting.run(command, cwd=ROOT, env=environ)
     assert done.returncode == 0, done.stderr
-    assert b"total of" in done.stdout
+    assert "total of" in done.stdout

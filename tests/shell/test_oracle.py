@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import waiting
 
 from .check_labels import agrees
 from .corpus import Case
@@ -121,13 +121,10 @@ def test_an_ordinary_user_can_ask_as_well() -> None:
     become = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     python = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
     code = "from shell.oracle import main; raise SystemExit(main())"
-    done = subprocess.run(
+    done = waiting.run(
         [*become, python, "-c", code, "--grant", "make", "make; touch x"],
         env={"PYTHONPATH": str(ROOT / "tests"), "PATH": os.environ["PATH"], "HOME": "/nonexistent"},
         cwd="/",
-        capture_output=True,
-        text=True,
-        check=False,
     )
     if "PermissionError" in done.stderr or "ModuleNotFoundError" in done.stderr:
         pytest.skip("this folder cannot be read by others")

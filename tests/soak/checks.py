@@ -3,11 +3,10 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio
+import waiting
 
 from wcore.errors import Code
 from wcore.protocol.commands import Introspection
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 DESCRIPTORS_MAX: Final = 40  # an idle engine has about 15; a leak adds one a call
-POLL_S: Final = 0.02
-GONE_S: Final = 3.0  # a killed process may need a moment to be reaped by init
 BROKEN: Final = ("Traceback (most recent call last)", "engine.crashed", "command.failed")
 INTROSPECTION: Final = tuple(
     kind.model_fields["type"].default for kind in Introspection.__subclasses__()
@@ -132,17 +129,10 @@ def _check_markers(played: "Played") -> None:
 
 async def nothing_left(workspace: Path, but: int = 0) -> None:
     """Assert that no process lives in the workspace any more, but one."""
-    await until(lambda: not _living(workspace, but), GONE_S)
-    left = _living(workspace, but)
-    assert not left, f"left behind: {left}"
-
-
-async def until(true: Callable[[], bool], seconds: float) -> bool:
-    """Return whether it came true in time."""
-    with anyio.move_on_after(seconds):
-        while not true():  # noqa: ASYNC110 - there is nothing that would tell us
-            await anyio.sleep(POLL_S)
-    return true()
+    what = f"the end of all in {workspace}"
+    await waiting.until(
+        lambda: not _living(workspace, but), what, seen=lambda: _living(workspace, but)
+    )
 
 
 def descriptors(pid: int) -> int:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, Final
 
 import anyio
+import waiting
 from talking import Conversation, write_script
 
 from soak import checks
@@ -17,8 +18,6 @@ from soak.scripted import Scripted
 from wcore.engine.engine import SHUTDOWN_S
 
 ENDS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-TURN_S: Final = 60.0  # a stopped turn ends in three; at the lowest priority a machine is slow
-ROUND_S: Final = 300.0  # the whole round, so that nothing here can hang either
 PAUSE_S: Final = 0.02  # so that commands meet a turn at every point of it
 FLAGS: Final[tuple[tuple[str, ...], ...]] = (
     *((), (), ("--mode", "read_only"), ("--mode", "auto_edit"), ("--force",)),
@@ -150,10 +149,13 @@ async def round_of(seed: int, *, host: bool, model: bool) -> Played:
     """Play and check the round of `seed`; `host` and `model` say who is hostile.
 
     Raises:
-        AssertionError, TimeoutError: the engine broke a promise, or hung.
+        AssertionError: the engine broke a promise, or hung.
     """
     chance = Random(f"{seed}{host}{model}")
-    with tempfile.TemporaryDirectory(prefix="wcore-soak-") as place, anyio.fail_after(ROUND_S):
+    with (
+        tempfile.TemporaryDirectory(prefix="wcore-soak-") as place,
+        waiting.patience("the end of a round", limit_s=waiting.LONG_S),
+    ):
         workspace = Path(place) / "workspace"
         workspace.mkdir()
         (workspace / "seen.txt").write_text("seen\n")
@@ -164,7 +166,6 @@ async def round_of(seed: int, *, host: bool, model: bool) -> Played:
         with (Path(place) / "log").open("w+b") as log:
             talk = Conversation(workspace, told, {}, home=Path(place) / "home")
             talk.log = log
-            talk.patience_s = ROUND_S
             try:
                 played = await _play(talk, chance, hostile=host)
             finally:
@@ -213,8 +214,9 @@ async def _calm(talk: Conversation, player: Player) -> None:
     """Stop the turn and see that everything sent has been answered, as long as nobody leaves."""
     await player.say({"type": "stop"})
     await player.say({"type": "ping"})
-    done = await checks.until(lambda: _answered(talk, player.said), TURN_S)
-    assert done, f"stuck: {talk.heard[-5:]}"
+    await waiting.until(
+        lambda: _answered(talk, player.said), "all answers", seen=lambda: talk.heard[-5:]
+    )
     number = checks.descriptors(talk.process.pid)
     assert number <= checks.DESCRIPTORS_MAX, f"{number} descriptors at rest"
 

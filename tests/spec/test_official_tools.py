@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import waiting
 
 from spec import asyncapi, typescript
 
 ROOT: Final = Path(__file__).parents[2]
 MODULES: Final = ROOT / "node_modules"
 HERE: Final = Path(__file__).parent
-TOOL_S: Final = 120  # node starts slowly on a busy machine
 
 needs_parser = pytest.mark.skipif(
     not (MODULES / "@asyncapi" / "parser").is_dir(),
@@ -27,9 +27,7 @@ needs_compiler = pytest.mark.skipif(
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=TOOL_S, check=False
-    )
+    return waiting.run(command, cwd=ROOT)
 
 
 def _parse(document: Path) -> subprocess.CompletedProcess[str]:

@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-START_S_MAX = 30.0
+import waiting
+
 _NEVER_ROOT = ("postgres", "nobody")  # the server refuses to run as root
 
 
@@ -67,7 +67,7 @@ class Server:
     def stop(self) -> None:
         """End the server at once, as its crash would."""
         self._process.send_signal(signal.SIGQUIT)  # nothing in it is worth a checkpoint
-        self._process.wait(timeout=START_S_MAX)
+        waiting.finish(self._process)
 
     @property
     def url(self) -> str:
@@ -85,31 +85,19 @@ class Server:
     def _wait_until_up(self) -> None:
         import psycopg
 
-        give_up_at = time.monotonic() + START_S_MAX
-        while True:
+        def is_up() -> bool:
             try:
                 psycopg.connect(self.url).close()
             except psycopg.OperationalError:
-                if time.monotonic() > give_up_at or self._process.poll() is not None:
-                    raise
-                _let_it_work()
-            else:
-                return
+                assert self._process.poll() is None, "the server ended at its start"
+                return False
+            return True
+
+        waiting.wait_until(is_up, "a server that is up")
 
     def _call(self, *command: object) -> None:
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=self._folder,
-            user=self._user,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()
-
-
-def _let_it_work() -> None:
-    """Let the server work for a moment; it has no way to tell us that it is up."""
-    time.sleep(0.02)
+        done = waiting.run([str(part) for part in command], cwd=self._folder, user=self._user)
+        assert done.returncode == 0, done.stderr
 
 
 def _programs() -> Path:

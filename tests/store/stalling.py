@@ -7,8 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import waiting
+
 PORT_FILE = ".s.PGSQL.5432"
-PATIENCE_S = 60.0
 
 
 class StallingProxy:
@@ -43,7 +44,7 @@ class StallingProxy:
             each.close()
 
     def wait_until_it_hangs(self) -> None:
-        assert self._stalls.wait(PATIENCE_S), f"nobody said {self._at!r}"
+        waiting.wait_until(self._stalls.is_set, f"{self._at!r} on its way to the server")
 
     def recover(self) -> None:
         """Pass on what comes from now on; the connections that hung are cut."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import waiting
 from msgspec.structs import replace
 from store.samples import USER, decided, record
 
@@ -281,13 +282,7 @@ def test_purging_by_age_keeps_what_is_younger(run: Callable[..., str]) -> None:
 
 
 def wcore(*argv: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wcore", *argv],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
+    return waiting.run([sys.executable, "-m", "wcore", *argv], env={**os.environ, **(env or {})})
 
 
 @pytest.mark.parametrize("argv", [["audit"], ["audit", "verify"], ["sessions"]])
@@ -328,6 +323,6 @@ def test_colours_are_for_terminals_of_people_who_want_them(
     ) as process:
         os.close(theirs)
         shown = os.read(ours, 65536)
-        assert process.wait(20) == 0
+        assert waiting.finish(process).returncode == 0
     os.close(ours)
     assert (b"\x1b[32m" in shown) is coloured

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import waiting
 from store import engines
 from store.samples import KEY, USER, granted, record
 
@@ -25,9 +26,9 @@ KILLS = 8
 
 def finish(process: subprocess.Popen[str]) -> int:
     """Wait for an engine to end by itself; return how much it said it wrote."""
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    return len(said.splitlines())
+    done = waiting.finish(process)
+    assert done.returncode == 0
+    return len(done.stdout.splitlines())
 
 
 def killed(process: subprocess.Popen[str], after: int) -> int:
@@ -36,10 +37,7 @@ def killed(process: subprocess.Popen[str], after: int) -> int:
     for _ in range(after):
         process.stdout.readline()
     process.send_signal(signal.SIGKILL)
-    rest = process.stdout.read()
-    process.stdout.close()
-    process.wait(60)
-    return after + len(rest.splitlines())
+    return after + len(waiting.finish(process).stdout.splitlines())
 
 
 def test_two_engines_that_write_the_audit_make_one_unbroken_chain(
@@ -182,15 +180,12 @@ def test_what_must_be_durable_is_synchronised_once_and_the_rest_is_not(
     tmp_path: Path, what: str, syncs: int
 ) -> None:
     assert STRACE is not None
-    done = subprocess.run(
+    done = waiting.run(
         [
             *(STRACE, "-f", "-e", "trace=fsync,fdatasync,write", "-o", str(tmp_path / "trace")),
             *(sys.executable, "-c", WRITER, str(tmp_path / "wcore.db"), what),
         ],
         env=engines.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     if "ptrace" in done.stderr:
         pytest.skip("strace may not trace here")

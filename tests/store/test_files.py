@@ -5,13 +5,13 @@ import shutil
 import socket
 import sqlite3
 import stat
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import waiting
 from store.kernel import locked_files
 from store.samples import KEY, USER, granted, record
 from talking import Conversation, call
@@ -207,8 +207,8 @@ def test_closing_what_was_replaced_does_not_touch_what_stands_there_now(
         ".execute('select count(*) from grants where grant_id = ?', ('g-2',)).fetchone()[0])"
     )
     for _ in range(2):
-        seen = subprocess.run([sys.executable, "-c", other, path], capture_output=True, check=True)
-        assert seen.stdout == b"1\n"
+        seen = waiting.run([sys.executable, "-c", other, path], check=True)
+        assert seen.stdout == "1\n"
     new.close()
 
 

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import psycopg
 import pytest
+import waiting
 from ordinary import become, give
 from store.server import Server
 from talking import Conversation, Event, call, write_script
@@ -181,7 +181,7 @@ async def test_without_a_store_on_purpose_nothing_is_told_and_the_mode_holds(tal
 
 @pytest.mark.parametrize("words", [["--store", "none", "--resume", "s"], ["--store", ":memory:"]])
 async def test_what_cannot_be_meant_is_a_usage_error(workspace: Path, words: list[str]) -> None:
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", *words], cwd=workspace, check=False
     )
     assert done.returncode == 2
@@ -191,7 +191,7 @@ async def test_what_cannot_be_meant_is_a_usage_error(workspace: Path, words: lis
 
 @pytest.mark.parametrize("command", ["sessions list", "audit list", "audit verify"])
 async def test_nothing_can_be_shown_of_no_store(workspace: Path, command: str) -> None:
-    done = await anyio.run_process(
+    done = await waiting.run_process(
         [sys.executable, "-m", "wcore", *command.split(), "--store", "none"],
         cwd=workspace,
         check=False,

@@ -2,8 +2,8 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 
-import anyio
 import pytest
+import waiting
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store.samples import USER, record
@@ -250,6 +250,6 @@ async def test_with_each_renewal_the_history_moves_into_the_database_itself(
         await held.append(record(Kind.TURN_STARTED), record(Kind.ENDED))
         await held.renew()
         # Another process: our locks stay.
-        await anyio.run_process(["cp", str(path), str(copy)])
+        await waiting.run_process(["cp", str(path), str(copy)])
         with opened_store(Location("copy", str(copy))) as database:
             assert len(list(journal.read_all(database, USER, "s1"))) == 2

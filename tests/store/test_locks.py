@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+import waiting
 from store.kernel import locked_files, lost_files
 from talking import Conversation, call
 from wcore_host.acp import stored_sessions as acp_stored
@@ -75,24 +76,15 @@ def require_held(host: Conversation, store: Path, after: object) -> None:
 
 
 def run_program(host: Conversation, home: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, *command],
-        cwd=host.workspace,
-        env={**os.environ, "HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+    return waiting.run(
+        [*PROGRAM, *command], cwd=host.workspace, env={**os.environ, "HOME": str(home)}
     )
 
 
 def test_every_subcommand_is_tried() -> None:
     known: set[tuple[str, ...]] = set()
     for name in SUBCOMMANDS:
-        told = subprocess.run(
-            [*PROGRAM, name, "--help"], capture_output=True, text=True, check=True
-        ).stdout
+        told = waiting.run([*PROGRAM, name, "--help"], check=True).stdout
         below = re.findall(r"^    (\w+)  ", told, re.MULTILINE) if "COMMAND" in told else []
         known |= {(name, command) for command in below} or {(name,)}
     assert known == set(TRIED)

@@ -3,12 +3,12 @@
 import sqlite3
 import threading
 from pathlib import Path
-from typing import Final
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
+import waiting
 from store.samples import AGENT, KEY, USER, decided, granted, record
 
 from wcore.store import (
@@ -28,13 +28,11 @@ from wcore.store.audit_verify import verify
 from wcore.store.database import BUSY_S_MAX, Database, Lock, opened
 from wcore.store.errors import StoreLockedError
 
-PATIENCE_S: Final = 20
-
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_whole_life_through_the_engines_door(location: Location) -> None:
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with Store(location) as store:
             await store.open()
             await store.set_agent_tools(AGENT, [ToolPermission("Bash", PermissionStatus.BLOCKED)])
@@ -85,7 +83,7 @@ async def test_a_lost_store_is_told_once_and_not_used_again(tmp_path: Path) -> N
     store = Store(Location(str(path), str(path)))
     told: list[str] = []
     store.on_loss = lambda: told.append(str(store.problem))
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         with pytest.raises(StoreLostError, match="move it away"):
             await store.preload_for_agent(AGENT, USER)
         path.unlink()
@@ -113,7 +111,7 @@ async def test_calls_are_carried_out_one_at_a_time_and_in_order(location: Locati
         async def call(number: int) -> None:
             await store.run(lambda database: job(number, database))
 
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             await store.open()
             async with anyio.create_task_group() as tasks:
                 for number in range(20):
@@ -130,14 +128,14 @@ async def test_a_write_that_has_begun_is_finished_when_its_caller_is_cancelled(
 
         def wait(_: Database) -> None:
             begun.set()
-            may_end.wait(PATIENCE_S)
+            may_end.wait(waiting.PATIENCE_S)
 
         async def write() -> None:
             await store.run(wait)
             await anyio.lowlevel.checkpoint()
             pytest.fail("the caller was cancelled")
 
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(write)
                 await anyio.to_thread.run_sync(begun.wait)
@@ -155,7 +153,7 @@ async def test_many_appends_at_once_get_numbers_of_their_own(location: Location)
         async def write() -> None:
             numbers.append(await journal.append(record(Kind.CHUNK)))
 
-        with anyio.fail_after(PATIENCE_S):
+        with waiting.patience():
             async with anyio.create_task_group() as tasks:
                 for _ in range(30):
                     tasks.start_soon(write)
@@ -163,7 +161,7 @@ async def test_many_appends_at_once_get_numbers_of_their_own(location: Location)
 
 
 async def test_one_session_has_one_engine(location: Location) -> None:
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with Store(location) as one, Store(location) as other:
             held = await one.begin_session(USER, "s1", "/w")
             with pytest.raises(SessionBusyError):
@@ -175,7 +173,7 @@ async def test_one_session_has_one_engine(location: Location) -> None:
 
 
 async def test_retention_purges_old_sessions(location: Location) -> None:
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with Store(location) as store:
             held = await store.begin_session(USER, "s1", "/w")
             await held.append(record(Kind.CLOCK))
@@ -188,7 +186,7 @@ async def test_retention_purges_old_sessions(location: Location) -> None:
 async def test_a_locked_store_does_not_hold_up_the_caller_of_the_audit(tmp_path: Path) -> None:
     path = tmp_path / "wcore.db"
     location = Location(str(path), str(path))
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with Store(location) as store:
             await store.open()
             other = sqlite3.connect(path, isolation_level=None)
@@ -202,8 +200,9 @@ async def test_a_locked_store_does_not_hold_up_the_caller_of_the_audit(tmp_path:
             assert len(found) == 1
 
 
+@pytest.mark.clock
 async def test_a_lock_of_another_program_is_waited_for_once(location: Location) -> None:
-    with anyio.fail_after(2 * PATIENCE_S):
+    with waiting.patience():
         async with Store(location) as store:
             held = await store.begin_session(USER, "s1", "/w")
             with opened(location) as other, other.writing():
@@ -212,7 +211,7 @@ async def test_a_lock_of_another_program_is_waited_for_once(location: Location) 
                     await held.append(record(Kind.CLOCK))
                 with anyio.fail_after(BUSY_S_MAX - 1), pytest.raises(StoreError):
                     await held.append(record(Kind.CLOCK))
-            with anyio.fail_after(PATIENCE_S):
+            with waiting.patience():
                 while True:
                     try:
                         assert await held.append(record(Kind.CLOCK)) == 1
@@ -224,7 +223,7 @@ async def test_a_lock_of_another_program_is_waited_for_once(location: Location) 
 async def test_a_row_of_the_audit_that_found_a_lock_is_tried_once_more(
     location: Location, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with anyio.fail_after(2 * PATIENCE_S):
+    with waiting.patience():
         async with Store(location) as store:
             await store.open()
             with opened(location) as other, other.writing(Lock.AUDIT):

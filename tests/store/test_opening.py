@@ -4,7 +4,6 @@ import os
 import re
 import sqlite3
 import stat
-import subprocess
 import sys
 import threading
 from collections.abc import Generator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import waiting
 from store.samples import KEY, USER, decided, granted, record
 
 from wcore.store import audit, grants, journal, sessions, tiers
@@ -253,9 +253,7 @@ def test_without_the_client_the_extra_is_named(tmp_path: Path) -> None:
         "from wcore.store.location import Location\n"
         "open_database(Location('postgresql://x', url='postgresql://x'))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = waiting.run([sys.executable, "-c", program], cwd=tmp_path)
     assert "pip install 'wcore[postgres]'" in done.stderr
 
 
@@ -265,9 +263,7 @@ def test_the_engine_imports_no_database_and_no_store_costs_it_anything(tmp_path:
         "wcore.store.Store(wcore.store.locate(None, {'HOME': '/nowhere'}))\n"
         "print({'sqlite3', '_sqlite3', 'psycopg'} & set(sys.modules))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = waiting.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
     assert done.stdout == "set()\n"
 
 

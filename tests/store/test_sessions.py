@@ -3,6 +3,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+import waiting
 from msgspec.structs import replace
 from store.samples import OTHER_USER, USER, record
 
@@ -100,7 +101,7 @@ def test_the_session_of_a_dead_process_is_free_at_once(database: Database) -> No
     hold(database, replace(LeaseHolder.here(), pid=child.pid, started=started or 0))
     with pytest.raises(SessionBusyError, match=f"process {child.pid} on this machine"):
         sessions.resume(database, USER, "s1")
-    child.communicate()
+    waiting.finish(child)
     sessions.resume(database, USER, "s1")
 
 

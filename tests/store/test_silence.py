@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+import waiting
 from anyio import to_thread
 from store.samples import USER, record
 from store.server import Server
@@ -18,13 +19,12 @@ from wcore.store import Kind, Location, Store, StoreError
 from wcore.store.database import Database
 from wcore.store.errors import StoreLostError, StoreSilentError
 from wcore.store.sqlite import SqliteDatabase
-from wcore.store.worker import ANSWER_S_MAX, COMMAND_S_MAX, HURRY_S_MAX, Worker
+from wcore.store.worker import COMMAND_S_MAX, HURRY_S_MAX, Worker
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
 OBEYS_S = 8.0  # it takes `HURRY_S_MAX`; more for a busy machine, less than an ordinary wait
-ENDS_S = ANSWER_S_MAX + 20.0  # one wait to its end, the others at once, on a busy machine
 
 #: What the engine is doing when the server falls silent, and how one knows.
 MOMENTS = {
@@ -70,6 +70,7 @@ def ran(host: Conversation) -> bool:
     return (host.workspace / "ran").exists()
 
 
+@pytest.mark.clock
 @moments()
 async def test_stop_is_obeyed_while_the_store_hangs(
     talk: Talk, proxy: StallingProxy, request: pytest.FixtureRequest
@@ -89,6 +90,7 @@ async def test_stop_is_obeyed_while_the_store_hangs(
         assert ran(host)
 
 
+@pytest.mark.clock
 @moments()
 async def test_a_signal_ends_the_engine_while_the_store_hangs(
     talk: Talk, proxy: StallingProxy
@@ -106,10 +108,10 @@ async def test_the_end_of_stdin_ends_the_engine_while_the_store_hangs(
 ) -> None:
     async with hanging(talk, proxy) as host:
         await until_it_hangs(host, proxy)
-        with anyio.fail_after(ENDS_S):
-            assert await host.finish() == 0
+        assert await host.finish() == 0
 
 
+@pytest.mark.clock
 @moments("decided", "started")
 async def test_a_closed_stdout_ends_the_engine_while_the_store_hangs(
     talk: Talk, proxy: StallingProxy
@@ -124,6 +126,7 @@ async def test_a_closed_stdout_ends_the_engine_while_the_store_hangs(
         assert not ran(host)
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("proxy", [b"lease_owner = NULL"], ids=["release"], indirect=True)
 @pytest.mark.parametrize("end", ["stdin", "signal"])
 async def test_a_store_that_hangs_at_the_very_end_does_not_keep_the_engine(
@@ -132,7 +135,7 @@ async def test_a_store_that_hangs_at_the_very_end_does_not_keep_the_engine(
     async with hanging(talk, proxy) as host:
         await host.ready()
         await host.turn()
-        with anyio.fail_after(OBEYS_S if end == "signal" else ENDS_S):
+        with anyio.fail_after(OBEYS_S) if end == "signal" else waiting.patience():
             if end == "signal":
                 host.signal(signal.SIGTERM)
                 await host.ended()
@@ -141,6 +144,7 @@ async def test_a_store_that_hangs_at_the_very_end_does_not_keep_the_engine(
         proxy.wait_until_it_hangs()
 
 
+@pytest.mark.clock
 @moments("decided")
 async def test_commands_are_obeyed_while_the_store_hangs(talk: Talk, proxy: StallingProxy) -> None:
     async with hanging(talk, proxy) as host:
@@ -159,9 +163,8 @@ async def test_a_store_that_hangs_is_lost_after_its_limit_and_not_used_again(
 ) -> None:
     async with hanging(talk, proxy) as host:
         await until_it_hangs(host, proxy)
-        with anyio.fail_after(ENDS_S):
-            told = await host.hear("info")
-            await host.hear("stream_end")
+        told = await host.hear("info")
+        await host.hear("stream_end")
         assert "does not answer" in told["message"]
         assert not ran(host), "what may have been written down would be offered again"
         proxy.recover()
@@ -194,7 +197,7 @@ async def test_who_waits_behind_a_job_that_hangs_is_told_at_once_and_never_runs(
                 errors.append(error)
 
         def waits(_: Database) -> None:
-            may_end.wait(60)
+            may_end.wait(waiting.PATIENCE_S)
 
         def runs(_: Database) -> None:
             ran_late.set()
@@ -209,7 +212,7 @@ async def test_who_waits_behind_a_job_that_hangs_is_told_at_once_and_never_runs(
             await store.run(lambda _: None)
         may_end.set()
         store.calm()
-        with anyio.fail_after(20):
+        with waiting.patience():
             while True:  # until the thread has come back
                 try:
                     await store.run(lambda database: database.query("SELECT 1"))
@@ -226,7 +229,7 @@ async def test_a_write_that_was_given_up_does_not_count(place: Location) -> None
         with database.writing():
             database.change("UPDATE store_versions SET version = 77")
             begun.set()
-            may_end.wait(60)
+            may_end.wait(waiting.PATIENCE_S)
 
     async with Store(place) as store:
         await store.open()
@@ -237,7 +240,7 @@ async def test_a_write_that_was_given_up_does_not_count(place: Location) -> None
         may_end.set()
         store.calm()
         held = None
-        with anyio.fail_after(20):
+        with waiting.patience():
             while held is None:
                 try:
                     held = await store.begin_session(USER, "s1", "/w")
@@ -254,11 +257,8 @@ async def test_the_task_of_the_commands_waits_briefly_and_others_do_not(place: L
     may_end = threading.Event()
     worker = Worker(place)
     worker.serve_commands()
-    with (
-        anyio.fail_after(COMMAND_S_MAX + OBEYS_S),
-        pytest.raises(StoreSilentError, match="1 s") as told,
-    ):
-        await worker.run(lambda _: may_end.wait(60))
+    with waiting.patience(), pytest.raises(StoreSilentError, match="1 s") as told:
+        await worker.run(lambda _: may_end.wait(waiting.PATIENCE_S))
     assert not isinstance(told.value, StoreLostError), "a moment proves nothing"
     may_end.set()
     await worker.close()
@@ -273,7 +273,7 @@ async def test_a_job_that_ends_because_it_was_given_up_is_no_sign_of_life(
 
     def wait_for_the_end(database: SqliteDatabase) -> None:
         give_up(database)
-        assert closed.wait(OBEYS_S)  # the thread of the job is ahead of the loop
+        assert closed.wait(waiting.PATIENCE_S)  # the thread of the job is ahead of the loop
 
     def note_the_end(database: SqliteDatabase) -> None:
         close(database)
@@ -283,11 +283,12 @@ async def test_a_job_that_ends_because_it_was_given_up_is_no_sign_of_life(
     monkeypatch.setattr(SqliteDatabase, "close", note_the_end)
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT 1 FROM c) SELECT count(*) FROM c"
     worker = Worker(place)
-    with anyio.fail_after(OBEYS_S), pytest.raises(StoreLostError):
+    with waiting.patience(), pytest.raises(StoreLostError):
         await worker.run(lambda database: database.query(endless))
     await worker.close()
 
 
+@pytest.mark.clock
 async def test_short_waits_in_vain_add_up_until_the_store_is_lost(
     place: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,7 +300,7 @@ async def test_short_waits_in_vain_add_up_until_the_store_is_lost(
 
     async def ask() -> None:
         try:
-            await worker.run(lambda _: may_end.wait(60))
+            await worker.run(lambda _: may_end.wait(waiting.PATIENCE_S))
         except StoreError as error:
             waits.append(error)
         worker.calm()
@@ -312,10 +313,10 @@ async def test_short_waits_in_vain_add_up_until_the_store_is_lost(
     assert len(waits) == 20
     assert not any(isinstance(error, StoreLostError) for error in waits)
     worker.calm()
-    with anyio.fail_after(20), pytest.raises(StoreLostError):
+    with waiting.patience(), pytest.raises(StoreLostError):
         await worker.run(lambda _: None)
     may_end.set()
-    with anyio.fail_after(20):
+    with waiting.patience():
         while True:
             try:
                 await worker.run(lambda _: None)

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from supervising import LAST_S
+import waiting
 
 from wcore.supervisor import process_tree
 
@@ -18,12 +18,12 @@ def test_who_has_left_the_tree_but_not_its_process_group_is_killed() -> None:
         assert child.stdout
         assert child.stdout.readline() == b"up\n"
         process_tree.kill_all([child.pid], 0)
-        output, _ = child.communicate(timeout=LAST_S)  # the end of file: nobody holds the pipe
-        assert output == b""
+        done = waiting.finish(child)  # the end of file: nobody holds the pipe
+        assert done.stdout == ""
 
 
 def test_our_own_process_group_is_spared() -> None:
     with subprocess.Popen(["sleep", "1000"]) as child:
         assert os.getpgid(child.pid) == os.getpgrp()
         process_tree.kill_all([child.pid], 0)
-        assert child.wait(LAST_S) < 0
+        assert waiting.finish(child).returncode < 0

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final
 
 import anyio
 import pytest
+import waiting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from supervising import Supervised, supervised
@@ -27,7 +27,7 @@ from wcore.supervisor.client import Supervisor
 
 pytestmark = pytest.mark.anyio
 
-PATIENT_S = 30.0  # where the limit is not what is tested: the machine may be busy
+NEVER_S = 2 * waiting.PATIENCE_S  # the limit of a reader, where a test fails before it comes
 ROOT = str(Path(wcore.__file__).parents[1])
 
 
@@ -44,24 +44,10 @@ def supervisor() -> Iterator[Supervised]:
 
 @pytest.fixture
 async def reader(supervisor: Supervised) -> AsyncIterator[ShellWorker]:
-    reader = ShellWorker(supervisor, PATIENT_S)
-    with anyio.fail_after(2 * PATIENT_S):
+    reader = ShellWorker(supervisor, NEVER_S)
+    with waiting.patience():
         yield reader
         await reader.close()
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return "(zombie)" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
-
-
-def wait_until_gone(pid: int) -> None:
-    until = time.monotonic() + 5
-    while is_running(pid):
-        assert time.monotonic() < until, "the worker is still there"
-        os.sched_yield()
 
 
 def worker(reader: ShellWorker) -> int:
@@ -87,7 +73,7 @@ async def test_the_worker_is_started_once(reader: ShellWorker) -> None:
 
 async def test_the_worker_has_little_memory_and_nothing_of_our_environment() -> None:
     with supervised(PYTHONPATH=f"/nonexistent:{ROOT}", SECRET="x") as supervisor:
-        reader = ShellWorker(supervisor, PATIENT_S)
+        reader = ShellWorker(supervisor, NEVER_S)
         await reader.warm()
         process = Path(f"/proc/{worker(reader)}")
         limits = (process / "limits").read_text().splitlines()
@@ -155,12 +141,12 @@ async def test_a_worker_that_does_not_answer_is_ended_and_replaced(
     supervisor: Supervised,
 ) -> None:
     reader = ShellWorker(supervisor)
-    with anyio.fail_after(30):
+    with waiting.patience():
         await reader.warm()
         pid = worker(reader)
         os.kill(pid, signal.SIGSTOP)
         assert (await reader.analyse("cargo")).reason == Reason.TIMEOUT
-        assert not is_running(pid)
+        assert not waiting.is_living(pid)
         await reader.close()
 
 
@@ -173,7 +159,7 @@ async def test_the_call_after_a_timeout_is_answered(
     await hasty.close()
     await reader.warm()
     os.kill(worker(reader), signal.SIGKILL)
-    wait_until_gone(worker(reader))
+    waiting.wait_until(lambda: not waiting.is_living(worker(reader)), "its end")
     assert (await reader.analyse("cargo")).commands
 
 
@@ -215,7 +201,7 @@ async def test_a_closed_reader_answers_that_there_is_none(reader: ShellWorker) -
     await reader.warm()
     pid = worker(reader)
     await reader.close()
-    assert not is_running(pid)
+    assert not waiting.is_living(pid)
     assert (await reader.analyse("cargo")).reason == Reason.NO_ANALYST
     await reader.close()
 
@@ -226,7 +212,7 @@ async def test_closing_ends_a_call_at_work(reader: ShellWorker) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.analyse, "cargo")
         await anyio.wait_all_tasks_blocked()
-        with anyio.fail_after(PATIENT_S / 2):
+        with waiting.patience():
             await reader.close()
 
 
@@ -248,8 +234,8 @@ async def test_nothing_in_the_workspace_or_the_environment_is_imported(
     """The worker of an engine in a folder of traps reads a text, and none of them is sprung."""
     (tmp_path / name).write_text(f"open({str(tmp_path / 'evil')!r}, 'w').close()\n")
     search = f"{ROOT}:{tmp_path}" if name in ("bashlex.py", "wcore.py") else ROOT
-    with supervised(tmp_path, PYTHONPATH=search) as supervisor, anyio.fail_after(PATIENT_S):
-        reader = ShellWorker(supervisor, PATIENT_S)
+    with supervised(tmp_path, PYTHONPATH=search) as supervisor, waiting.patience():
+        reader = ShellWorker(supervisor, NEVER_S)
         assert (await reader.analyse("cargo test")).commands
         await reader.close()
     assert not (tmp_path / "evil").exists()
@@ -258,12 +244,12 @@ async def test_nothing_in_the_workspace_or_the_environment_is_imported(
 @pytest.mark.parametrize("stopped", [False, True])
 async def test_the_worker_ends_with_its_engine(stopped: bool) -> None:
     with supervised() as supervisor:
-        reader = ShellWorker(supervisor, PATIENT_S)
+        reader = ShellWorker(supervisor, NEVER_S)
         await reader.warm()
         pid = worker(reader)
         if stopped:
             os.kill(pid, signal.SIGSTOP)
-    wait_until_gone(pid)
+    await waiting.gone(pid)
     await reader.close()
 
 
@@ -286,7 +272,7 @@ def test_a_worker_at_work_ends_itself_when_nobody_is_left() -> None:
             pass_fds=[theirs.fileno()],
         )
         ours.sendall(b'["n", "cargo"]\n')
-        assert process.wait(30) == -signal.SIGPROF
+        assert waiting.finish(process).returncode == -signal.SIGPROF
 
 
 class Forger(Supervisor):
@@ -341,7 +327,7 @@ def test_an_answer_to_another_question_is_none(wrong: object, shape: str) -> Non
 
     async def ask() -> None:
         forger = Forger(forge)
-        reader = ShellWorker(forger, PATIENT_S)
+        reader = ShellWorker(forger, NEVER_S)
         analysis = await reader.analyse("make; id > pwned.txt")
         assert analysis.reason == Reason.PARSER_FAILED
         assert not analysis.commands
@@ -359,8 +345,8 @@ async def test_what_is_sent_unasked_ends_the_worker() -> None:
         return [[nonce, analyse(text).to_plain()], [nonce, COVERED]]
 
     forger = Forger(forge)
-    reader = ShellWorker(forger, PATIENT_S)
-    with anyio.fail_after(2 * PATIENT_S):
+    reader = ShellWorker(forger, NEVER_S)
+    with waiting.patience():
         for text in ("ls", "id; ls", "make; id"):
             analysis = await reader.analyse(text)
             assert not analysis.commands or analysis == analyse(text)
@@ -374,4 +360,4 @@ def test_the_engine_never_imports_the_second_analysis() -> None:
         "shell.lex('a'); shell.suggest('a b'); shell.parse_grant('a'); shell.rough_words('a')\n"
         "assert 'bashlex' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ROOT}, check=True)
+    waiting.run([sys.executable, "-c", code], env={"PYTHONPATH": ROOT}, check=True)

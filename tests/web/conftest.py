@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import waiting
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from talking import write_script
-from web.served import CHROMIUM, PATIENCE_S, Served
+from web.served import CHROMIUM, Served
 
 Serve = Callable[..., Served]
 
@@ -40,7 +41,7 @@ def browser() -> Iterator[Browser]:
     """The system's own Chromium, headless."""
     if not CHROMIUM:
         pytest.skip("there is no chromium: apt-get install chromium")
-    expect.set_options(timeout=PATIENCE_S * 1000)
+    expect.set_options(timeout=waiting.PATIENCE_S * 1000)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
@@ -56,7 +57,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
 
         def go(server: Served, **options: Any) -> Page:
             context = stack.enter_context(closing(browser.new_context(**options)))
-            context.set_default_timeout(PATIENCE_S * 1000)
+            context.set_default_timeout(waiting.PATIENCE_S * 1000)
             page = context.new_page()
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on("console", lambda said: problems.extend(_problem(said)))

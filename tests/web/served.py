@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
-PATIENCE_S: Final = 30.0  # far above what anything takes, so that a busy machine fails nothing
+import waiting
+
 CHROMIUM: Final = next(
     (found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), ""
 )
@@ -50,8 +51,7 @@ class Served:
                 self.link = found[0]
                 break
         if not self.link:
-            _, said = self.process.communicate(timeout=PATIENCE_S)
-            raise AssertionError(f"wcore-web did not start: {said}")
+            raise AssertionError(f"wcore-web did not start: {waiting.finish(self.process).stderr}")
         self.base, _, self.code = self.link.partition("/#code=")
         self.port = int(self.base.rpartition(":")[2])
         return self
@@ -63,17 +63,14 @@ class Served:
         """End the server as a person would; return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        try:
-            self.said = self.process.communicate(timeout=PATIENCE_S)[1]
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return self.process.returncode
+        done = waiting.finish(self.process)
+        self.said = done.stderr
+        return done.returncode
 
     # --- requests -----------------------------------------------------------------------------
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=waiting.PATIENCE_S)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, /, **headers: str
@@ -86,8 +83,10 @@ class Served:
             for name, value in {"Content-Length": str(len(body or b"")), **named}.items():
                 connection.putheader(name, value)
             connection.endheaders(body)
-            answer = connection.getresponse()
-            return answer.status, answer.read(), {k.lower(): v for k, v in answer.getheaders()}
+            with _overdue(f"an answer to {method} {path}", ""):
+                answer = connection.getresponse()
+                said = answer.read()
+            return answer.status, said, {k.lower(): v for k, v in answer.getheaders()}
         finally:
             connection.close()
 
@@ -119,15 +118,33 @@ class Served:
 
     @contextmanager
     def events(self, token: str) -> Generator[Iterator[Json]]:
-        """Open the event stream; it waits `PATIENCE_S` for the next event and no longer."""
+        """Open the event stream; it waits `waiting.PATIENCE_S` for the next event and no longer."""
         connection = self.connect()
         connection.request("GET", "/api/events", headers={"X-Wcore-Token": token})
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
+        seen: list[bytes] = []
+
+        def lines() -> Generator[Json]:
+            with _overdue("the next event", seen):
+                for line in answer:
+                    seen.append(line)
+                    if line.startswith(b"data: "):
+                        yield json.loads(line[6:])
+
         try:
-            yield (json.loads(line[6:]) for line in answer if line.startswith(b"data: "))
+            yield lines()
         finally:
             connection.close()
+
+
+@contextmanager
+def _overdue(what: str, seen: object) -> Generator[None]:
+    """Have a socket that ran out of patience say what others say."""
+    try:
+        yield
+    except TimeoutError:
+        raise waiting.overdue(what, seen) from None
 
 
 def until(events: Iterator[Json], kind: str, **fields: object) -> Json:

@@ -5,8 +5,9 @@ import socket
 from pathlib import Path
 
 import pytest
+import waiting
 from web.conftest import Serve
-from web.served import PATIENCE_S, Served
+from web.served import Served
 
 API = (
     "/api/say",
@@ -113,7 +114,7 @@ def test_two_hosts_origins_or_tokens_are_none(server: Served) -> None:
         lines = [f"{name}: {value}\r\n" for name, value in given.items()]
         lines.append(f"{repeated}: {given[repeated]}\r\n")
         lines.append("Content-Length: 2\r\nConnection: close\r\n\r\n{}")
-        with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as line:
+        with socket.create_connection(("127.0.0.1", server.port), waiting.PATIENCE_S) as line:
             line.sendall(("POST /api/link HTTP/1.1\r\n" + "".join(lines)).encode())
             assert line.makefile("rb").readline().split()[1] in (b"400", b"401", b"403", b"421")
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 from talking import call
 from web.conftest import Serve
@@ -81,6 +82,7 @@ def test_several_cards_queue_and_each_answer_goes_to_the_one_in_front(
     assert [p.name for p in server.workspace.glob("made*")] == ["made2"]
 
 
+@pytest.mark.clock
 def test_a_click_that_was_meant_for_the_card_before_answers_nothing(
     serve: Serve, visit: Visit
 ) -> None:

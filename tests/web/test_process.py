@@ -3,19 +3,19 @@
 import os
 import signal
 import stat
-import subprocess
 import sys
-import time
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import psutil
 import pytest
+import waiting
 from hosts.places import FAKE_ENGINE
 from talking import call
 from wcore_host.web import __main__ as door
 from wcore_host.web import options
 from web.conftest import Serve
-from web.served import PATIENCE_S, until
+from web.served import until
 
 WEB = [sys.executable, "-P", "-m", "wcore_host.web"]
 
@@ -34,10 +34,7 @@ def test_a_signal_ends_server_engine_and_what_it_runs(serve: Serve, number: sign
         left = children(server.process.pid)
         assert left
         assert server.stop(number) == 0
-    deadline = time.monotonic() + PATIENCE_S
-    while any(child.is_running() for child in left):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.02)
+    waiting.wait_until(lambda: not any(child.is_running() for child in left), f"the end of {left}")
     assert server.said == ""
 
 
@@ -45,13 +42,11 @@ def test_an_idle_engine_dies_even_when_the_server_is_killed(serve: Serve) -> Non
     server = serve()
     left = children(server.process.pid)
     server.process.kill()
-    assert psutil.wait_procs(left, timeout=PATIENCE_S)[1] == []
+    waiting.wait_until(lambda: not any(child.is_running() for child in left), f"the end of {left}")
 
 
-def run(*flags: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*WEB, *flags], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+def run(*flags: str) -> CompletedProcess[str]:
+    return waiting.run([*WEB, *flags])
 
 
 def test_an_engine_that_does_not_start_is_an_error_on_one_line() -> None:

@@ -2,12 +2,12 @@
 
 import json
 import re
-import subprocess
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 import pytest
+import waiting
 
 ROOT: Final = Path(__file__).parents[2]
 STATIC: Final = Path(str(resources.files("wcore_host.web"))) / "static"
@@ -77,5 +77,5 @@ def test_the_types_of_the_page_hold(tmp_path: Path) -> None:
     project = {"compilerOptions": options, "include": [f"{STATIC}/*"]}
     (tmp_path / "tsconfig.json").write_text(json.dumps(project))
     command = [str(TSC), "--project", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = waiting.run(command)
     assert done.returncode == 0, done.stdout

@@ -6,11 +6,12 @@ both directions against ACP's own JSON Schema where that is installed.
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio
+import waiting
 from hosts.places import PYTHON, Place
 
 from hosts.acp import frames
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Frame = dict[str, Any]
 Answer = Callable[[str, Frame], Frame | None]  # method and params to a result; None: no answer yet
 
-PATIENCE_S: Final = 60.0  # bridge, SDK and engine start one after the other on a busy machine
 BRIDGE: Final = (*PYTHON, "-m", "wcore_host.acp")
 
 
@@ -89,7 +89,7 @@ class Editor(AbstractAsyncContextManager["Editor"]):
         """Close the bridge's stdin and wait for its end."""
         assert self.process.stdin
         await self.process.stdin.aclose()
-        with anyio.fail_after(PATIENCE_S):
+        with self.patience("the end of the bridge"):
             self.exit_code = await self.process.wait()
         return self.exit_code
 
@@ -142,10 +142,14 @@ class Editor(AbstractAsyncContextManager["Editor"]):
 
     async def until(self, found: Callable[[], Any]) -> Any:
         """Return what `found` returns as soon as that is something."""
-        with anyio.fail_after(PATIENCE_S):
+        with self.patience("what the bridge owes"):
             while not (value := found()):
                 await self._changed.wait()
         return value
+
+    def patience(self, what: str) -> AbstractContextManager[None]:
+        """Bound a wait for the bridge; it says which frames went to and fro."""
+        return waiting.patience(what, seen=lambda: "\n".join(map(str, self.frames)))
 
     def updates(self, kind: str = "") -> list[Frame]:
         """Return the session updates heard so far, of one kind."""

@@ -9,16 +9,15 @@ from typing import Any
 
 import anyio
 import pytest
+import waiting
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 from hosts.acp.editor import BRIDGE
 from hosts.places import Place
-from rogue_servers import living
 from talking import ROOT, call
 
 from hosts.acp import frames
 
-PATIENCE_S = 60.0  # three runtimes start one after the other on a busy machine
 BIN = frames.NODE_MODULES / ".bin"
 needs_acpx = pytest.mark.skipif(
     not (BIN / "acpx").exists() or not (BIN / "node").exists(),
@@ -43,22 +42,13 @@ def command(place: Place, model: str, *words: str) -> tuple[list[str], dict[str,
 def acpx(place: Place, model: str, *flags: str) -> subprocess.CompletedProcess[str]:
     """Let acpx send one prompt."""
     called, env = command(place, model, *flags, "exec", "go")
-    return subprocess.run(
-        called,
-        env=env,
-        cwd=place.workspace,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return waiting.run(called, env=env, cwd=place.workspace)
 
 
 async def spoken(place: Place, model: str, *words: str) -> str:
     """Let acpx do something with its session; return what it printed."""
     called, env = command(place, model, *words)
-    with anyio.fail_after(PATIENCE_S):
-        done = await anyio.run_process(called, env=env, cwd=place.workspace)
+    done = await waiting.run_process(called, env=env, cwd=place.workspace)
     return done.stdout.decode()
 
 
@@ -110,14 +100,13 @@ async def test_acpx_cancels(place: Place) -> None:
         said.append(await spoken(place, model, "--ttl", "5", "--approve-all", "prompt", "go"))
 
     started = place.file("started")
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(prompt)
-            while not (started.exists() and started.read_text().strip()):  # noqa: ASYNC110
-                await anyio.sleep(0.05)
+            await waiting.until(lambda: started.exists() and started.read_text().strip(), "a start")
             assert "cancel requested" in await spoken(place, model, "cancel")
     assert "[done] cancelled" in said[0]
-    assert not living(int(started.read_text()))
+    assert not waiting.is_living(int(started.read_text()))
     await spoken(place, model, "sessions", "close")
 
 
@@ -137,14 +126,8 @@ def test_the_typescript_sdk(
     shutil.copy(ROOT / "tests/hosts/acp/official_client.mjs", script)
     (place.workspace.parent / "node_modules").symlink_to(frames.NODE_MODULES)
     bridge = (*BRIDGE, "--model", place.script([WRITE], DONE))
-    done = subprocess.run(
-        ["node", str(script), *bridge, "--", choice],
-        env=place.env,
-        cwd=place.workspace,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+    done = waiting.run(
+        ["node", str(script), *bridge, "--", choice], env=place.env, cwd=place.workspace
     )
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads(done.stdout)

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
-from hosts.acp.editor import PATIENCE_S, Editor, Frame, RequestFailedError, choose
+import waiting
+from hosts.acp.editor import Editor, Frame, RequestFailedError, choose
 from hosts.places import FAKE_ENGINE, PYTHON, Place
 from rogue_servers import ROGUE, tool
 
@@ -148,7 +149,7 @@ async def everything() -> AsyncGenerator[str]:
     command = [shutil.which(node) or "node", EVERYTHING, "streamableHttp"]
     async with await anyio.open_process(command, env=env, stdin=None) as server:
         try:
-            with anyio.fail_after(PATIENCE_S):
+            with waiting.patience():
                 assert server.stderr
                 said = b""
                 while b"listening" not in said.lower():

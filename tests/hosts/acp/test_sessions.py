@@ -8,11 +8,10 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 
-import anyio
-import anyio.to_thread
 import psutil
 import pytest
-from hosts.acp.editor import BRIDGE, PATIENCE_S, Editor, Frame, RequestFailedError, choose
+import waiting
+from hosts.acp.editor import BRIDGE, Editor, Frame, RequestFailedError, choose
 from hosts.places import FAKE_ENGINE, PYTHON, Place
 from talking import call
 
@@ -142,7 +141,7 @@ async def test_no_engine_outlives_its_editor(place: Place, end: str | signal.Sig
             assert await editor.leave() == 0
         else:
             editor.process.send_signal(signal.Signals(end))
-            with anyio.fail_after(PATIENCE_S):
+            with editor.patience("the end of the bridge"):
                 editor.exit_code = await editor.process.wait()
         if end == signal.SIGTERM:
             assert editor.exit_code == 128 + signal.SIGTERM
@@ -154,8 +153,8 @@ async def test_no_engine_outlives_its_editor(place: Place, end: str | signal.Sig
 
 
 async def gone(processes: list[psutil.Process]) -> None:
-    _, left = await anyio.to_thread.run_sync(lambda: psutil.wait_procs(processes, PATIENCE_S))
-    assert not left
+    for process in processes:
+        await waiting.gone(process.pid)
 
 
 async def test_an_engine_that_dies_is_said_plainly(place: Place) -> None:
@@ -248,14 +247,14 @@ async def test_a_command_line_that_makes_no_sense_is_explained_in_the_editor(
     async with Editor(place, *flags) as editor:
         with pytest.raises(RequestFailedError, match=f"^wcore-acp: .*{told}"):
             await editor.request("initialize", protocolVersion=1, clientCapabilities={})
-        editor.exit_code = await editor.process.wait()
+        with editor.patience("the end of the bridge"):
+            editor.exit_code = await editor.process.wait()
         assert editor.exit_code == 2
 
 
 @pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"{}\n"])
 async def test_nobody_who_does_not_ask_is_kept_waiting(place: Place, said: bytes) -> None:
-    with anyio.fail_after(PATIENCE_S):
-        done = await anyio.run_process([*BRIDGE, "--cwd", "x"], input=said, check=False)
+    done = await waiting.run_process([*BRIDGE, "--cwd", "x"], input=said, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"--cwd is chosen by the editor" in done.stderr
 

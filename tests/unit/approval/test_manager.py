@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 import trio.testing
+import waiting
 from unit.approval.parking import Clock, Parking, always
 
 from wcore.approval import manager as room
@@ -35,9 +36,15 @@ HOURS_S: Final = 10_000.0  # of virtual time: longer than anything takes, and fr
 Value = TypeVar("Value")
 
 
-async def heard(entry: Pending, patience_s: float = 5) -> ApprovalResult:
+async def heard(entry: Pending) -> ApprovalResult:
     """Return the result of a call; a lost answer fails the test and does not hang it."""
-    with anyio.fail_after(patience_s):
+    with waiting.patience("an answer"):
+        return await entry
+
+
+async def heard_later(entry: Pending) -> ApprovalResult:
+    """Do the same in virtual time."""
+    with anyio.fail_after(HOURS_S):
         return await entry
 
 
@@ -357,7 +364,7 @@ def test_five_minutes_of_silence_are_a_no_at_exactly_five_minutes() -> None:
             tasks.start_soon(manager.run_reaper)
             entry = ask(manager)
             start = anyio.current_time()
-            assert await heard(entry, HOURS_S) == TIMED_OUT
+            assert await heard_later(entry) == TIMED_OUT
             tasks.cancel_scope.cancel()
             return anyio.current_time() - start
         raise AssertionError
@@ -372,7 +379,7 @@ def test_the_answer_decides_by_the_clock_where_no_reaper_runs(after_s: float, co
         entry = ask(manager)
         await anyio.sleep(after_s)
         assert manager.try_resolve("c1", Approved()) is counts
-        assert await heard(entry, HOURS_S) == (Approved() if counts else TIMED_OUT)
+        assert await heard_later(entry) == (Approved() if counts else TIMED_OUT)
 
     in_virtual_time(main)
 
@@ -385,7 +392,7 @@ def test_the_reaper_wakes_for_a_deadline_nearer_than_its_interval() -> None:
         start = anyio.current_time()
 
         async def wait(entry: Pending) -> None:
-            assert await heard(entry, HOURS_S) == TIMED_OUT
+            assert await heard_later(entry) == TIMED_OUT
             ended.append(anyio.current_time() - start)
 
         async with anyio.create_task_group() as tasks:
@@ -410,7 +417,7 @@ def test_the_reaper_collects_a_call_whose_requester_was_cancelled() -> None:
             entry = ask(manager)
             kept = ask(manager, "c2")
             with anyio.move_on_after(1):
-                await heard(entry, HOURS_S)
+                await heard_later(entry)
             assert entry.abandoned
             assert len(manager) == 2
             await anyio.sleep(DEFAULT_REAP_INTERVAL)
@@ -430,7 +437,7 @@ def test_a_requester_cancelled_after_the_answer_has_abandoned_nothing() -> None:
         with anyio.CancelScope() as scope:
             manager.approve("c1")
             scope.cancel()
-            await heard(entry, HOURS_S)
+            await heard_later(entry)
         assert entry.result == Approved()
         assert not entry.abandoned
 
@@ -456,7 +463,7 @@ def test_the_reaper_survives_a_clock_that_raises_once(break_after_s: float) -> N
             if break_after_s:
                 await anyio.sleep(break_after_s)
             clock.broken = True
-            assert await heard(entry, HOURS_S) == TIMED_OUT
+            assert await heard_later(entry) == TIMED_OUT
             tasks.cancel_scope.cancel()
             return anyio.current_time() - start
         raise AssertionError
@@ -485,7 +492,7 @@ def test_one_entry_that_cannot_be_swept_neither_stops_nor_spins_the_reaper() -> 
             entry = ask(manager)
             ledger.move("broken", Move.CANCEL)  # a bug of ours, elsewhere
             with anyio.move_on_after(DEFAULT_APPROVAL_TTL + DEFAULT_REAP_INTERVAL + 1):
-                await heard(entry, HOURS_S)
+                await heard_later(entry)
             assert entry.result == TIMED_OUT
             tasks.cancel_scope.cancel()
 

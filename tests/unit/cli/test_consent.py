@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import shlex
-import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import waiting
 from policy.asking import trust, wcore
 
 from wcore.cli.consent import CONSEQUENCES
@@ -22,7 +22,6 @@ from wcore.store import Kind, Location, Record, identity, journal, locate, sessi
 from wcore.store.database import open_database, opened
 
 SUPERVISED = Path(__file__).parent / "supervised.py"
-PATIENCE_S = 60
 ASKS = (
     "import sys; from wcore.supervisor.ancestry import is_inside_call; "
     "open(sys.argv[1], 'w').write(str(is_inside_call()))"
@@ -41,7 +40,7 @@ def answer_of(*before: str, tmp_path: Path, supervised: bool = True) -> str:
     command = [*before, *inner]
     if supervised:
         command = [sys.executable, str(SUPERVISED), *command]
-    subprocess.run(command, check=True, timeout=PATIENCE_S)
+    waiting.run(command, check=True)
     return told.read_text()
 
 
@@ -74,7 +73,7 @@ def test_what_has_left_its_parents_is_inside_all_the_same(tmp_path: Path) -> Non
     )
     inner = [sys.executable, "-c", ASKS, str(told)]
     command = [sys.executable, str(SUPERVISED), sys.executable, "-c", twice, *inner]
-    subprocess.run(command, check=True, timeout=PATIENCE_S)
+    waiting.run(command, check=True)
     assert told.read_text() == "True"
 
 
@@ -166,15 +165,7 @@ def test_inside_a_call_nothing_changes_whatever_is_said(
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     inside = [sys.executable, str(SUPERVISED), sys.executable, "-m", "wcore", *argv]
     for more in ([], ["--json"]):
-        done = subprocess.run(
-            [*inside, *more],
-            cwd=workspace,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = waiting.run([*inside, *more], cwd=workspace, env=env)
         assert (done.returncode, done.stdout) == (1, "")
         assert "inside a tool call" in done.stderr
         assert "Traceback" not in done.stderr
@@ -214,15 +205,11 @@ def test_in_a_terminal_the_files_are_shown_and_a_person_is_asked(
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "wb", buffering=0) as terminal:
         terminal.write(f"{answer}\n".encode())
-        done = subprocess.run(
+        done = waiting.run(
             [sys.executable, "-m", "wcore", "trust", "."],
             cwd=workspace,
             env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]},
             stdin=theirs,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
         )
     os.close(theirs)
     assert done.returncode == code, done.stderr
@@ -238,7 +225,5 @@ def test_trust_may_be_taken_back_and_looked_at_inside_a_call(
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     for more in ("--list", "--revoke"):
         inside = [sys.executable, str(SUPERVISED), sys.executable, "-m", "wcore", "trust", "."]
-        done = subprocess.run(
-            [*inside, more], cwd=workspace, env=env, timeout=PATIENCE_S, check=False
-        )
+        done = waiting.run([*inside, more], cwd=workspace, env=env)
         assert done.returncode == 0

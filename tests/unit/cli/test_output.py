@@ -1,15 +1,14 @@
 """Reading commands whose stdout takes nothing: one line says so. Versions."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import waiting
 
 from wcore import __version__
 
-PATIENCE_S = 20
 SAID = b'{"type":"message","msg_id":"m1","content":"hi"}\n'
 READING = {
     "sessions list": ["sessions", "list"],
@@ -28,15 +27,9 @@ def test_a_stdout_that_takes_nothing_is_one_line(
 ) -> None:
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     wcore = [sys.executable, "-P", "-m", "wcore"]
-    subprocess.run(wcore, env=environ, cwd=tmp_path, input=SAID, timeout=PATIENCE_S, check=True)
-    done = subprocess.run(
-        ["sh", "-c", f'"$@" {full}', "sh", *wcore, *command],
-        env=environ,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+    waiting.run(wcore, env=environ, cwd=tmp_path, said=SAID, check=True)
+    done = waiting.run(
+        ["sh", "-c", f'"$@" {full}', "sh", *wcore, *command], env=environ, cwd=tmp_path
     )
     if done.returncode == 0:
         assert command[:2] == ["policy", "lint"], "it had nothing to say"
@@ -47,11 +40,5 @@ def test_a_stdout_that_takes_nothing_is_one_line(
 
 @pytest.mark.parametrize("host", ["chat", "web", "acp"])
 def test_hosts_have_a_version(host: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", f"wcore_host.{host}", "--version"],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = waiting.run([sys.executable, "-P", "-m", f"wcore_host.{host}", "--version"])
     assert (done.returncode, done.stdout) == (0, f"wcore-{host} {__version__}\n")

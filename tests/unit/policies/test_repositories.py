@@ -1,10 +1,10 @@
 """What a repository's own configuration or hooks make git run is not covered by a prefix."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+import waiting
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
@@ -72,7 +72,7 @@ def asks(workspace: Path, text: str, *granted: str) -> bool:
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path.resolve() / "ws"
     (folder / "sub/deeper").mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(folder)], check=True, env=_environ(tmp_path))
+    waiting.run(["git", "init", "-q", str(folder)], check=True, env=_environ(tmp_path))
     return folder
 
 
@@ -144,7 +144,7 @@ def test_a_hook_that_reading_commands_run_asks(workspace: Path, folder: str, con
     (workspace / "a").touch()
     environ = child_environment(_environ(workspace.parent))
     for words in (["add", "a"], ["status"]):
-        subprocess.run(["git", *words], cwd=workspace, check=True, env=environ)
+        waiting.run(["git", *words], cwd=workspace, check=True, env=environ)
     assert (workspace / "PWNED").exists()  # it is as dangerous as it looks
 
 
@@ -193,6 +193,6 @@ def test_what_git_writes_by_itself_does_not_ask(workspace: Path) -> None:
         *(["-C", str(other), "sparse-checkout", "set", "sub"],),
     ):
         more = [str(workspace), "subm"] if "submodule" in words else []
-        subprocess.run(["git", *words, *more], cwd=workspace, check=True, env=environ)
+        waiting.run(["git", *words, *more], cwd=workspace, check=True, env=environ)
     for folder in (workspace, other, workspace.parent / "tree", other / "subm"):
         assert not asks(folder, "git diff"), (folder / ".git").read_text()

@@ -2,11 +2,11 @@
 
 import shlex
 import string
-import subprocess
 from pathlib import Path
 from typing import Final
 
 import pytest
+import waiting
 
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.shell.embedded_commands import KEEPING_BUILTINS
@@ -202,9 +202,7 @@ _NOT_TRIED: Final = frozenset("exit logout suspend wait fg bg kill history . sou
 
 
 def builtins() -> list[str]:
-    found = subprocess.run(
-        ["/bin/bash", "-c", "compgen -b"], capture_output=True, text=True, check=True
-    )
+    found = waiting.run(["/bin/bash", "-c", "compgen -b"], check=True)
     return sorted(set(found.stdout.split()) - _NOT_TRIED)
 
 
@@ -220,11 +218,8 @@ def test_every_builtin_of_bash_that_runs_its_words_is_known(tmp_path: Path) -> N
             lines.append(f"( {text} ) </dev/null; [ -e mark ] && {{ echo {shlex.quote(text)} >&9; "
                          "/bin/rm -f mark; }")  # fmt: skip
     (tmp_path / "all.sh").write_text("exec 9>ran >/dev/null\n" + "\n".join(lines))
-    subprocess.run(
-        ["/bin/bash", "--norc", "--noprofile", "all.sh"],
-        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, timeout=120, check=False,
-    )  # fmt: skip
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    waiting.run(["/bin/bash", "--norc", "--noprofile", "all.sh"], cwd=tmp_path, env=environ)
     found = (tmp_path / "ran").read_text().splitlines()
     assert any(line.startswith("jobs -x") for line in found)
     for text in found:

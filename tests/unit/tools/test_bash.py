@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+import waiting
 from unit.tools.room import Room
 
 from wcore.errors import HostGoneError, ToolError
@@ -22,11 +23,9 @@ from wcore.vocabulary import (
     ToolOutput,
 )
 
-TIME_S = 30
-
 
 async def _bash(room: Room, command: str, **args: Json) -> ToolOutput:
-    with anyio.fail_after(TIME_S):
+    with waiting.patience():
         return await room.call("Bash", command=command, **args)
 
 
@@ -61,6 +60,7 @@ async def test_a_death_by_signal_is_named(room: Room) -> None:
     assert done.metadata == {"exit_code": 139, "signal": "SIGSEGV"}
 
 
+@pytest.mark.clock
 async def test_a_command_that_takes_too_long_is_ended_and_keeps_its_output(room: Room) -> None:
     done = await _bash(room, "echo before; sleep 1000; echo after", timeout_s=1)
     assert done.output.startswith("before\n[timed out after 1 s")
@@ -91,6 +91,7 @@ async def test_an_engine_that_looks_only_when_all_is_over_says_what_ended_it(roo
     assert (await _bash(room, "exit 3")).metadata == {"exit_code": 3}
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(
     ("command", "count"),
     [
@@ -225,7 +226,7 @@ async def test_all_are_dead_before_a_cancellation_leaves(room: Room, name: str) 
         if "ready" in text:
             ready.set()
 
-    with anyio.fail_after(TIME_S):
+    with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.tools["Bash"].run, prepared, RunContext("c1", chunk))
             await ready.wait()
@@ -237,7 +238,7 @@ async def test_all_are_dead_before_a_cancellation_leaves(room: Room, name: str) 
 async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
     prepared = await room.prepare("Bash", command="sleep 1000")
     for steps in range(12):
-        with anyio.fail_after(TIME_S):
+        with waiting.patience():
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(room.run, prepared)
                 for _ in range(steps):
@@ -260,7 +261,7 @@ async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
     async def first() -> None:
         results.append(await room.tools["Bash"].run(prepared, RunContext("c1", chunk)))
 
-    with anyio.fail_after(TIME_S):
+    with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(first)
             await ready.wait()
@@ -290,7 +291,7 @@ async def test_a_slow_host_loses_nothing(room: Room) -> None:
     async def run() -> None:
         results.append(await room.tools["Bash"].run(prepared, RunContext("c1", chunk)))
 
-    with anyio.fail_after(TIME_S):
+    with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             while not (seen and not room.supervisor.programs()):
@@ -305,7 +306,7 @@ async def test_a_host_that_is_gone_ends_the_call_with_its_own_error(room: Room) 
         raise HostGoneError(text)
 
     prepared = await room.prepare("Bash", command="echo x; sleep 1000")
-    with anyio.fail_after(TIME_S), pytest.raises(HostGoneError):
+    with waiting.patience(), pytest.raises(HostGoneError):
         await room.tools["Bash"].run(prepared, RunContext("c1", chunk))
     assert room.supervisor.programs() == []
 

@@ -1,9 +1,9 @@
-import subprocess
 import sys
 from contextlib import suppress
 from typing import cast
 
 import pytest
+import waiting
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
@@ -122,5 +122,5 @@ async def test_targets_are_the_touched_paths(room: Room, name: str) -> None:
 
 def test_importing_the_catalog_leaves_heavy_modules_alone() -> None:
     code = "import sys, wcore.tools.builtin.catalog; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = waiting.run([sys.executable, "-c", code], check=True)
     assert not {"psutil", "ignore", "ctypes", "bashlex"} & set(done.stdout.split())

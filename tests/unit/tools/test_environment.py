@@ -3,6 +3,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import waiting
 
 from wcore.tools.process.child_environment import child_environment, find_bash, find_ripgrep
 
@@ -39,14 +40,7 @@ def test_the_systems_bash_comes_first(tmp_path: Path) -> None:
 
 def git(folder: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=child_environment(environ),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return waiting.run(command, cwd=folder, env=child_environment(environ))
 
 
 def test_entries_for_git_stand_behind_those_of_the_user() -> None:

@@ -1,13 +1,12 @@
 import ctypes
 import os
 import shutil
-import subprocess
 import threading
 from pathlib import Path
 
 import anyio
 import pytest
-from talking import PATIENCE_S
+import waiting
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
@@ -159,7 +158,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
     room.tools["Grep"] = Grep(room.environment, None)
     monkeypatch.setattr(grep, "DEADLINE_S", 0.2)
     room.put("a", "a" * 60 + "b")
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         done = await room.call("Grep", pattern=CATASTROPHE)
     assert "stopped after 0.2 s" in done.output
     assert room.supervisor.programs() == []
@@ -168,7 +167,7 @@ async def test_a_catastrophic_pattern_is_ended_by_the_deadline(
 async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
     room.tools["Grep"] = Grep(room.environment, None)
     room.put("a", "a" * 60 + "b")
-    with anyio.fail_after(PATIENCE_S):
+    with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.run, await room.prepare("Grep", pattern=CATASTROPHE))
             while not room.supervisor.programs():
@@ -313,12 +312,6 @@ def _swap(one: Path, other: Path, over: threading.Event) -> None:
 
 def test_the_worker_runs_isolated(room: Room) -> None:
     room.put("json.py", "raise SystemExit('hijacked')\n")
-    done = subprocess.run(
-        ["python3", "-I", "-S", grep_worker.__file__],
-        input=b"{",
-        cwd=room.folder,
-        capture_output=True,
-        check=False,
-    )
-    assert b"hijacked" not in done.stderr
-    assert b"JSONDecodeError" in done.stderr
+    done = waiting.run(["python3", "-I", "-S", grep_worker.__file__], said="{", cwd=room.folder)
+    assert "hijacked" not in done.stderr
+    assert "JSONDecodeError" in done.stderr

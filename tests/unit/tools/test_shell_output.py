@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 import anyio
 import pytest
+import waiting
 
 from wcore.tools.process.shell_output import LAST_BYTES_MAX, PIPE_BYTES, ShellOutput
 from wcore.tools.tool import RunContext
@@ -27,7 +28,7 @@ async def test_closing_ends_the_reading_of_a_pipe_that_somebody_holds(
     pipe: tuple[int, int], last_words: str
 ) -> None:
     output = ShellOutput(pipe[0], RunContext("c1", _nobody))
-    with anyio.fail_after(5):
+    with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(output.pump)
             await anyio.wait_all_tasks_blocked()

@@ -1,9 +1,9 @@
 """What a call comes to when the system gives no more."""
 
-import subprocess
 import sys
 
 import pytest
+import waiting
 
 TRY = """
 import resource, threading
@@ -28,5 +28,5 @@ NO_MEMORY = "resource.setrlimit(resource.RLIMIT_AS, (1, 1))"
 )
 def test_a_system_that_gives_no_more_is_no_internal_error(limit: str, want: str, told: str) -> None:
     code = TRY.format(limit=limit, want=want)
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True)
-    assert done.stdout.decode().split() == [told]
+    done = waiting.run([sys.executable, "-P", "-c", code], check=True)
+    assert done.stdout.split() == [told]
