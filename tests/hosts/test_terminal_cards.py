@@ -12,6 +12,9 @@ from wcore_host.headless import card_queue
 from wcore_host.terminal import prompt
 from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel
+from wcore_host.terminal.focus import Focus
+from wcore_host.terminal.prompt import Prompt
+from wcore_host.terminal.transcript_view import TranscriptView
 
 BUSY_S = 60.0  # a quiet moment that no busy machine outlasts
 SHORT_S = 0.05  # and one that no test waits for
@@ -283,6 +286,25 @@ async def test_an_answer_that_no_engine_takes_brings_the_card_back(
         await screen.see("not like that")
         await screen.see("Yes, this once")
         await screen.see(ANSWERS)
+
+
+async def test_a_card_that_goes_and_comes_between_two_refreshes_gets_the_keys_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = place.script([call("Bash", command="true")])
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.say("go")
+        await screen.listens()
+        pane = screen.pane
+        panel, cards = pane.query_one(CardPanel), pane.talk.cards
+        cards.answered(0.0)
+        panel.sync(frozenset())
+        await screen.until(lambda: not panel.has_keys, "no keys for what is gone")
+        cards.refused()
+        panel.sync(frozenset())
+        Focus(pane.query_one(Prompt), panel, pane.query_one(TranscriptView)).card_appeared()
+        await screen.until(lambda: panel.has_keys, "keys of the card")
+        await screen.listens()
 
 
 async def test_a_question_takes_an_option_and_own_words(

@@ -26,8 +26,10 @@ class Focus:
         """Another card, or none, has been drawn."""
         panel = self._panel
         panel.fit()
-        if panel.shown is None:
-            if panel.has_keys or self._prompt.screen.focused is None:
+        if self._prompt.screen.focused is None:  # its card went; another may be here already
+            self._prompt.focus()
+        elif panel.shown is None:
+            if panel.has_keys:
                 self._prompt.focus()
         elif panel.answers.has_focus:
             panel.appeared()
