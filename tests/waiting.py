@@ -31,7 +31,7 @@ HANG_S: Final = LONG_S + PATIENCE_S  # for a test: the last limit, where no othe
 LOOK_S: Final = 1.0  # how long the other side is looked at when patience has run out
 POLL_S: Final = 0.02  # between two questions, where nothing tells us
 WORK_S_MIN: Final = 0.03  # CPU of another process in one look; a heartbeat takes less
-OWN_WORK_S_MIN: Final = 0.5  # CPU of our own process in one look; asking again and again takes less
+OWN_WORK_S_MIN: Final = 0.5  # what our own process would compute in one look; asking takes less
 SEEN_CHARS_MAX: Final = 10_000  # the end is shown: what the test waited after
 
 RUNNABLE: Final = (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)  # also if it gets no CPU
@@ -56,6 +56,7 @@ class Look:
         """`pids` are those of the other side that are not below this process."""
         self._pids = tuple(pids)
         self._own = time.process_time()
+        self._queued = _queued()
         self._used = {process: used for process, used, _ in self._processes()}
 
     def verdict(self, what: str, seen: object = "") -> OverdueError:
@@ -67,9 +68,10 @@ class Look:
             at_work += (busy := status in RUNNABLE or worked_s >= WORK_S_MIN)
             words = f"{' '.join(_words(process))[:100]} (pid {process.pid})"
             lines.append(f"{'*' if busy else ' '} {words}: {status}, {worked_s:.2f} s of CPU")
-        own_s = time.process_time() - self._own
-        at_work += own_s >= OWN_WORK_S_MIN
-        lines.append(f"{'*' if own_s >= OWN_WORK_S_MIN else ' '} the test: {own_s:.2f} s of CPU")
+        queued_s = sum(s - self._queued.get(thread, 0.0) for thread, s in _queued().items())
+        own_s = time.process_time() - self._own + queued_s
+        at_work += (busy := own_s >= OWN_WORK_S_MIN)
+        lines.append(f"{'*' if busy else ' '} the test: {own_s:.2f} s of CPU, or ready for one")
         kind = Late if at_work else Hung
         last = "its processes (* at work) in one more second:"
         told = str(seen() if callable(seen) else seen)[-SEEN_CHARS_MAX:]
@@ -235,6 +237,15 @@ async def run_process(
     """Do as `anyio.run_process` does, for as long as there is patience."""
     with patience(f"the end of {command}"):
         return await anyio.run_process(command, **options)
+
+
+def _queued() -> dict[str, float]:
+    """Return how long each thread of ours was runnable without a CPU: others decide about that."""
+    queued: dict[str, float] = {}
+    for thread in Path("/proc/self/task").glob("*"):  # none where there is no Linux
+        with suppress(OSError):
+            queued[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+    return queued
 
 
 def _below(process: psutil.Process) -> list[psutil.Process]:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 import waiting
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.clock]  # patience of a fifth of a second
 
 IDLE = "sleep 1000"
 BUSY = "while :; do :; done"
