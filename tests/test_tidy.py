@@ -39,6 +39,7 @@ UNWANTED_NAMES: Final = {"utils", "util", "helpers", "helper", "base", "common",
 BARE_WAIT: Final = re.compile(
     r"(anyio\.fail_after|subprocess\.run|anyio\.run_process|\.communicate)$"
 )
+SPIN: Final = "await anyio.lowlevel.checkpoint()"  # who waits so is at work: never `Hung`
 CLOCKS_OF_THEIR_OWN: Final = {
     "waiting.py",
     "second_look.py",
@@ -125,6 +126,8 @@ def bare_waits(node: ast.AST) -> Iterator[tuple[int, str]]:
         return
     if isinstance(node, ast.Call) and BARE_WAIT.search(name := ast.unparse(node.func)):
         yield node.lineno, name
+    if isinstance(node, ast.While) and [*map(ast.unparse, node.body)] == [SPIN]:
+        yield node.lineno, SPIN
     for child in ast.iter_child_nodes(node):
         yield from bare_waits(child)
 

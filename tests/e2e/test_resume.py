@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
 import waiting
 from talking import Conversation, Event, call
@@ -242,9 +241,7 @@ async def test_a_call_that_had_begun_is_never_run_again(talk: Talk) -> None:
         await first.message()
         await first.approve((await first.hear("tool_request"))["call_id"])
         await first.hear("tool_running")
-        with waiting.patience():
-            while not ran(first):
-                await anyio.lowlevel.checkpoint()
+        await waiting.until(lambda: ran(first), "the command at work")
         await first.kill()
     async with talk(DONE, flags=(*AGAIN, "--force")) as host:
         ready = await host.ready()

@@ -74,8 +74,7 @@ async def test_an_engine_that_looks_only_when_all_is_over_says_what_ended_it(roo
     class Stopped(ToolEnvironment, frozen=True):
         async def start(self, program: Program) -> Held:
             held = await super().start(program)
-            while room.supervisor.programs():
-                await anyio.lowlevel.checkpoint()
+            await waiting.until(lambda: not room.supervisor.programs(), "its end")
             return held
 
     given = room.environment
@@ -294,8 +293,10 @@ async def test_a_slow_host_loses_nothing(room: Room) -> None:
     with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            while not (seen and not room.supervisor.programs()):
-                await anyio.lowlevel.checkpoint()  # until the shell has ended, its output unread
+            await waiting.until(
+                lambda: seen and not room.supervisor.programs(),
+                "the shell's end, its output unread",
+            )
             release.set()
     assert results[0].output == "ab\n[exit code 4]"
     assert "".join(seen) == "ab"

@@ -170,8 +170,7 @@ async def test_a_cancelled_search_leaves_no_process(room: Room) -> None:
     with waiting.patience():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.run, await room.prepare("Grep", pattern=CATASTROPHE))
-            while not room.supervisor.programs():
-                await anyio.lowlevel.checkpoint()
+            await waiting.until(room.supervisor.programs, "a search")
             tasks.cancel_scope.cancel()
     assert room.supervisor.programs() == []
 
