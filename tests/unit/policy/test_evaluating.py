@@ -132,7 +132,7 @@ def test_bash_really_evaluates_it(template: str, tmp_path: Path) -> None:
     text = written(template, "rm F")
     command = ["/bin/bash", "--noprofile", "--norc", "-c", text]
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    waiting.run(command, cwd=tmp_path, env=environ)  # fmt: skip
+    waiting.run(command, cwd=tmp_path, env=environ)
     assert not (tmp_path / "F").exists(), text
 
 

@@ -26,11 +26,9 @@ class Focus:
         """Another card, or none, has been drawn."""
         panel = self._panel
         panel.fit()
-        if self._prompt.screen.focused is None:  # its card went; another may be here already
+        nobody = self._prompt.screen.focused is None  # its card went; another may be here already
+        if nobody or (panel.shown is None and panel.has_keys):
             self._prompt.focus()
-        elif panel.shown is None:
-            if panel.has_keys:
-                self._prompt.focus()
         elif panel.answers.has_focus:
             panel.appeared()
         elif panel.field.has_focus:
