@@ -13,12 +13,15 @@ from collections.abc import Generator
 import pytest
 import waiting
 
+HUNG = pytest.StashKey[bool]()
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool, bool]:
     """End a test that hangs, and whatever hangs then while it is taken down."""
 
     def end(_number: int, _frame: object) -> None:
+        item.stash[HUNG] = True
         faulthandler.dump_traceback(sys.__stderr__ or 2)
         pytest.fail(f"{item.nodeid} hung: it was not over after {waiting.HANG_S:.0f} s")
 
@@ -29,6 +32,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool, bool]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let nothing pass that hung: loops and tests may swallow the failure."""
+    report = yield
+    if report.failed:
+        item.stash[HUNG] = False
+    elif call.when == "teardown" and item.stash.get(HUNG, False):
+        report.outcome, report.longrepr = "failed", "it hung, and may have swallowed the failure"
+    return report
 
 
 def pytest_enter_pdb() -> None:

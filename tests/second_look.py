@@ -1,11 +1,13 @@
 """What was only late is looked at once more, alone, when all others are done.
 
 A busy machine makes a test wait longer than it has patience, or beats a test whose subject is a
-time: those that failed with `waiting.Late`, and those marked `clock`, run again by themselves. What
-passes then is UNSTEADY: the run is green, its last lines name it, and its author writes it into
-`unsteady.txt` and mends it. A wrong answer, or one that would never have come, is never run again.
+time: those that failed with `waiting.Late`, and those marked `clock`, however they failed, run
+again by themselves. What passes then is UNSTEADY: the run is green, its last lines name it, and its
+author writes it into `unsteady.txt` and mends it. Of all others, a wrong answer, or one that would
+never have come, is never run again; nor is what fails at its end, where what others used ends too.
 """
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Generator
@@ -19,6 +21,9 @@ UNSTEADY_MAX: Final = 3  # a busy machine delays a few; a mistake delays many
 AGAIN_S_MAX: Final = 1_200.0  # for all of them, one after the other
 LIST: Final = Path(__file__).parent / "unsteady.txt"
 MARK: Final = ("second look", "allowed")  # xdist carries it from its workers to who decides
+OF_A_WAIT: Final = (  # what leads to `Late` where nothing was wrong
+    *(Late, BaseExceptionGroup, TimeoutError, subprocess.TimeoutExpired, asyncio.CancelledError),
+)
 FAILED: Final = pytest.ExitCode.TESTS_FAILED
 
 
@@ -32,9 +37,23 @@ def listed() -> list[str]:
 
 
 def is_late(error: BaseException) -> bool:
-    """Tell whether a test failed for nothing but lateness."""
+    """Tell whether a test failed for nothing but lateness, and nothing wrong led to it."""
     others = BaseExceptionGroup("", [error]).split(Late)[1]  # task groups nest them
-    return others is None
+    return others is None and all(
+        isinstance(each, OF_A_WAIT) or type(each).__name__ == "Cancelled"  # of trio
+        for each in _all_of(error)
+    )
+
+
+def _all_of(error: BaseException) -> Generator[BaseException]:
+    """Yield an error, what it holds and what led to it, shown or not."""
+    found: list[BaseException | None] = [error]
+    for each in found:
+        if each is not None:
+            yield each
+            inside: tuple[BaseException, ...] = getattr(each, "exceptions", ())
+            more = (each.__cause__, each.__context__, *inside)
+            found += [one for one in more if not any(one is other for other in found)]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -42,7 +61,9 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if call.excinfo and (item.get_closest_marker("clock") or is_late(call.excinfo.value)):
+    if call.excinfo is None or call.when == "teardown":  # which may be of what other tests used
+        return report
+    if item.get_closest_marker("clock") or is_late(call.excinfo.value):
         report.user_properties.append(MARK)
     return report
 
@@ -130,7 +151,8 @@ class SecondLook:
         except subprocess.TimeoutExpired:
             return False
         self._say(done.stdout)
-        return done.stdout.splitlines()[-1:] == [f"{len(nodes)} passed, 0 failed"]
+        last = done.stdout.splitlines()[-1:]
+        return done.returncode == 0 and last == [f"{len(nodes)} passed, 0 failed"]
 
     def _say(self, text: str) -> None:
         sys.stdout.write(text.rstrip("\n") + "\n")

@@ -74,7 +74,7 @@ class Look:
         lines.append(f"{'*' if busy else ' '} the test: {own_s:.2f} s of CPU, or ready for one")
         kind = Late if at_work else Hung
         last = "its processes (* at work) in one more second:"
-        told = str(seen() if callable(seen) else seen)[-SEEN_CHARS_MAX:]
+        told = _told(seen)[-SEEN_CHARS_MAX:]
         lines += ["seen so far:", told] if told else []
         return kind(f"no sign of {what}; {last}\n" + "\n".join(lines))
 
@@ -86,7 +86,8 @@ class Look:
         for process in {*roots[1:], *(each for root in roots for each in _below(root))}:
             with suppress(psutil.NoSuchProcess), process.oneshot():
                 used = process.cpu_times()
-                yield process, used.user + used.system, process.status()
+                ended = used.children_user + used.children_system
+                yield process, used.user + used.system + ended, process.status()
 
 
 @contextmanager
@@ -237,6 +238,13 @@ async def run_process(
     """Do as `anyio.run_process` does, for as long as there is patience."""
     with patience(f"the end of {command}"):
         return await anyio.run_process(command, **options)
+
+
+def _told(seen: object) -> str:
+    try:
+        return str(seen() if callable(seen) else seen)
+    except Exception as error:  # noqa: BLE001 - the wait must end all the same
+        return f"it cannot be told: {error!r}"
 
 
 def _queued() -> dict[str, float]:

@@ -21,6 +21,8 @@ from wcore_host.terminal.pane import Pane
 
 SIZE: Final = (100, 40)
 READY: Final = "/help says more"
+BUSY_S: Final = 60.0  # a quiet moment that no busy machine outlasts
+SHORT_S: Final = 0.05  # and one that no test waits for
 ANSWERS: Final = "↑↓ Enter"  # the hint of a card that listens
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")

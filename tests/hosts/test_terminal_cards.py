@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from hosts.places import Place
-from hosts.screens import ANSWERS, looking
+from hosts.screens import ANSWERS, BUSY_S, SHORT_S, looking
 from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
@@ -16,8 +16,6 @@ from wcore_host.terminal.focus import Focus
 from wcore_host.terminal.prompt import Prompt
 from wcore_host.terminal.transcript_view import TranscriptView
 
-BUSY_S = 60.0  # a quiet moment that no busy machine outlasts
-SHORT_S = 0.05  # and one that no test waits for
 ECHO: list[object] = [{"echo": True}]
 
 

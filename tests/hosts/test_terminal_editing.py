@@ -5,10 +5,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 from hosts.places import Place
-from hosts.screens import Screen, looking
+from hosts.screens import BUSY_S, SHORT_S, Screen, looking
 from talking import call
 from textual.events import Paste
 from textual.widgets import TextArea
+from wcore_host.headless import card_queue
 from wcore_host.terminal.editor import EditScreen
 
 ECHO: list[object] = [{"echo": True}]
@@ -66,6 +67,7 @@ async def test_no_key_in_the_editor_answers_the_card(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with editing(place, monkeypatch, call("Bash", command="touch made")) as screen:
+        monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
         await screen.press("end", "enter", "enter", "y", "ctrl+j", "ctrl+d", "tab")
         assert text_of(screen).text.startswith("touch made\n\ny")
         await screen.press("ctrl+s", "enter", "enter", "escape")
@@ -92,11 +94,14 @@ async def test_esc_keeps_the_call_as_it_was_and_changes_are_thrown_away_only_at_
     async with editing(place, monkeypatch, call("Bash", command="touch made")) as screen:
         await screen.press("end", "x", "escape")
         await screen.see("Esc again throws your changes away")
+        monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
         await screen.press("escape")
         await screen.unsee(EDITOR)
         assert CHANGED not in screen.text
         await screen.press("escape")  # the same Esc once more is no answer
         assert screen.pane.talk.cards.front is not None
+        monkeypatch.setattr(card_queue, "QUIET_S", SHORT_S)
+        await screen.press("down", "up")
         await screen.listens()
         await screen.press("up", "up", "up", "up", "enter")
         await screen.see("✓ Bash")
@@ -202,7 +207,10 @@ async def test_a_card_behind_a_dialog_does_not_listen(
         await screen.press("ctrl+o")
         await screen.see("this card")
         await screen.until(lambda: not screen.pane.talk.cards.is_timed, "a deaf card")
+        monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
         await screen.press("escape", "escape", "enter")
         assert screen.pane.talk.cards.front is not None
+        monkeypatch.setattr(card_queue, "QUIET_S", SHORT_S)
+        await screen.press("down", "up")
         await screen.listens()
     assert not place.file("made").exists()

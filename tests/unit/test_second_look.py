@@ -57,12 +57,13 @@ GREEN: Final = {
         def slow(): first('a') and fail(Late('not yet'))
         def test_it(slow): pass
         """,
-    "late at its end": """
-        @pytest.fixture
-        def slow():
-            yield
-            first('a') and fail(Late('not yet'))
-        def test_it(slow): pass
+    "late in a wait that was ended": """
+        import subprocess
+        def test_it():
+            try:
+                raise subprocess.TimeoutExpired('x', 1)
+            except subprocess.TimeoutExpired:
+                first('a') and fail(Late('not yet'))
         """,
     "about a time": """
         @pytest.mark.clock
@@ -105,6 +106,56 @@ RED: Final = {
         """,
         1,
     ),
+    "late after something wrong": (
+        """
+        def test_it():
+            try:
+                assert not first('a')
+            finally:
+                first('b') and fail(Late('not yet'))
+        """,
+        1,
+    ),
+    "late after something wrong, behind a wait that was ended": (
+        """
+        import subprocess
+        def test_it():
+            try:
+                assert not first('a')
+            finally:
+                try:
+                    raise subprocess.TimeoutExpired('x', 1)
+                except subprocess.TimeoutExpired:
+                    if first('b'):
+                        raise Late('not yet') from None
+        """,
+        1,
+    ),
+    "late at its end": (
+        """
+        @pytest.fixture
+        def slow():
+            yield
+            first('a') and fail(Late('not yet'))
+        def test_it(slow): pass
+        """,
+        1,
+    ),
+    "wrong at the end of what others used": (
+        """
+        @pytest.fixture(scope="module")
+        def shared():
+            yield
+            fail(ValueError('wrong'))
+        @pytest.fixture(autouse=True)
+        def _uses(request): request.node.name == 'test_other' or request.getfixturevalue('shared')
+        """
+        """
+        @pytest.mark.clock
+        def test_it(): pass
+        """,
+        1,
+    ),
     "wrong in a part": (
         """
         def test_it(subtests):
@@ -117,6 +168,16 @@ RED: Final = {
     "late, then skipped": (
         """
         def test_it(): fail(Late('not yet')) if first('a') else pytest.skip('today')
+        """,
+        1,
+    ),
+    "late, then wrong with the last words of success": (
+        """
+        import atexit
+        def test_it():
+            first('a') and fail(Late('not yet'))
+            atexit.register(print, '1 passed, 0 failed')
+            assert False
         """,
         1,
     ),
@@ -173,12 +234,15 @@ def test_what_hangs_ends_as_a_stack_and_one_failed_test(tmp_path: Path) -> None:
             yield
             time.sleep(1000)
         def test_leaves(slow): pass
+        def test_swallows():
+            try: time.sleep(1000)
+            except BaseException: pass
         def test_other(): pass
         """
     shutil.copy(TESTS / "hanging.py", tmp_path)
     (tmp_path / "hasty.py").write_text("import waiting\nwaiting.HANG_S = 1.0\n")
     code, log = trial(tmp_path, body, "-p", "hasty", "-p", "hanging")
-    assert (code, log[-1]) == (1, "1 passed, 2 failed")
+    assert (code, log[-1]) == (1, "1 passed, 3 failed")
     assert sum("in test_sleeps" in line for line in log) >= 1, "where it hung is shown"
 
 

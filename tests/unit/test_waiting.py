@@ -16,6 +16,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.clock]  # patience of a fifth of a 
 
 IDLE = "sleep 1000"
 BUSY = "while :; do :; done"
+BUSY_BELOW = (
+    "while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; sleep 0.03; done"
+)
 WRITES_AND = "echo begun; echo so far >&2; "
 
 
@@ -39,7 +42,9 @@ def other_side(does: str) -> Generator["subprocess.Popen[bytes]"]:
         process.wait()
 
 
-@pytest.mark.parametrize(("does", "kind"), [(IDLE, waiting.Hung), (BUSY, waiting.Late)])
+@pytest.mark.parametrize(
+    ("does", "kind"), [(IDLE, waiting.Hung), (BUSY, waiting.Late), (BUSY_BELOW, waiting.Late)]
+)
 async def test_what_is_overdue_is_late_if_the_other_side_is_at_work(
     does: str, kind: type[waiting.OverdueError]
 ) -> None:
@@ -84,6 +89,11 @@ async def test_what_our_own_process_computes_is_work_too() -> None:
 async def test_asking_again_and_again_is_no_work() -> None:
     with pytest.raises(waiting.Hung):
         await waiting.until(lambda: False, "nothing")
+
+
+async def test_what_cannot_be_told_ends_the_wait_all_the_same() -> None:
+    with pytest.raises(waiting.Hung, match="it cannot be told: ZeroDivisionError"):
+        await waiting.until(lambda: False, "a card", seen=lambda: 1 / 0)
 
 
 async def test_where_it_waited_is_shown() -> None:
