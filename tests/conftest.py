@@ -8,6 +8,8 @@ import pytest
 import selection
 from hypothesis import settings
 from talking import Conversation, write_script
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 pytest_plugins = ("hanging", "second_look")
 
@@ -21,8 +23,18 @@ settings.load_profile("fast" if selection.IS_FAST else "wcore")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many workers: most tests wait for a process, so more than there are cores."""
-    return 2 * (os.cpu_count() or 2)
+    """Return how many workers: one more than cores, as many tests wait for a process."""
+    return (os.cpu_count() or 2) + 1
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Deal out files, and of some files the tests one by one."""
+    return _Scheduling(config, log)
+
+
+class _Scheduling(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return selection.scope(nodeid)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -1,9 +1,9 @@
-"""Which tests go first, and which are all that `WCORE_FAST=1` runs.
+"""Which tests go first, which are dealt out one by one, and which `WCORE_FAST=1` runs.
 
-The first Python of CI runs everything. What could differ on another one is the language and its
-library: the pure rooms, the databases, processes and signals. So `WCORE_FAST=1` runs all unit
-tests, and of the conversations those that start an engine, answer, stop, end and resume it. They
-need `wcore[test]` only, which is installed in a third of the time of `wcore[dev]`.
+One Python of CI runs everything. What could differ on another one is the language and its library:
+regular expressions, recursion, text, databases, processes and signals. So `WCORE_FAST=1` runs the
+unit tests but for the tables of the policy, which are our own code alone, and of the conversations
+those that start an engine, answer, stop, end and resume it. They need `wcore[test]` only.
 """
 
 import os
@@ -26,6 +26,7 @@ FAST: Final = (
     "store/test_tiers.py",
     "e2e/test_modes.py",
     "e2e/test_turns.py",
+    "e2e/test_signals.py",
     "e2e/test_wire.py",
     "e2e/test_existing_hosts.py",
     "e2e/test_resume.py::test_continue_asks_again_under_the_old_ids_and_the_model_goes_on",
@@ -38,11 +39,34 @@ FAST: Final = (
     "conformance/test_this_engine.py",
 )
 
-#: Of the unit tests, those of a library that is not in `wcore[test]`.
-NOT_FAST: Final = ("unit/models/test_foreign.py", "unit/models/test_prices.py")
+#: Of what is named above: pure tables, the tools of the tests, libraries not in `wcore[test]`.
+NOT_FAST: Final = (
+    "unit/policy/",
+    "unit/test_second_look.py",
+    "unit/test_waiting.py",
+    "unit/models/test_foreign.py",
+    "unit/models/test_prices.py",
+)
 
-#: Long files, longest first: one that begins last is waited for by all other workers. The first
-#: three are unlike each other: one starts engines, one computes, one writes.
+#: Of those, what depends on `re` and on how deep Python may recurse.
+FAST_ALL_THE_SAME: Final = (
+    "unit/policy/shell/test_matching.py",
+    "unit/policy/shell/test_totality.py",
+)
+
+#: Files of which each test stands by itself, and takes a second or more: dealt out one by one.
+#: Every other file stays on one worker, for the sake of what its tests share.
+ONE_BY_ONE: Final = (
+    "conformance/test_hosts.py",
+    "conformance/test_mutants.py",
+    "conformance/test_this_engine.py",
+    "conformance/test_variants.py",
+    "shell/test_generated.py",
+    "shell/test_labels.py",
+    "test_tidy.py",
+)
+
+#: Long files, longest first: one that begins last is waited for by all other workers.
 FIRST: Final = (
     "conformance/test_this_engine.py",
     "test_tidy.py",
@@ -96,10 +120,20 @@ def is_read(place: Path) -> bool:
 
 
 def _is_fast(name: str) -> bool:
+    if _is_in(FAST_ALL_THE_SAME, name):
+        return True
+    return _is_in(FAST, name) and not _is_in(NOT_FAST, name)
+
+
+def _is_in(chosen: tuple[str, ...], name: str) -> bool:
     file = name.partition("::")[0]
-    return file not in NOT_FAST and any(
-        name.startswith(one) if one.endswith("/") else one in (name, file) for one in FAST
-    )
+    return any(name.startswith(one) if one.endswith("/") else one in (name, file) for one in chosen)
+
+
+def scope(node: str) -> str:
+    """Return what stays on one worker with this test: its file, or nothing but itself."""
+    file, _, _ = node.partition("::")
+    return node if file.partition("tests/")[2] in ONE_BY_ONE else file
 
 
 def rank(node: str) -> int:

@@ -72,7 +72,8 @@ def run(argv: list[str], _environ: Mapping[str, str]) -> int:
         for case in wanted:
             write(f"{case.id:38} {case.tier:10} {' '.join(case.requires)}\n    {case.title}\n")
         return 0
-    judge = CaseRunner(Command.of(words), Invariants.load(place), options.provider, options.slack)
+    command = Command.of(words, options.slack)
+    judge = CaseRunner(command, Invariants.load(place), options.provider)
     progress = Progress(len(wanted))
     outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
     write_reports(outcomes, judge.command.words, options.junit, options.json)

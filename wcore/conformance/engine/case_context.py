@@ -17,7 +17,7 @@ class CaseContext:
     workspace: Path
     provider: Provider | Scripted
     start: Callable[[list[str]], Awaitable[EngineConversation]]
-    run: Callable[[list[str]], Awaitable[tuple[int, bytes]]]
+    run: Callable[[list[str], float], Awaitable[tuple[int, bytes]]]
     needs: Callable[[str], None]
     known: JsonObject
     talk: EngineConversation | None = None

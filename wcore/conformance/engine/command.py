@@ -44,24 +44,26 @@ class Command:
     """A command with places: `{base_url} {provider} {model} {script} {workspace} {ttl_s} {flags}`.
 
     Without `{base_url}` and `{script}` the arguments of existing hosts are added at its end.
+    `slack` multiplies every time limit.
     """
 
     words: tuple[str, ...]
+    slack: float = 1.0
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> "Command":
+    def of(cls, words: Sequence[str], slack: float = 1.0) -> "Command":
         """Check a command; words that name a file here are made absolute.
 
         Raises:
             UsageError: there is no such program.
         """
         if not words:
-            return cls((sys.executable, "-P", "-m", "wcore"))
+            return cls((sys.executable, "-P", "-m", "wcore"), slack)
         program = shutil.which(words[0])
         if program is None:
             raise UsageError(f"program not found: {words[0]}")
         rest = (os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:])
-        return cls((os.path.abspath(program), *rest))
+        return cls((os.path.abspath(program), *rest), slack)
 
     @property
     def is_host_style(self) -> bool:
@@ -92,7 +94,7 @@ class Command:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=HELP_S,
+                timeout=HELP_S * self.slack,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):

@@ -38,12 +38,11 @@ _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 @dataclass(frozen=True)
 class CaseRunner:
-    """Judges one engine command. `slack` multiplies every time limit."""
+    """Judges one engine command, with its slack."""
 
     command: Command
     invariants: Invariants
     provider: str = "openai"
-    slack: float = 1.0
 
     async def judge_all(
         self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
@@ -69,7 +68,7 @@ class CaseRunner:
         began = time.monotonic()
         run = _Run(self, case)
         try:
-            with anyio.fail_after(CASE_S_MAX * self.slack):
+            with anyio.fail_after(CASE_S_MAX * self.command.slack):
                 outcome = await run.outcome()
         except TimeoutError:
             outcome = Outcome(case, Status.FAIL, "the case did not end", requires=case.requires)
@@ -143,7 +142,7 @@ class _Run:
                 workspace=workspace,
                 provider=provider,
                 start=lambda flags: self._start(stack, room, provider, tuple(flags)),
-                run=lambda flags: self._run(room, provider, tuple(flags)),
+                run=lambda flags, within_s: self._run(room, provider, tuple(flags), within_s),
                 needs=self._judge.command.need,
                 known=known,
             )
@@ -202,19 +201,23 @@ class _Run:
         child = await Child.started(argv, room / "workspace", self._environ(room), room / "log")
         stack.push_async_callback(child.close)
         watch = InvariantChecker(self._secret, self._judge.invariants.shapes)
-        talk = EngineConversation(child, watch, self._judge.slack, self._case.never)
+        talk = EngineConversation(child, watch, self._judge.command.slack, self._case.never)
         self._talks.append(talk)
         return talk
 
-    async def _run(self, room: Path, provider: Model, flags: tuple[str, ...]) -> tuple[int, bytes]:
-        done = await anyio.run_process(
-            self._argv(room, provider, flags),
-            cwd=room / "workspace",
-            env=self._environ(room),
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-        return done.returncode, done.stdout
+    async def _run(
+        self, room: Path, provider: Model, flags: tuple[str, ...], within_s: float
+    ) -> tuple[int, bytes]:
+        with anyio.move_on_after(within_s * self._judge.command.slack):
+            done = await anyio.run_process(
+                self._argv(room, provider, flags),
+                cwd=room / "workspace",
+                env=self._environ(room),
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+            return done.returncode, done.stdout
+        raise MismatchError("it does not end in time")
 
     def _argv(self, room: Path, provider: Model, flags: tuple[str, ...]) -> list[str]:
         setting = Setting(

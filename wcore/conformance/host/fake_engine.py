@@ -1,6 +1,6 @@
 """An engine that is allowed everything the protocol allows: what a host must live with.
 
-Run by the host under judgement, with the arguments SCENARIO REPORT PATIENCE_S; what the host adds
+Run by the host under judgement, with the arguments SCENARIO REPORT SLACK; what the host adds
 is ignored. It writes what it saw to REPORT, a JSON line each. Only the standard library: it must
 start fast.
 """
@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 JsonObject: TypeAlias = dict[str, Any]
 
+ANSWER_S: Final = 30.0  # for a host to answer a card; a program needs milliseconds
 LATE_S: Final = 1.0  # an answer so long after the end of its card was no race
 MODES: Final = ("default", "auto_edit", "force")
 OURS: Final = ("call_announced", "call_settled", "edit_args", "persist", "introspection", "prompts")
@@ -26,8 +27,8 @@ OURS: Final = ("call_announced", "call_settled", "edit_args", "persist", "intros
 class Engine:
     """The engine's side of the wire, and the report about the host."""
 
-    def __init__(self, report: Path, patience_s: float) -> None:
-        self._patience_s = patience_s
+    def __init__(self, report: Path, slack: float) -> None:
+        self._slack = slack  # multiplies every time limit
         self._report = report.open("a", encoding="utf-8")
         self._rest = b""
         self._lines: list[bytes] = []
@@ -94,7 +95,7 @@ class Engine:
 
     def hear(self) -> JsonObject | None:
         """Return the next command, `None` at the end of input or of patience."""
-        end = time.monotonic() + self._patience_s
+        end = time.monotonic() + ANSWER_S * self._slack
         while not self._lines:
             left_s = end - time.monotonic()
             if left_s <= 0 or not select.select([0], [], [], left_s)[0]:
@@ -154,7 +155,7 @@ class Engine:
         call_id = said.get("call_id", "")
         if call_id not in self._open:
             since = time.monotonic() - self._closed.get(call_id, 0.0)
-            if call_id not in self._closed or since > LATE_S:
+            if call_id not in self._closed or since > LATE_S * self._slack:
                 self.note("wrong", f"the host answered {call_id!r}, which does not wait")
             self.say(type="info", msg_id="", message="no call is waiting under that id")
             return ""

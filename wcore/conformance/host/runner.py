@@ -22,7 +22,6 @@ from wcore.conformance.process import temporary_folder
 
 PLACE: Final = "{engine}"
 HOST_S: Final = 60.0  # for a host to come to its end, the slow start included
-ANSWER_S: Final = 30.0  # for a host to answer a card; a program needs milliseconds
 CAUGHT_SIGNAL: Final = 128  # shells report a death by signal n as 128 + n
 OPTIONAL: Final = frozenset(  # commands and fields that need a flag
     "list_pending list_grants revoke_grant get_history list_permissions set_agent_tools"
@@ -84,7 +83,7 @@ class HostRunner:
     async def _run(self, scenario: str, room: Path) -> "Seen":
         engine, report, output = room / "engine", room / "report", room / "output"
         program = [sys.executable, "-P", "-m", "wcore.conformance.host.fake_engine"]
-        command = shlex.join([*program, scenario, str(report), str(ANSWER_S * self.slack)])
+        command = shlex.join([*program, scenario, str(report), str(self.slack)])
         engine.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         engine.chmod(0o755)
         report.touch()
