@@ -15,6 +15,8 @@ is ended after `HANG_S` (`hanging.py`), with the stacks of all threads.
 """
 
 import asyncio
+import os
+import select
 import subprocess
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -26,7 +28,7 @@ import anyio
 import psutil
 
 PATIENCE_S: Final = 120.0  # for one event: fifty times what anything takes on an idle machine
-LONG_S: Final = 900.0  # for a whole suite or the type checker: hundreds of events in one
+LONG_S: Final = 480.0  # for a whole suite or the type checker: hundreds of events in one
 HANG_S: Final = LONG_S + PATIENCE_S  # for a test: the last limit, where no other one ends it
 LOOK_S: Final = 1.0  # how long the other side is looked at when patience has run out
 POLL_S: Final = 0.02  # between two questions, where nothing tells us
@@ -178,6 +180,24 @@ def is_living(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def line(process: "subprocess.Popen[Any]") -> str:
+    """Read a line of what a process writes, and not a byte of the next one.
+
+    `finish` returns the rest: it reads past the buffers that `process.stdout.readline` fills.
+    """
+    assert process.stdout
+    end = time.monotonic() + PATIENCE_S
+    read = b""
+    while not read.endswith(b"\n"):
+        left_s = max(0.0, end - time.monotonic())
+        if not select.select([process.stdout], [], [], left_s)[0]:
+            raise overdue(f"a line of {process.args}", _text(read))
+        if not (byte := os.read(process.stdout.fileno(), 1)):
+            break
+        read += byte
+    return _text(read)
 
 
 def finish(

@@ -74,8 +74,7 @@ def test_nobody_sees_a_key_in_an_engine_from_its_first_moment_on(place: Place) -
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert watcher.stdout
-    assert watcher.stdout.readline() == "watching\n"
+    assert waiting.line(watcher) == "watching\n"
     run: list[object] = [call("Bash", command="sleep 0.2"), call("Grep", pattern="x")]
     try:
         chat(place, "go\n", "--force", "--model", place.script(run, OK))
@@ -96,7 +95,7 @@ from wcore_host.spawn import close_host
 env = close_host()
 assert env["OPENAI_API_KEY"] == sys.argv[1][::-1]
 assert os.environ["KEPT"] == "kept" and "OPENAI_API_KEY" not in os.environ
-os.write(1, b"closed")
+print("closed", flush=True)
 os.read(0, 1)
 """
 
@@ -111,10 +110,8 @@ def test_not_even_root_reads_a_taken_key_in_the_first_environment(place: Place, 
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert process.stdin
-    assert process.stdout
     try:
-        assert process.stdout.read(6)
+        assert waiting.line(process)
         block = b""
         with suppress(PermissionError):  # of an ordinary user
             block = Path(f"/proc/{process.pid}/environ").read_bytes()

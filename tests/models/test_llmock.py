@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import waiting
 from models.dialects import ANTHROPIC, CHAT
 from talking import ROOT, Conversation, Event
 
@@ -65,9 +66,9 @@ def llmock(folder: Path, *flags: str) -> Generator[str, None, None]:
     )
     with process:
         try:
-            assert process.stdout
-            lines = (re.search(r"listening on (http://\S+)", line) for line in process.stdout)
-            yield next(line[1] for line in lines if line)
+            lines = iter(lambda: waiting.line(process), "")
+            found = (re.search(r"listening on (http://\S+)", line) for line in lines)
+            yield next(each[1] for each in found if each)
         finally:
             process.kill()
 

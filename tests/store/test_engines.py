@@ -33,9 +33,8 @@ def finish(process: subprocess.Popen[str]) -> int:
 
 def killed(process: subprocess.Popen[str], after: int) -> int:
     """Kill an engine once it has said `after` numbers; return how many it said in all."""
-    assert process.stdout is not None
     for _ in range(after):
-        process.stdout.readline()
+        waiting.line(process)
     process.send_signal(signal.SIGKILL)
     return after + len(waiting.finish(process).stdout.splitlines())
 

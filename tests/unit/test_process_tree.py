@@ -15,8 +15,7 @@ def test_who_has_left_the_tree_but_not_its_process_group_is_killed() -> None:
     with subprocess.Popen(
         ["sh", "-c", LEAVES_ONE], stdout=subprocess.PIPE, start_new_session=True
     ) as child:
-        assert child.stdout
-        assert child.stdout.readline() == b"up\n"
+        assert waiting.line(child) == "up\n"
         process_tree.kill_all([child.pid], 0)
         done = waiting.finish(child)  # the end of file: nobody holds the pipe
         assert done.stdout == ""

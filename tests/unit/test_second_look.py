@@ -147,12 +147,8 @@ RED: Final = {
         def shared():
             yield
             fail(ValueError('wrong'))
-        @pytest.fixture(autouse=True)
-        def _uses(request): request.node.name == 'test_other' or request.getfixturevalue('shared')
-        """
-        """
-        @pytest.mark.clock
-        def test_it(): pass
+        def test_it(shared): pass
+        pytestmark = pytest.mark.clock
         """,
         1,
     ),

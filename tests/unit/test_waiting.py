@@ -6,6 +6,7 @@ import threading
 import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 import anyio
 import psutil
@@ -16,9 +17,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.clock]  # patience of a fifth of a 
 
 IDLE = "sleep 1000"
 BUSY = "while :; do :; done"
-BUSY_BELOW = (
-    "while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; sleep 0.03; done"
-)
+BUSY_BELOW = "while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; sleep 0.1; done"
 WRITES_AND = "echo begun; echo so far >&2; "
 
 
@@ -33,13 +32,13 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def other_side(does: str) -> Generator["subprocess.Popen[bytes]"]:
-    process = subprocess.Popen(["sh", "-c", does])
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+def other_side(does: str, *, text: bool = False) -> Generator["subprocess.Popen[Any]"]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["sh", "-c", does], stdin=pipe, stdout=pipe, text=text) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(
@@ -131,6 +130,17 @@ def test_a_program_is_heard_to_its_end() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, "yes\n", "no\n")
     with pytest.raises(AssertionError):
         waiting.run(["false"], check=True)
+
+
+def test_a_line_is_read_and_the_rest_left_to_who_waits_for_the_end() -> None:
+    says = "printf '1\\n2\\n'; read go; printf '3\\n4'"
+    with other_side(says, text=True) as process:
+        assert waiting.line(process) == "1\n"
+        assert waiting.finish(process, "\n").stdout == "2\n3\n4"
+    with other_side("printf 1") as process:
+        assert (waiting.line(process), waiting.line(process)) == ("1", "")
+    with other_side(IDLE) as process, pytest.raises(waiting.Hung, match="no sign of a line"):
+        waiting.line(process)
 
 
 async def test_a_process_of_others_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

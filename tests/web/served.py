@@ -44,9 +44,8 @@ class Served:
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert self.process.stdout
         self.link = ""
-        for line in self.process.stdout:
+        while line := waiting.line(self.process):
             if found := re.search(r"http://\S+", line):
                 self.link = found[0]
                 break
