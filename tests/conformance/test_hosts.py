@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import waiting
 from conformance.hosts import BROKEN
+from conformance.judging import SCENARIOS, SLACK
 
-from wcore.conformance.host.runner import HostRunner, host_cases
+from wcore.conformance.host.runner import HostRunner
 from wcore.conformance.outcomes import Status
 from wcore.conformance.reporting import failure_of
 
 HERE = Path(__file__).parent
 SHELL_HOST = str(HERE.parents[1] / "hosts" / "shell" / "wcore-ask.sh")
 PYTHON = (sys.executable, "-P")
-SLACK = 3.0  # CI machines are busy
 SLACK_OF_THE_BROKEN = 0.25  # where the failure is that nothing happens
 
 #: host: the scenario that catches it, and a part of what the report says.
@@ -68,16 +68,15 @@ SOUND = {
     ),
     "good": HostRunner((*PYTHON, str(HERE / "hosts.py"), "Good", "{engine}"), b"", SLACK),
 }
-CASES = {case.id: case for case in host_cases()}
 
 
-@pytest.mark.parametrize("scenario", CASES)
+@pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("host", SOUND)
 async def test_a_host_survives_everything(host: str, scenario: str) -> None:
     if host == "shell" and shutil.which("jq") is None:
         pytest.skip("this host needs jq")
     judge = SOUND[host]
-    outcome = await judge.judge(CASES[scenario])
+    outcome = await judge.judge(SCENARIOS[scenario])
     skipped = OF_A_PERSON if judge.approves else {"approves-by-itself"}
     status = Status.SKIP if scenario in skipped else Status.PASS
     assert outcome.status is status, failure_of(outcome)
@@ -92,7 +91,7 @@ async def test_a_broken_host_is_caught(host: str) -> None:
     scenario, says = CAUGHT_BY[host]
     words = (*PYTHON, str(HERE / "hosts.py"), host, "{engine}")
     slack = 1.0 if host in FULL_PATIENCE else SLACK_OF_THE_BROKEN
-    outcome = await HostRunner(words, TYPED, slack, host in ASK_NOBODY).judge(CASES[scenario])
+    outcome = await HostRunner(words, TYPED, slack, host in ASK_NOBODY).judge(SCENARIOS[scenario])
     assert outcome.status is Status.FAIL
     assert says in outcome.reason
     assert outcome.requires

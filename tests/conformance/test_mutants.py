@@ -4,12 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from conformance.judging import CASES, SLACK, judge_of
 from conformance.mutants import MUTANTS
 
-from wcore.conformance.cases import folder, load
-from wcore.conformance.engine.command import Command
-from wcore.conformance.engine.invariants import Invariants
-from wcore.conformance.engine.runner import CaseRunner
 from wcore.conformance.outcomes import Outcome, Status
 
 OR = " or "  # between two things of which a busy machine shows either first
@@ -129,16 +126,13 @@ CAUGHT_BY = {
     "accepts-any-digest": ("policy-accepted-by-the-host", "ok is True"),
     "ignores-signals": ("signal-idle", "does not end"),
 }
-SLACK = {"ready-late": 1.0, "forgets-expiry": 0.3}  # where the failure is that nothing comes
+SLACKS = {"ready-late": 1.0, "forgets-expiry": 0.3}  # where the failure is that nothing comes
 SLACK_OF_OTHERS = 1.0
-SLACK_OF_THE_FAITHFUL = 3.0  # CI machines are busy
-CASES = {case.id: case for case in load(folder())}
 
 
 async def judged(mutant: str, case_id: str, slack: float) -> Outcome:
     words = (sys.executable, str(Path(__file__).parent / "mutants.py"), mutant)
-    judge = CaseRunner(Command(words, slack), Invariants.load(folder()))
-    return await judge.judge(CASES[case_id])
+    return await judge_of(words, slack).judge(CASES[case_id])
 
 
 def test_there_is_a_case_for_every_broken_engine() -> None:
@@ -148,7 +142,7 @@ def test_there_is_a_case_for_every_broken_engine() -> None:
 @pytest.mark.parametrize("mutant", CAUGHT_BY)
 async def test_a_broken_engine_is_caught(mutant: str) -> None:
     case_id, says = CAUGHT_BY[mutant]
-    outcome = await judged(mutant, case_id, SLACK.get(mutant, SLACK_OF_OTHERS))
+    outcome = await judged(mutant, case_id, SLACKS.get(mutant, SLACK_OF_OTHERS))
     assert outcome.status is Status.FAIL
     assert any(each in outcome.reason for each in says.split(OR)), outcome.reason
     assert outcome.requires, "the report names requirements"
@@ -156,5 +150,5 @@ async def test_a_broken_engine_is_caught(mutant: str) -> None:
 
 @pytest.mark.parametrize("case_id", sorted({case_id for case_id, _ in CAUGHT_BY.values()}))
 async def test_the_proxy_itself_is_not_what_fails(case_id: str) -> None:
-    outcome = await judged("faithful", case_id, SLACK_OF_THE_FAITHFUL)
+    outcome = await judged("faithful", case_id, SLACK)
     assert outcome.status is Status.PASS, outcome.reason

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import waiting
+from conformance.judging import SLACK
 
 from wcore.conformance.cases import folder, load
 from wcore.conformance.engine.command import Command
@@ -15,7 +16,6 @@ from wcore.models import script_file
 OURS = (sys.executable, "-P", "-m", "wcore", "--model", "script:{script}", "{flags}")
 SAMPLE = ("approval-[a-g]*", "approval-persists", "turn-model-fails*", "prefix-ends-at-a-word")
 PASSING = 6  # of the sample
-SLACK = "3"
 
 
 def test_what_the_cases_script_is_in_the_format_of_scripts(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_what_the_cases_script_is_in_the_format_of_scripts(tmp_path: Path) -> No
 def test_a_sample_of_cases_holds_without_a_provider(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     only = [word for pattern in SAMPLE for word in ("--only", pattern)]
-    flags = ["--slack", SLACK, "--json", str(report), *only]
+    flags = ["--slack", f"{SLACK:g}", "--json", str(report), *only]
     done = waiting.run(
         [sys.executable, "-m", "wcore", "conformance", *flags, "--", *OURS], cwd=tmp_path
     )

@@ -8,20 +8,16 @@ from typing import Final
 import pytest
 import selection
 import waiting
+from conformance.judging import CASES, SLACK, judge_of
 
-from wcore.conformance.cases import Case, folder, load
-from wcore.conformance.engine.command import Command
-from wcore.conformance.engine.invariants import Invariants
-from wcore.conformance.engine.runner import CaseRunner
+from wcore.conformance.cases import Case
 from wcore.conformance.outcomes import Status
 from wcore.conformance.reporting import failure_of
 
 #: Why a case is not about this engine: it must be a reason that holds.
 NOT_OURS: Final = {"the engine does not announce mcp", "the engine announces introspection"}
-SLACK: Final = 3.0  # CI machines are busy
 SAMPLE: Final = ("handshake-ready", "approval-once", "approval-expires", "stop-while-a-tool-runs")
-CASES: Final = {case.id: case for case in load(folder())}
-JUDGE: Final = CaseRunner(Command.of([], SLACK), Invariants.load(folder()))
+JUDGE: Final = judge_of([])
 
 
 def chosen() -> list[Case]:

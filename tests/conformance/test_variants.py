@@ -5,18 +5,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from conformance.judging import CASES, judge_of
 
-from wcore.conformance.cases import Tier, folder, load
-from wcore.conformance.engine.command import Command
-from wcore.conformance.engine.invariants import Invariants
-from wcore.conformance.engine.runner import CaseRunner
+from wcore.conformance.cases import Tier
 from wcore.conformance.outcomes import Status
 from wcore.conformance.reporting import failure_of
 
-SLACK: Final = 3.0  # CI machines are busy
-CASES: Final = {case.id: case for case in load(folder())}
-SMALL: Final = (sys.executable, str(Path(__file__).parent / "mutants.py"), "small")
-JUDGE: Final = CaseRunner(Command(SMALL, SLACK), Invariants.load(folder()))
+JUDGE: Final = judge_of((sys.executable, str(Path(__file__).parent / "mutants.py"), "small"))
 #: Why a case is not about such an engine, as a person reads it.
 WHY: Final = (
     "the engine does not announce",
@@ -25,6 +20,11 @@ WHY: Final = (
     "the engine does not start with provider",
     "need not be",
 )
+#: One case of each of these kinds, as it is told in full.
+TOLD: Final = {
+    "question-answered": "the engine does not offer AskUserQuestion",
+    "session-new-or-old": "the engine's --help does not name --resume",
+}
 #: Cases of what it has not; every other one is judged, unless it is of a flag.
 LEFT_OUT: Final = frozenset(
     """
@@ -56,6 +56,7 @@ async def test_a_small_engine_fails_nothing(case_id: str) -> None:
     assert outcome.status is not Status.FAIL, failure_of(outcome)
     assert (outcome.status is Status.NOT_TESTED) == (case_id in LEFT_OUT), outcome.reason
     assert outcome.status is Status.PASS or any(each in outcome.reason for each in WHY)
+    assert outcome.reason == TOLD.get(case_id, outcome.reason)
 
 
 def test_what_every_engine_has_is_tested() -> None:

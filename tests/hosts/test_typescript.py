@@ -10,15 +10,14 @@ from typing import Any, Final
 
 import pytest
 import waiting
+from conformance.judging import SCENARIOS, SLACK
 from hosts.places import PYTHON, Place
 from talking import ROOT
 
-from wcore.conformance.host.runner import HostRunner, host_cases
+from wcore.conformance.host.runner import HostRunner
 from wcore.conformance.reporting import failure_of
 
 PACKAGE: Final = ROOT / "hosts" / "typescript"
-SLACK: Final = 3.0  # CI machines are busy
-SCENARIOS: Final = {case.id: case for case in host_cases()}
 NODE_MODULES: Final = Path(os.environ.get("WCORE_NODE_MODULES") or ROOT / "node_modules")
 LEFT_OUT: Final = shutil.ignore_patterns("node_modules", "dist", "*.tgz")
 needs_node = pytest.mark.skipif(
