@@ -189,15 +189,15 @@ def line(process: "subprocess.Popen[Any]") -> str:
     """
     assert process.stdout
     end = time.monotonic() + PATIENCE_S
-    read = b""
+    read = bytearray()
     while not read.endswith(b"\n"):
-        left_s = max(0.0, end - time.monotonic())
-        if not select.select([process.stdout], [], [], left_s)[0]:
-            raise overdue(f"a line of {process.args}", _text(read))
+        left_s = end - time.monotonic()
+        if left_s < 0 or not select.select([process.stdout], [], [], left_s)[0]:
+            raise overdue(f"a line of {process.args}", _text(bytes(read)))
         if not (byte := os.read(process.stdout.fileno(), 1)):
             break
         read += byte
-    return _text(read)
+    return _text(bytes(read))
 
 
 def finish(

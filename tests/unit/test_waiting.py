@@ -141,6 +141,8 @@ def test_a_line_is_read_and_the_rest_left_to_who_waits_for_the_end() -> None:
         assert (waiting.line(process), waiting.line(process)) == ("1", "")
     with other_side(IDLE) as process, pytest.raises(waiting.Hung, match="no sign of a line"):
         waiting.line(process)
+    with other_side("exec yes | tr -d '\\n'") as process, pytest.raises(waiting.OverdueError):
+        waiting.line(process)
 
 
 async def test_a_process_of_others_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
