@@ -1,16 +1,28 @@
-"""Which tests go first, which are dealt out one by one, and which `WCORE_FAST=1` runs.
+"""Which tests a day runs, which go first, which are dealt out one by one.
 
-One Python of CI runs everything. What could differ on another one is the language and its library:
+By day, `pytest` tries of each long table in `SAMPLED` a part, which the commit draws: another one
+next time. By night, with `WCORE_NIGHT=1`, it tries all of them; and so it does with what is named
+on its command line.
+
+One Python of CI runs all that. What could differ on another one is the language and its library:
 regular expressions, recursion, text, databases, processes and signals. So `WCORE_FAST=1` runs the
 unit tests but for the tables of the policy, which are our own code alone, and of the conversations
 those that start an engine, answer, stop, end and resume it. They need `wcore[test]` only.
 """
 
 import os
+import random
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Final
 
+import waiting
+
 IS_FAST: Final = "WCORE_FAST" in os.environ
+IS_NIGHT: Final = "WCORE_NIGHT" in os.environ
 TESTS: Final = Path(__file__).parent
 
 #: Files, folders, or single tests. What is not here runs on the first Python only.
@@ -42,6 +54,7 @@ FAST: Final = (
 #: Of what is named above: pure tables, the tools of the tests, libraries not in `wcore[test]`.
 NOT_FAST: Final = (
     "unit/policy/",
+    "unit/test_forked.py",
     "unit/test_second_look.py",
     "unit/test_waiting.py",
     "unit/models/test_foreign.py",
@@ -54,6 +67,22 @@ FAST_ALL_THE_SAME: Final = (
     "unit/policy/shell/test_totality.py",
 )
 
+#: Of the tables in a file, or of one of them, a day tries one row in so many. Each is a table in
+#: which the rows go the same way through our code, and whose cost is more than its share.
+SAMPLED: Final = {
+    "conformance/test_hosts.py": 4,
+    "conformance/test_mutants.py": 4,
+    "conformance/test_variants.py": 12,
+    "crash/test_crashes.py": 2,
+    "hosts/test_terminal_cards.py::test_any_screen_shows_what_would_run_and_the_chosen_answer": 2,
+    "hosts/test_typescript.py::test_it_survives_everything_an_engine_may_do": 6,
+    "replaying/test_servers.py::test_every_record_of_a_session_with_a_server_is_missed": 8,
+    "shell/test_generated.py": 4,
+    "shell/test_labels.py": 8,
+    "shell/test_named_paths.py": 4,
+    "store/test_own_files.py::test_nothing_slips_in_between_looking_and_opening": 5,
+}
+
 #: Files of which each test stands by itself, and takes a second or more: dealt out one by one.
 #: Every other file stays on one worker, for the sake of what its tests share.
 ONE_BY_ONE: Final = (
@@ -63,6 +92,7 @@ ONE_BY_ONE: Final = (
     "conformance/test_variants.py",
     "shell/test_generated.py",
     "shell/test_labels.py",
+    "shell/test_named_paths.py",
     "test_tidy.py",
 )
 
@@ -128,6 +158,28 @@ def _is_fast(name: str) -> bool:
 def _is_in(chosen: tuple[str, ...], name: str) -> bool:
     file = name.partition("::")[0]
     return any(name.startswith(one) if one.endswith("/") else one in (name, file) for one in chosen)
+
+
+def of_a_day(nodes: Iterable[str]) -> set[str]:
+    """Return what is run of these tests by day: of each table in `SAMPLED`, its share."""
+    tables: dict[str, list[str]] = defaultdict(list)
+    for node in nodes:
+        tables[node.partition("[")[0]].append(node)
+    chosen: set[str] = set()
+    for table, rows in tables.items():
+        name = table.partition("tests/")[2]
+        one_in = SAMPLED.get(name) or SAMPLED.get(name.partition("::")[0], 1)
+        draw = random.Random(f"{commit()} {name}")
+        chosen.update(draw.sample(rows, -(-len(rows) // one_in)))
+    return chosen
+
+
+@cache
+def commit() -> str:
+    """Return what is checked out: it draws the share. Nothing where that cannot be told."""
+    with suppress(OSError):
+        return waiting.run(["git", "rev-parse", "HEAD"], cwd=TESTS).stdout.strip()
+    return ""
 
 
 def scope(node: str) -> str:

@@ -22,6 +22,7 @@ from talking import Conversation, call, write_script
 
 pytestmark = [
     pytest.mark.anyio,
+    pytest.mark.real,
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has orphans adopted"),
 ]
 

@@ -192,6 +192,7 @@ async def test_a_live_token_never_leaves_in_what_a_tool_prints(talk: Talk) -> No
         await host.hear("stream_end")
 
 
+@pytest.mark.real
 async def test_provider_keys_reach_no_child_and_no_output(talk: Talk) -> None:
     key = "sk-live-0123456789abcdef"
     run = [call("Bash", "c1", command=f"env; echo {key}; cat /proc/$PPID/environ | tr '\\0' '\\n'")]

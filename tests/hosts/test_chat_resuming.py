@@ -9,7 +9,7 @@ from hosts.terminals import CTRL_D, ENTER, chatting, only_child
 from hosts.test_chat_terminal import READY, begin
 from talking import call
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.real]  # they look for the one child of the chat
 
 ECHO: list[object] = [{"echo": True}]
 

@@ -320,6 +320,7 @@ async def test_two_ctrl_c_leave_and_give_the_terminal_back(place: Place) -> None
         assert terminal.mode == before
 
 
+@pytest.mark.real
 async def test_a_killed_engine_is_said_plainly(place: Place) -> None:
     async with chatting(place, "--model", place.script(writes("a"))) as terminal:
         before = terminal.mode
@@ -343,6 +344,7 @@ async def test_a_crash_shows_exit_code_and_last_words(
         assert await terminal.end() == 1
 
 
+@pytest.mark.real
 async def test_sigterm_ends_chat_and_engine(place: Place) -> None:
     async with chatting(place) as terminal:
         before = terminal.mode

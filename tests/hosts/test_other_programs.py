@@ -21,7 +21,10 @@ KEY = "sk-live-0123456789abcdefXYZ"
 NAMES = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY")
 OK: list[object] = [{"text": "ok"}]
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(sys.platform != "linux", reason="/proc"),
+]
 
 
 def nosy(what: str) -> str:

@@ -362,7 +362,7 @@ async def test_the_first_card_knows_how_wide_its_answers_are(
 
 
 @pytest.mark.parametrize("size", [(40, 15), (40, 24), (60, 20), (100, 40)])
-async def test_on_any_screen_one_sees_what_would_run_and_which_answer_is_chosen(
+async def test_any_screen_shows_what_would_run_and_the_chosen_answer(
     place: Place, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
     lines = "\n".join(f"line {number}" for number in range(1, 59))

@@ -10,7 +10,7 @@ from models.serving import Provider, Whole
 from talking import Conversation
 
 Talk = Callable[..., Conversation]
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.real]  # a forked engine has no first environment
 
 NO_KEYS = dict.fromkeys(KEYS, "")
 

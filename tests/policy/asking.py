@@ -23,7 +23,7 @@ def wcore(
     return waiting.run(
         [sys.executable, "-m", "wcore", *argv],
         cwd=cwd,
-        env={**clean, "HOME": str(home), "PYTHONIOENCODING": "utf-8", **env},
+        env={**clean, "HOME": str(home), **env},
         said=stdin,
     )
 

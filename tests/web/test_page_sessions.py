@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 
 import psutil
+import pytest
 from hosts.places import FAKE_ENGINE
 from playwright.sync_api import Page, expect
 from talking import call
@@ -23,6 +24,7 @@ def kill_engine(server: Served) -> None:
             os.kill(child.pid, signal.SIGKILL)
 
 
+@pytest.mark.real
 def test_after_a_crash_the_session_goes_on_and_its_card_is_asked_again(
     serve: Serve, visit: Visit
 ) -> None:

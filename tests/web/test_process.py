@@ -25,6 +25,7 @@ def children(pid: int) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.real
 def test_a_signal_ends_server_engine_and_what_it_runs(serve: Serve, number: signal.Signals) -> None:
     server = serve([call("Bash", command="sleep 600")], flags=("--mode", "force"))
     token = server.enter()
@@ -38,6 +39,7 @@ def test_a_signal_ends_server_engine_and_what_it_runs(serve: Serve, number: sign
     assert server.said == ""
 
 
+@pytest.mark.real
 def test_an_idle_engine_dies_even_when_the_server_is_killed(serve: Serve) -> None:
     server = serve()
     left = children(server.process.pid)

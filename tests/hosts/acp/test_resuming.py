@@ -92,6 +92,7 @@ async def test_a_session_that_does_not_exist_is_not_loaded(place: Place) -> None
             await editor.request("session/load", **where(place, "nothing"))
 
 
+@pytest.mark.real
 async def test_loading_an_open_session_again_takes_over_from_its_engine(place: Place) -> None:
     async with Editor(place, "--model", place.script([{"text": "hi"}])) as editor:
         session_id = await editor.open()
@@ -102,6 +103,7 @@ async def test_loading_an_open_session_again_takes_over_from_its_engine(place: P
 
 
 @pytest.mark.parametrize("message", ["/continue", "go on"])
+@pytest.mark.real
 async def test_after_a_crash_the_next_message_continues_and_the_card_is_there_again(
     place: Place, message: str
 ) -> None:

@@ -25,6 +25,7 @@ def engines(editor: Editor) -> list[psutil.Process]:
     return psutil.Process(editor.process.pid).children()
 
 
+@pytest.mark.real
 async def test_the_handshake_says_what_the_bridge_can(place: Place) -> None:
     async with Editor(place) as editor:
         hello = await editor.request("initialize", protocolVersion=1, clientCapabilities={})
@@ -117,6 +118,7 @@ async def test_cancel_kills_what_runs(place: Place) -> None:
         assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.real
 async def test_each_session_has_an_engine_and_closing_ends_it(place: Place) -> None:
     async with Editor(place) as editor:
         first, second = await editor.open(), await editor.session()
@@ -131,6 +133,7 @@ async def test_each_session_has_an_engine_and_closing_ends_it(place: Place) -> N
 
 
 @pytest.mark.parametrize("end", ["eof", signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.real
 async def test_no_engine_outlives_its_editor(place: Place, end: str | signal.Signals) -> None:
     model = place.script([call("Bash", "b", command="exec sleep 600")])
     async with Editor(place, "--model", model, answers=choose("allow_once")) as editor:
@@ -157,6 +160,7 @@ async def gone(processes: list[psutil.Process]) -> None:
         await waiting.gone(process.pid)
 
 
+@pytest.mark.real
 async def test_an_engine_that_dies_is_said_plainly(place: Place) -> None:
     model = place.script([WRITE])
     async with Editor(place, "--model", model, answers=lambda _m, _p: None) as editor:
