@@ -7,10 +7,13 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import waiting
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from wcore.errors import Code
 
@@ -102,6 +105,17 @@ def test_pyright_in_strict_mode_finds_nothing() -> None:
 def test_packages_import_only_what_they_may() -> None:
     run = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     check("-c", run, "--no-cache")
+
+
+def test_ci_installs_a_known_release_of_all_that_we_ask_for() -> None:
+    written = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines()
+               if not line.startswith("#")]  # fmt: skip
+    known = {canonicalize_name(each.name): str(each.specifier)[2:] for each in written}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    for each in map(Requirement, asked):
+        if each.name != "wcore":
+            assert each.specifier.contains(known[canonicalize_name(each.name)]), each
 
 
 # --- how tests wait -------------------------------------------------------------------------------
