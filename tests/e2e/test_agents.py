@@ -13,6 +13,8 @@ Replies = tuple[list[object], ...]
 pytestmark = pytest.mark.anyio
 
 FORCE = ("--force",)
+FILES = 4
+LARGE = 12 * 1024 * 1024  # bytes; reading it again takes longer than both answers to arrive
 REVIEWER = """\
 ---
 description: reads and judges
@@ -304,3 +306,54 @@ async def test_a_persons_yes_to_an_agent_outlives_the_session_for_this_agent_onl
         await host.hear("tool_request", call_id="r1")
         await host.deny("r1")
         await ended(host)
+
+
+async def test_an_agent_asks_nobody_when_the_host_is_gone(talk: Talk, workspace: Path) -> None:
+    (workspace / "a.txt").write_text("hello\n")
+    reads = [[call("Read", name, file_path="a.txt")] for name in ("r1", "r2")]
+    spawn = [call("Spawn", "s1", task="look")]
+    async with talk(spawn, *reads, [], [], flags=("--approval-ttl", "5")) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="s1")
+        await host.approve("s1")
+        await host.hear("tool_request", call_id="r1")
+        assert await host.finish() == 0
+    asked = [event["call_id"] for event in host.of("tool_request")]
+    assert asked == ["s1", "r1"], "r2 came after the host had gone"
+    why = {event["call_id"]: event["reason"] for event in host.of("tool_cancelled")}
+    assert why.keys() == {"r1", "r2"}
+    assert len(set(why.values())) == 1
+    assert "nobody can answer" in why["r2"]
+
+
+async def test_of_two_writes_of_one_file_at_once_one_finds_it_changed(
+    talk: Talk, workspace: Path
+) -> None:
+    names = [f"f{n}.bin" for n in range(FILES)]
+    for name in names:
+        (workspace / name).write_bytes(b"\0" * LARGE)  # no text: it is not compared, only hashed
+
+    def write(name: str, call_id: str) -> dict[str, object]:
+        return call("Write", call_id, file_path=name, content=call_id)
+
+    one = [write(name, f"a{n}") for n, name in enumerate(names)]
+    two = [write(name, f"b{n}") for n, name in enumerate(names)]
+    spawns = [call("Spawn", "s1", task="one"), call("Spawn", "s2", task="two")]
+    async with talk(spawns, one, two, [], [], []) as host:
+        await host.ready()
+        await host.message()
+        for each in ("s1", "s2"):
+            await host.hear("tool_request", call_id=each)
+        for each in ("s1", "s2"):
+            await host.approve(each)
+        ids = [f"{which}{n}" for n in range(FILES) for which in "ab"]
+        while not set(ids) <= {e["call_id"] for e in host.of("tool_request")}:
+            await host.next()
+        for each in ids:
+            await host.approve(each)
+        await host.hear("stream_end", msg_id="m1")
+        results = {e["call_id"]: e for e in host.of("tool_result")}
+    for n, name in enumerate(names):
+        fates = sorted(results[f"{which}{n}"]["status"] for which in "ab")
+        assert fates == ["error", "success"], f"{name}: the second undid the first"

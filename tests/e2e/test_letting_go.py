@@ -1,6 +1,7 @@
 """Conversations about a yes that covers more than the card it was given on: what waits goes on."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
 ECHO = {"always_prefix": {"prefix": "echo"}}
+LARGE = 16 * 1024 * 1024  # bytes; looked at to its end before a changed call is weighed
 
 
 def write(call_id: str, name: str) -> dict[str, object]:
@@ -184,3 +186,27 @@ async def test_what_was_let_go_is_the_grants_doing_in_the_audit_and_in_the_journ
     assert (rows["b1"]["source"], rows["b2"]["source"]) == ("user", "grant")
     assert rows["b2"]["decision"] == "approved"
     assert rows["b2"]["rule_id"].startswith("g-")
+
+
+async def test_a_grant_does_not_overtake_changed_arguments(talk: Talk, workspace: Path) -> None:
+    big = workspace / "big.bin"
+    big.write_bytes(b"\0" * LARGE)
+    writes = [call("Write", f"w{n}", file_path=f"{n}.txt", content="x") for n in range(8)]
+    async with talk(
+        [*writes, call("Write", "last", file_path="last.txt", content="x")], []
+    ) as host:
+        await host.ready()
+        await host.message()
+        cards = [await host.hear("tool_request", call_id=f"w{n}") for n in range(8)]
+        await host.hear("tool_request", call_id="last")
+        for card in cards:
+            changed = {"file_path": "big.bin", "content": card["call_id"]}
+            await host.approve(card["call_id"], args=changed, digest=card["digest"])
+        await host.approve("last", scope="always")
+        await host.hear("stream_end")
+        settled = {e["call_id"]: e for e in host.of("call_settled")}
+    for card in cards:
+        answer = settled[card["call_id"]]
+        assert (answer["outcome"], answer["by"]) == ("approved", "user")
+        assert answer["args"]["file_path"] == "big.bin"
+    assert sorted(os.listdir(workspace)) == ["big.bin", "last.txt"]

@@ -262,3 +262,57 @@ async def test_a_command_too_long_to_be_kept_runs_once_and_it_is_said_why(talk: 
         assert (await host.hear("tool_result"))["status"] == "success"
         await host.hear("stream_end")
         assert await grants(host) == []
+
+
+async def test_a_yes_without_persist_ends_with_its_session(talk: Talk, workspace: Path) -> None:
+    (workspace / "a.txt").write_text("hello\n")
+
+    def read(call_id: str) -> list[object]:
+        return [call("Read", call_id, file_path="a.txt")]
+
+    async with talk(read("r1"), read("r2"), []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="r1")
+        await host.approve("r1", scope="always")
+        announced = await host.hear("call_announced", call_id="r2")
+        assert announced["why"]["row"] == "grant"
+        await host.hear("stream_end")
+        await host.say(type="list_grants")
+        (grant,) = (await host.hear("command_result"))["grants"]
+        assert grant["persist"] == "session"
+    assert not host.of("info"), "there is nothing to say of a yes that is kept as it was meant"
+    async with talk(read("r1"), []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="r1")
+        await host.deny("r1")
+        await host.hear("stream_end")
+        await host.say(type="list_grants")
+        assert (await host.hear("command_result"))["grants"] == []
+
+
+@pytest.mark.parametrize("persist", ["project", "user"])
+async def test_a_yes_to_a_protected_path_is_kept_for_the_session_only(
+    talk: Talk, workspace: Path, persist: str
+) -> None:
+    (workspace / ".git").mkdir()
+    write = call("Write", "w1", file_path=".git/config", content="x\n")
+    async with talk([write], []) as host:
+        await host.ready()
+        await host.message()
+        card = await host.hear("tool_request", call_id="w1")
+        assert card["why"]["row"] == "protected"
+        await host.approve("w1", scope="always", persist=persist)
+        await host.hear("stream_end")
+        (told,) = host.of("info")
+        assert told["message"].endswith("for this session only: the path is protected")
+        await host.say(type="list_grants")
+        (grant,) = (await host.hear("command_result"))["grants"]
+        assert grant["persist"] == "session"
+    async with talk([], flags=()) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("stream_end")
+        await host.say(type="list_grants")
+        assert (await host.hear("command_result"))["grants"] == []

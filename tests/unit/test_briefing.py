@@ -58,3 +58,12 @@ def test_what_is_no_file_is_left_out_and_holds_nothing_up(tmp_path: Path, make: 
     text, problem = system_prompt(str(tmp_path))
     assert text
     assert problem
+
+
+def test_notes_of_exactly_the_limit_are_whole_and_one_byte_more_is_cut(tmp_path: Path) -> None:
+    for more, is_cut in ((0, False), (1, True)):
+        (tmp_path / NOTES_NAME).write_bytes(b"x" * (NOTES_BYTES_MAX + more))
+        text, problem = system_prompt(str(tmp_path))
+        assert problem is None
+        assert ("was cut here]" in text) is is_cut
+        assert text.count("x" * NOTES_BYTES_MAX) == 1

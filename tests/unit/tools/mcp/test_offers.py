@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mcp_types import Tool
+import pytest
+from mcp_types import Tool, ToolAnnotations
 
 from wcore.tools.mcp.tool_listing import (
     OFFERED_CHARS_MAX,
@@ -10,6 +11,24 @@ from wcore.tools.mcp.tool_listing import (
     TOOLS_MAX,
     ToolListingBuilder,
 )
+
+TOOL: dict[str, Any] = {
+    "name": "t",
+    "title": "Title",
+    "description": "does it",
+    "input_schema": {"type": "object", "properties": {"a": {"type": "string"}}},
+    "annotations": ToolAnnotations(read_only_hint=True),
+}
+OTHERS: list[dict[str, Any]] = [
+    {"name": "u"},
+    {"title": "Another"},
+    {"title": None},
+    {"description": "does something else"},
+    {"input_schema": {"type": "object", "properties": {"a": {"type": "number"}}}},
+    {"input_schema": {"type": "object", "properties": {}}},
+    {"annotations": ToolAnnotations(read_only_hint=True, destructive_hint=True)},
+    {"annotations": None},
+]
 
 
 def tools(count: int, chars: int = 0, first: int = 0) -> list[Tool]:
@@ -42,3 +61,19 @@ def test_only_so_many_tools_are_taken() -> None:
     assert listing.is_full
     assert len(listing.offers().tools) == TOOLS_MAX
     assert len(listing.offers().refused) == 1
+
+
+def digest_of(**parts: Any) -> str:
+    listing = ToolListingBuilder("r")
+    listing.add([Tool(**{**TOOL, **parts})])
+    (offer,) = listing.offers().tools.values()
+    return offer.digest
+
+
+def test_a_tool_that_is_the_same_has_the_same_digest() -> None:
+    assert digest_of() == digest_of(title="Title")
+
+
+@pytest.mark.parametrize("changed", OTHERS, ids=str)
+def test_a_tool_of_which_any_part_changed_has_another_digest(changed: dict[str, Any]) -> None:
+    assert digest_of(**changed) != digest_of()
