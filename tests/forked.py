@@ -245,7 +245,8 @@ def _below(package: str) -> list[str]:
 
 
 def _serve(link: socket.socket) -> None:
-    link.sendall(LOADED)
+    with suppress(BrokenPipeError):  # the worker may have ended meanwhile
+        link.sendall(LOADED)
     while True:
         length, descriptors, _, _ = socket.recv_fds(link, LENGTH_BYTES, DESCRIPTORS_MAX)
         if not length:

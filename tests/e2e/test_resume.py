@@ -470,7 +470,9 @@ async def test_an_engine_whose_session_was_taken_over_ends_and_runs_nothing(
         assert ran(host) == ""
 
 
-async def test_no_secret_is_written_down(talk: Talk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_alive", [True, False])
+async def test_no_secret_is_written_down(talk: Talk, tmp_path: Path, is_alive: bool) -> None:
+    """Of a token neither while it is alive nor in the rest of its turn."""
     key = "sk-0123456789abcdef0123456789"
     options = [{"label": "a"}]
     question = call("AskUserQuestion", "q", question=key, header="h", options=options)
@@ -481,8 +483,12 @@ async def test_no_secret_is_written_down(talk: Talk, tmp_path: Path) -> None:
         await host.message(key)
         token = (await host.hear("suspend"))["resume_token"]
         await host.hear("tool_request", call_id="c1")
-        await host.deny("c1", reason=f"{key} {token}")
+        if is_alive:
+            await host.deny("c1", reason=f"{key} {token}")
         await host.say(type="approval_resume", resume_token=token, approved=True)
+        if not is_alive:
+            await host.hear("tool_result", call_id="q")
+            await host.deny("c1", reason=f"{key} {token}")
         await host.hear("stream_end")
     files = (tmp_path / "home" / ".local" / "state" / "wcore").iterdir()
     stored = b"".join(path.read_bytes() for path in files)

@@ -15,7 +15,7 @@ import waiting
 
 pytestmark = [pytest.mark.anyio, pytest.mark.clock]  # patience of a fifth of a second
 
-IDLE = "sleep 1000"
+IDLE = "exec sleep 1000"  # nothing of it stays behind when it is killed
 BUSY = "while :; do :; done"
 BUSY_BELOW = "while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; sleep 0.1; done"
 WRITES_AND = "echo begun; echo so far >&2; "

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,34 @@ def test_two_hosts_origins_or_tokens_are_none(server: Served) -> None:
         with socket.create_connection(("127.0.0.1", server.port), waiting.PATIENCE_S) as line:
             line.sendall(("POST /api/link HTTP/1.1\r\n" + "".join(lines)).encode())
             assert line.makefile("rb").readline().split()[1] in (b"400", b"401", b"403", b"421")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "changed"),
+    [
+        ("/api/say", 401, {"X-Wcore-Token": "no"}),
+        ("/api/say", 403, {"Origin": "http://evil.example"}),
+        ("/api/say", 421, {"Host": "evil.example"}),
+        ("/api/none", 404, {}),
+        ("/", 405, {}),
+    ],
+)
+def test_a_refusal_before_the_body_reaches_who_is_still_sending_it(
+    server: Served, path: str, status: int, changed: dict[str, str]
+) -> None:
+    headers = {"X-Wcore-Token": server.enter(), "Origin": server.base, "Content-Length": "2"}
+    connection = server.connect()
+    with closing(connection):
+        connection.putrequest("POST", path, skip_host="Host" in changed)
+        for name, value in {**headers, **changed}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == status
+        connection.send(b"{}")
+        connection.request("POST", "/api/link", b"{}", headers)
+        assert connection.getresponse().status == 200, "the same connection goes on"
 
 
 def test_what_browsers_say_about_other_sites_is_believed(server: Served) -> None:

@@ -1,7 +1,8 @@
 """Live secrets are taken out of everything a tool prints, before it is cut and across chunks.
 
-Secrets are resume tokens while their call waits, and provider keys for as long as we live. A
-chunk that ends in the beginning of a secret is held back by that many characters, so no secret
+Secrets are resume tokens until their turn has ended, and provider keys for as long as we live.
+A token is used up before that, but what was said while it was alive may still have to be written.
+A chunk that ends in the beginning of a secret is held back by that many characters, so no secret
 can slip through in two halves.
 """
 
@@ -19,6 +20,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._values: list[str] = []
+        self._tokens: set[str] = set()
 
     def add(self, value: str) -> None:
         """Hide `value` from now on; values too short to be secrets are ignored."""
@@ -26,9 +28,15 @@ class Secrets:
             self._values.append(value)
             self._values.sort(key=len, reverse=True)
 
-    def discard(self, value: str) -> None:
-        if value in self._values:
-            self._values.remove(value)
+    def add_token(self, token: str) -> None:
+        """Hide a resume token until `forget_tokens`."""
+        self._tokens.add(token)
+        self.add(token)
+
+    def forget_tokens(self) -> None:
+        """Hide the resume tokens no longer: their turn has ended, and all of it is written down."""
+        self._values = [value for value in self._values if value not in self._tokens]
+        self._tokens.clear()
 
     def redact(self, text: str) -> str:
         """Return `text` with every live secret replaced; overlapping ones by one marker."""

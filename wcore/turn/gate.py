@@ -99,7 +99,6 @@ async def await_answer(call: ToolCall, pending: Pending) -> bool:
         if problem is not None:
             call.turn.fail_later(problem)
             await call.fail(unrecorded(problem))
-    session.secrets.discard(token or "")
     return not call.ended.is_set()
 
 
@@ -285,7 +284,7 @@ async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Fa
 
 def _suspend(call: ToolCall, prepared: Prepared, token: str) -> None:
     session = call.session
-    session.secrets.add(token)
+    session.secrets.add_token(token)
     session.emit_nowait(
         events.ApprovalRequired(
             call_id=call.call_id,

@@ -158,6 +158,7 @@ class Turn:
         if self.interrupted is None:
             await self._write_end(finish)
         if session.parent is None:
+            session.secrets.forget_tokens()
             session.persistence.calm()
         return events.StreamEnd(
             msg_id=self.msg_id,

@@ -160,11 +160,15 @@ def test_the_shortest_secret_is_hidden() -> None:
     assert live(["12345678"]).redact(text) == f"{MARKER} 1234567"
 
 
-def test_a_secret_that_died_is_shown_again_and_the_others_are_not() -> None:
-    secrets = live([KEY, "another-secret", KEY])
-    secrets.discard(KEY)
-    secrets.discard("never-added")
-    assert secrets.redact(f"{KEY} another-secret") == f"{KEY} {MARKER}"
+def test_tokens_are_shown_again_when_their_turn_is_over_and_keys_are_not() -> None:
+    secrets = live([KEY])
+    text = f"{KEY} rt-0123 rt-4567"
+    for token in ("rt-0123" * 3, "rt-4567" * 3):
+        secrets.add_token(token)
+        text += f" {token}"
+    assert secrets.redact(text) == f"{MARKER} rt-0123 rt-4567 {MARKER} {MARKER}"
+    secrets.forget_tokens()
+    assert secrets.redact(text) == text.replace(KEY, MARKER)
 
 
 def test_a_secret_that_becomes_live_in_the_middle_of_a_stream_is_hidden_from_then_on() -> None:

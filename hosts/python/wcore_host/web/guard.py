@@ -103,6 +103,7 @@ def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
 
 async def _refuse(send: Send, status: int, reason: str) -> None:
     body = json.dumps({"error": reason}).encode()
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    # The connection stays open: closed with a body still to come, it would take the answer along.
+    headers = [(b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
