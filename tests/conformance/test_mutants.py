@@ -78,6 +78,11 @@ CAUGHT_BY = {
         "policy-denied-files-however-they-are-spelled",
         f"tool_running must never{OR}instead of",
     ),
+    "takes-brackets-for-letters": (
+        "policy-brackets-are-names-too",
+        f"tool_running must never{OR}instead of",
+    ),
+    "describes-what-is-odd": ("call-preview", "does not contain 'second'"),
     "writes-its-own-rules": (
         "policy-own-files-however-they-are-spelled",
         f"tool_running must never{OR}instead of",

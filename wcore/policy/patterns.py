@@ -6,6 +6,7 @@ a pattern may come from a folder that nobody trusts.
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -37,10 +38,11 @@ def name_glob(pattern: str) -> re.Pattern[str]:
 
 
 @lru_cache(CACHE_MAX)
-def path_glob(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
+def path_glob(pattern: str, *, stops: bool = False) -> re.Pattern[str]:
     """Return the expression of a glob over absolute paths; `**` is any number of folders.
 
-    `folder/**` and `folder/` are the folder and everything in it. `fold` ignores case.
+    `folder/**` and `folder/` are the folder and everything in it. What `stops` ignores case, and
+    its brackets stand for themselves as well: `[slug]` is a folder of that name, too.
 
     Raises:
         PatternError: it is not a pattern.
@@ -50,8 +52,9 @@ def path_glob(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
         raise PatternError("it is not absolute")
     if pattern.endswith("/"):
         pattern += "**"
-    expression = "".join(_segments(pattern[1:].split("/")))
-    return re.compile(expression, re.DOTALL | (re.IGNORECASE if fold else 0))
+    read = _read_both_ways if stops else _read
+    expression = "".join(_segments(pattern[1:].split("/"), read))
+    return re.compile(expression, re.DOTALL | (re.IGNORECASE if stops else 0))
 
 
 def literal_folder(pattern: str) -> str:
@@ -87,7 +90,7 @@ def _check_length(pattern: str) -> None:
         raise PatternError("it has characters that cannot be seen")
 
 
-def _segments(parts: list[str]) -> list[str]:
+def _segments(parts: list[str], read: Callable[[str], str]) -> list[str]:
     """Translate the components of a path; `**` components split it into segments."""
     found: list[str] = []
     for index, part in enumerate(parts):
@@ -99,14 +102,14 @@ def _segments(parts: list[str]) -> list[str]:
                 found.append(r"(?:/.*)?\Z")
             elif "**" in parts[index + 1 :]:  # the first place where the next segment fits
                 end = parts.index("**", index + 1)
-                segment = _components(parts[index + 1 : end])
+                segment = _components(parts[index + 1 : end], read)
                 found.append(f"(?>(?:/[^/]*)*?{segment}(?=/|\\Z))" if segment else "")
             else:
                 found.append(r"(?:/[^/]*)*")
         elif "**" in part:
             raise PatternError("`**` must stand alone between slashes")
         elif not _is_taken(parts, index):
-            found.append(_components([part]))
+            found.append(_components([part], read))
             found.append(r"\Z" if last else "")
     return found
 
@@ -116,8 +119,19 @@ def _is_taken(parts: list[str], index: int) -> bool:
     return "**" in parts[:index] and "**" in parts[index:]
 
 
-def _components(parts: list[str]) -> str:
-    return "".join("/" + _translated(part, _PART, r"(?=/|\Z)") for part in parts)
+def _components(parts: list[str], read: Callable[[str], str]) -> str:
+    return "".join("/" + read(part) for part in parts)
+
+
+def _read(part: str) -> str:
+    return _translated(part, _PART, r"(?=/|\Z)")
+
+
+def _read_both_ways(part: str) -> str:
+    """Either way it takes a whole component, so the first that fits is as good as the other."""
+    if "[" not in part:
+        return _read(part)
+    return f"(?>{_read(part)}|{_read(part.replace('[', '[[]'))})"
 
 
 def _translated(pattern: str, one: str, end: str) -> str:

@@ -1,6 +1,8 @@
 """Globs: compared with a slow, obvious matcher on every small pattern and text."""
 
 import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
 from itertools import product
 
 import pytest
@@ -17,12 +19,20 @@ def slow_name(pattern: str, text: str) -> bool:
     return bool(text) and pattern[0] in ("?", text[0]) and slow_name(pattern[1:], text[1:])
 
 
-def slow_path(pattern: list[str], parts: list[str]) -> bool:
+def slow_path(
+    pattern: list[str], parts: list[str], fits: Callable[[str, str], bool] = slow_name
+) -> bool:
     if not pattern:
         return not parts
     if pattern[0] == "**":
-        return any(slow_path(pattern[1:], parts[n:]) for n in range(len(parts) + 1))
-    return bool(parts) and slow_name(pattern[0], parts[0]) and slow_path(pattern[1:], parts[1:])
+        return any(slow_path(pattern[1:], parts[n:], fits) for n in range(len(parts) + 1))
+    first = bool(parts) and fits(pattern[0], parts[0])
+    return first and slow_path(pattern[1:], parts[1:], fits)
+
+
+def either_way(pattern: str, name: str) -> bool:
+    """Match brackets as a class of characters and as themselves."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def texts(alphabet: str, length: int) -> list[str]:
@@ -102,9 +112,22 @@ def test_path_patterns(pattern: str, yes: tuple[str, ...], no: tuple[str, ...]) 
     assert not any(path_glob(pattern).match(path) for path in no)
 
 
-def test_a_pattern_may_ignore_case() -> None:
-    assert path_glob("/w/Secrets/**", fold=True).match("/W/SECRETS/a")
+def test_what_stops_ignores_case() -> None:
+    assert path_glob("/w/Secrets/**", stops=True).match("/W/SECRETS/a")
     assert not path_glob("/w/Secrets/**").match("/w/secrets/a")
+
+
+def test_brackets_of_what_stops_stand_for_themselves_as_well() -> None:
+    """Every pattern of two components, of those of web frameworks and others, both ways."""
+    parts = ("[slug]", "[...path]", "[[...all]]", "(a)", "[ab]*", "x[!a]", "b", "**", "*-[id].ts")
+    names = ("s", "[slug]", "[...path]", "[[...all]]", "(a)", "[ab]x", "ax", "xb", "b", "1-[id].ts")
+    for pattern in product(parts, repeat=2):
+        glob = path_glob("/" + "/".join(pattern), stops=True)
+        for path in product(names, repeat=2):
+            expected = slow_path(list(pattern), list(path), either_way)
+            assert (glob.match("/" + "/".join(path)) is not None) == expected, (pattern, path)
+            if path_glob("/" + "/".join(pattern)).match("/" + "/".join(path)):
+                assert expected, "what stops stops no less"
 
 
 def test_the_leading_folders_without_wildcards() -> None:

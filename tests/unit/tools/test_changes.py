@@ -8,7 +8,7 @@ from unit.tools.room import Room
 
 from wcore.errors import ToolError
 from wcore.tools.fs import files
-from wcore.vocabulary import PREVIEW_BYTES_MAX, Access, Prepared, Status, ToolOutput
+from wcore.vocabulary import PREVIEW_BYTES_MAX, Access, Status, ToolOutput
 
 
 def _names(room: Room) -> list[str]:
@@ -224,13 +224,6 @@ async def test_a_huge_change_has_a_bounded_preview_that_says_so(room: Room) -> N
     assert prepared.preview.truncated
     assert len(prepared.preview.text.encode()) <= PREVIEW_BYTES_MAX
     assert "cut here" in prepared.preview.text
-
-
-async def test_a_binary_file_is_described_instead_of_shown(room: Room) -> None:
-    room.put("a", b"\0" * 10)
-    prepared: Prepared = await room.prepare("Write", file_path="a", content="x")
-    assert prepared.preview is not None
-    assert prepared.preview.text == "a: 10 bytes replaced by 1 bytes (the file is binary)"
 
 
 async def test_a_link_is_deleted_and_its_target_stays(room: Room) -> None:

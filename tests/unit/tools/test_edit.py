@@ -29,7 +29,9 @@ async def test_replace_all_replaces_every_one(room: Room) -> None:
         ("aba", "a", "y", "found 2 times"),
         ("abc", "b", "b", "no change"),
         (b"a\0b", "a", "y", "binary"),
-        (b"a\xff", "a", "y", "not valid UTF-8"),
+        (b"\xff\xfea", "a", "y", "not valid UTF-16"),
+        (b"a\x01\xff", "a", "y", "binary"),
+        (b"\xffa", "a", "y", "names no encoding"),
     ],
 )
 async def test_an_edit_that_does_not_fit_is_refused_and_says_why(
@@ -75,7 +77,7 @@ async def test_encoding_and_byte_order_mark_are_kept(room: Room, bom: bytes, nam
 async def test_the_diff_of_a_crlf_file_shows_no_marks_unless_line_ends_change(room: Room) -> None:
     room.put("a", "a\r\nb\r\n")
     same = await room.prepare("Edit", file_path="a", old_string="a", new_string="x")
-    changed = await room.prepare("Write", file_path="a", content="a\nb\n")
+    changed = await room.prepare("Write", file_path="a", content="a\nb\r\n")
     assert same.preview is not None
     assert "⟨U+000D⟩" not in same.preview.text
     assert changed.preview is not None

@@ -229,7 +229,7 @@ def _path_spec(spec: str, do: Verdict, scene: ParseContext) -> PathSpec:
         real = scene.resolve(folder)
         if real != folder and (stops or not is_within(folder, scene.places.workspace)):
             globs.append(real.rstrip("/") + absolute.removeprefix(folder.rstrip("/")))
-        expressions = tuple(patterns.path_glob(glob, fold=stops) for glob in globs)
+        expressions = tuple(patterns.path_glob(glob, stops=stops) for glob in globs)
     except PatternError as error:
         raise RuleError(f"{spec!r} is no path pattern: {error}") from error
     keys = tuple((patterns.literal_folder(glob), patterns.literal_tail(glob)) for glob in globs)

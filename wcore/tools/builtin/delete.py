@@ -8,7 +8,6 @@ from pydantic import Field
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
-from wcore.tools.fs.files import Snapshot
 from wcore.tools.fs.paths import resolve_entry, target_paths
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
@@ -59,6 +58,6 @@ class Delete(Struct, frozen=True):
         return await file_changes.apply_change(prepared)
 
 
-def _gone(before: Snapshot) -> None:
-    if before.absent:
+def _gone(before: file_changes.Before) -> None:
+    if before.snapshot.absent:
         raise ToolError("there is no such file")

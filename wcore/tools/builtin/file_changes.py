@@ -8,9 +8,10 @@ from msgspec import Struct
 from wcore.errors import ToolError
 from wcore.tools.digests import call_digest
 from wcore.tools.fs import diffs, files
+from wcore.tools.fs.editorconfig import charset_for
 from wcore.tools.fs.files import Snapshot
 from wcore.tools.fs.paths import description_line, display_path, needs_approval
-from wcore.tools.fs.text_encoding import decode
+from wcore.tools.fs.text_encoding import Text, decode
 from wcore.tools.tool import ToolEnvironment
 from wcore.visible import visible
 from wcore.vocabulary import (
@@ -23,6 +24,15 @@ from wcore.vocabulary import (
     Status,
     ToolOutput,
 )
+
+
+class Before(Struct, frozen=True):
+    """A file as it is now. Where it is no text, `reason` says why; `charset` is the project's."""
+
+    snapshot: Snapshot
+    text: Text | None = None
+    reason: str = ""
+    charset: str | None = None
 
 
 class FileChange(Struct, frozen=True):
@@ -47,7 +57,7 @@ class ChangeRequest(Struct, frozen=True):
     verb: str
     args: Args
     path: str
-    make: Callable[[Snapshot], bytes | None]
+    make: Callable[[Before], Text | None]
     links: bool = False
 
 
@@ -66,12 +76,13 @@ async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) ->
 def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
     expected = ""
     try:
-        before = files.snapshot(intent.path, links=intent.links)
-        expected = before.digest
+        before = _before(environment, intent)
+        expected = before.snapshot.digest
         after = intent.make(before)
         files.hear_stop()
         card, diff = _difference(display_path(environment, intent.path), before, after)
-        plan: FileChange | ImpossibleChange = FileChange(intent.path, expected, after, diff)
+        stored = None if after is None else after.encode()
+        plan: FileChange | ImpossibleChange = FileChange(intent.path, expected, stored, diff)
     except ToolError as error:
         if not needs_approval(environment, intent.path):
             raise
@@ -94,29 +105,38 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
     )
 
 
-def _difference(name: str, before: Snapshot, after: bytes | None) -> tuple[Preview, str]:
-    """Return card and result. What is not text is described, not shown."""
+def _before(environment: ToolEnvironment, intent: ChangeRequest) -> Before:
+    seen = files.snapshot(intent.path, links=intent.links)
+    if seen.absent:
+        return Before(seen)
+    if seen.link is not None:
+        return Before(seen, reason=f"a link to {seen.link}")
+    if seen.data is None:
+        return Before(seen, reason=f"larger than {files.FILE_BYTES_MAX} bytes")
+    charset = charset_for(environment.workspace, intent.path)
     try:
-        old = None if before.absent else decode(_kept(before))[0]
-        new = None if after is None else decode(after)[0]
+        return Before(seen, decode(seen.data, charset), charset=charset)
     except ToolError as error:
-        text = visible(f"{name}: {_sizes(before, after)} ({error})")
+        return Before(seen, reason=str(error), charset=charset)
+
+
+def _difference(name: str, before: Before, after: Text | None) -> tuple[Preview, str]:
+    """Return card and result. What goes and is no text is described; what comes is shown."""
+    was = before.snapshot
+    if after is None and before.text is None:
+        size = "" if was.link is not None else f"{was.size_bytes} bytes "
+        text = visible(f"{name}: {size}removed ({before.reason})")
         return Preview("text", text), text
-    return diffs.preview(name, old, new), diffs.result(name, old, new)
-
-
-def _kept(before: Snapshot) -> bytes:
-    if before.link is not None:
-        raise ToolError(f"a link to {before.link}")
-    if before.data is None:
-        raise ToolError("too big to show")
-    return before.data
-
-
-def _sizes(before: Snapshot, after: bytes | None) -> str:
-    if after is None:
-        return "removed" if before.link is not None else f"{before.size_bytes} bytes removed"
-    return f"{before.size_bytes} bytes replaced by {len(after)} bytes"
+    notes: list[str] = []
+    if before.reason:
+        notes.append(f"in place of {was.size_bytes} bytes: {before.reason}")
+    elif before.text and after and before.text.encoding != after.encoding:
+        notes.append(f"stored as {after.encoding.shown}; was {before.text.encoding.shown}")
+    if was.other_names:
+        notes.append(f"other names of this file ({was.other_names}) keep what they have")
+    old = before.text and before.text.text
+    new = after and after.text
+    return diffs.preview(name, old, new, notes), diffs.result(name, old, new, notes)
 
 
 async def apply_change(prepared: Prepared) -> ToolOutput:

@@ -13,17 +13,19 @@ from pydantic import Field
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
+from wcore.tools.fs.editorconfig import charset_for
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.line_window import Window, window
 from wcore.tools.fs.paths import (
     description_line,
     display_path,
+    looks_same,
     open_file,
     quote_path,
     resolved,
     target_paths,
 )
-from wcore.tools.fs.text_encoding import encoding_of, looks_binary
+from wcore.tools.fs.text_encoding import BYTES_KEPT, declared, encoding_of, looks_binary
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import (
     Access,
@@ -70,6 +72,7 @@ def _spec() -> ToolSpec:
 
 
 class _Plan(Struct, frozen=True):
+    given: str
     path: str
     offset: int
     limit: int
@@ -92,7 +95,7 @@ class Read(Struct, frozen=True):
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads. Whether anything is there is told after the gate."""
         given = parse(NAME, ReadArguments, args)
-        path = await resolved(self.environment, given.file_path)
+        path = await resolved(self.environment, given.file_path, nearly=True)
         accesses = (PathAccess(path, Access.READ),)
         return Prepared(
             tool=NAME,
@@ -101,16 +104,16 @@ class Read(Struct, frozen=True):
             description=description_line(f"Read {display_path(self.environment, path)}"),
             digest=call_digest(NAME, args, self.environment.workspace, accesses),
             accesses=accesses,
-            plan=_Plan(path, given.offset, given.limit),
+            plan=_Plan(given.file_path, path, given.offset, given.limit),
         )
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Read it in bounded memory, however large it is."""
         assert isinstance(prepared.plan, _Plan)
-        return await to_thread.run_sync(_read, prepared.plan)
+        return await to_thread.run_sync(_read, self.environment.workspace, prepared.plan)
 
 
-def _read(plan: _Plan) -> ToolOutput:
+def _read(workspace: str, plan: _Plan) -> ToolOutput:
     with os_errors(plan.path), open_file(plan.path) as file:
         head = os.pread(file, SNIFF_BYTES, 0)
         size_bytes = os.fstat(file).st_size
@@ -121,7 +124,8 @@ def _read(plan: _Plan) -> ToolOutput:
             raise ToolError(f"{quote_path(plan.path)} is a binary file of {size_bytes} bytes")
         encoding = encoding_of(head)
         os.lseek(file, len(encoding.bom), os.SEEK_SET)
-        seen = window(_chunks(file), encoding.name, plan.offset, plan.limit)
+        fallback = declared(head) or charset_for(workspace, plan.path) or BYTES_KEPT
+        seen = window(_chunks(file), encoding.name, plan.offset, plan.limit, fallback)
     return _text(plan, seen, encoding.name)
 
 
@@ -153,8 +157,13 @@ def _text(plan: _Plan, seen: Window, encoding: str) -> ToolOutput:
     numbered = [f"{number:6}\t{line}\n" for number, line in enumerate(seen.lines, plan.offset)]
     last = plan.offset + len(seen.lines) - 1
     notes = [] if seen.lines else ["the file is empty"]
-    if seen.latin1:
+    wanted, name = os.path.basename(plan.given), os.path.basename(plan.path)
+    if wanted != name and looks_same(wanted, name):
+        notes.append(f"its name is {name!a}: other blanks or letters than in `file_path`")
+    if seen.fallback == BYTES_KEPT:
         notes.append("not valid UTF-8: shown as Latin-1")
+    elif seen.fallback:
+        notes.append(f"stored as {seen.fallback.upper()}")
     elif encoding != "utf-8":
         notes.append(f"stored as {encoding.upper()}")
     if seen.more:

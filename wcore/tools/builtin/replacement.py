@@ -1,5 +1,6 @@
 """Exact-string replacement in the text of a file, as Edit and MultiEdit do it."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -7,9 +8,13 @@ from pydantic import Field
 
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments
-from wcore.tools.fs.files import FILE_BYTES_MAX, Snapshot, hear_stop
-from wcore.tools.fs.text_encoding import all_crlf, crlf, decode
+from wcore.tools.builtin.file_changes import Before
+from wcore.tools.fs.files import FILE_BYTES_MAX, hear_stop
+from wcore.tools.fs.text_encoding import Text, line_end, with_line_end
 
+# A letter of several bytes as Latin-1 shows it, in Shift-JIS, GBK, Big5, GB 18030 or EUC.
+_FIRST_BYTE: Final = "[\x80-\xff]"
+_OTHER_BYTE: Final = "[0-~\x80-\xff]"
 RESULT_CHARS_MAX: Final = 2 * FILE_BYTES_MAX  # `replace_all` can multiply a file by thousands
 
 
@@ -21,33 +26,38 @@ class Replacement(Arguments):
     )
 
 
-def apply_replacements(before: Snapshot, edits: Sequence[Replacement]) -> bytes:
+def apply_replacements(before: Before, edits: Sequence[Replacement]) -> Text:
     """Apply `edits` one after the other; encoding, byte order mark and line ends are kept.
 
     Raises:
         ToolError: the file is missing or no text, or an edit does not fit; says which.
     """
-    if before.absent:
+    if before.snapshot.absent:
         raise ToolError("the file does not exist; use Write to make it")
-    if before.data is None:
-        raise ToolError(f"the file is larger than {FILE_BYTES_MAX} bytes and cannot be edited")
-    text, encoding = decode(before.data)
+    if before.text is None:
+        raise ToolError(before.reason)
+    text = before.text
     for number, edit in enumerate(edits, 1):
         hear_stop()
         text = _edited(text, edit, f"edit {number}: " if len(edits) > 1 else "")
-    data = encoding.encode(text)
-    if data == before.data:
+    if text == before.text:
         raise ToolError("no change: the file would stay as it is")
-    return data
+    return text
 
 
-def _edited(text: str, edit: Replacement, label: str) -> str:
+def _edited(before: Text, edit: Replacement, label: str) -> Text:
     if edit.old_string == edit.new_string:
         raise ToolError(f"{label}no change: `old_string` and `new_string` are the same")
+    text = before.text
     old, new = _as_in(text, edit)
     found = text.count(old)
     if found == 0:
         raise ToolError(f"{label}`old_string` was not found in the file")
+    if before.encoding.is_guess and _may_split(text, old):
+        raise ToolError(
+            f"{label}the file is not UTF-8 and names no encoding, so `old_string` may begin or end "
+            "in the middle of a letter; let it begin and end beside a space or a line end"
+        )
     if found > 1 and not edit.replace_all:
         raise ToolError(
             f"{label}`old_string` was found {found} times; "
@@ -55,11 +65,22 @@ def _edited(text: str, edit: Replacement, label: str) -> str:
         )
     if len(text) + found * (len(new) - len(old)) > RESULT_CHARS_MAX:
         raise ToolError(f"{label}the file would grow beyond {RESULT_CHARS_MAX} characters")
-    return text.replace(old, new)
+    return Text(text.replace(old, new), before.encoding)
+
+
+def _may_split(text: str, old: str) -> bool:
+    """Whether `old` may begin or end in the middle of a letter, somewhere in `text`."""
+    exact = re.escape(old)
+    behind = rf"{_FIRST_BYTE}(?={_OTHER_BYTE}){exact}"
+    before = rf"{exact}(?<={_FIRST_BYTE}){_OTHER_BYTE}"
+    return re.search(f"{behind}|{before}", text) is not None
 
 
 def _as_in(text: str, edit: Replacement) -> tuple[str, str]:
     """Give the strings the line ends of the file: models write LF whatever the file has."""
-    if all_crlf(text) or ("\r\n" in text and edit.old_string not in text):
-        return crlf(edit.old_string), crlf(edit.new_string)
-    return edit.old_string, edit.new_string
+    end = line_end(text)
+    if end is None and "\r\n" in text and edit.old_string not in text:
+        end = "\r\n"
+    if end is None or end == "\n":
+        return edit.old_string, edit.new_string
+    return with_line_end(edit.old_string, end), with_line_end(edit.new_string, end)

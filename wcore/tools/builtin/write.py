@@ -9,6 +9,7 @@ from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.paths import resolved, target_paths
+from wcore.tools.fs.text_encoding import rewritten
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
 
@@ -27,7 +28,8 @@ def _spec() -> ToolSpec:
     return ToolSpec(
         NAME,
         Category.EDIT,
-        "Write a file as UTF-8, replacing what is there; missing folders are made. "
+        "Write a file, replacing what is there; missing folders are made. A new file is UTF-8; "
+        "of an old one, byte order mark, line ends and encoding stay. "
         "To change a part of a file use Edit.",
         schema_of(WriteArguments),
     )
@@ -53,8 +55,13 @@ class Write(Struct, frozen=True):
         path = await resolved(self.environment, given.file_path)
         if given.file_path.endswith("/"):
             raise ToolError("`file_path` ends in `/`: it names a folder, not a file")
-        content = given.content.encode()
-        intent = file_changes.ChangeRequest(NAME, "Write to", args, path, lambda _: content)
+        intent = file_changes.ChangeRequest(
+            NAME,
+            "Write to",
+            args,
+            path,
+            lambda before: rewritten(before.text, given.content, before.charset),
+        )
         return await file_changes.prepare_change(self.environment, intent)
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:

@@ -1,16 +1,14 @@
 """Unified diffs for cards and results, in bounded time and size."""
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from wcore.tools.fs.text_encoding import all_crlf
+from wcore.tools.fs.text_encoding import line_end
 from wcore.tools.truncate import truncate
 from wcore.visible import visible, visible_line
 from wcore.vocabulary import OUTPUT_BYTES_MAX, PREVIEW_BYTES_MAX, Preview
 
-LINES_MAX: Final = 2000  # difflib is quadratic at worst; beyond this the change is summarised
-HEAD_LINES: Final = 100  # of each side in a summary
+LINES_MAX: Final = 2000  # difflib is quadratic at worst; beyond this nothing is matched
 CONTEXT_LINES: Final = 3  # as diff and git show it
 NAME_CHARS_MAX: Final = 1000  # a header line, not a path that goes on for ever
 _CUT: Final = "[diff cut here: it is longer than can be shown]"
@@ -18,35 +16,39 @@ _CUT: Final = "[diff cut here: it is longer than can be shown]"
 Hunk = tuple[int, int, int, int]  # old start, old end, new start, new end
 
 
-def unified(name: str, before: str | None, after: str | None) -> str:
-    """Return the unified diff from `before` to `after`; `None` means that there is no file."""
+def unified(name: str, before: str | None, after: str | None, notes: Sequence[str] = ()) -> str:
+    """Return the unified diff from `before` to `after`; `None` means that there is no file.
+
+    `notes`, about what a diff does not show, stand before it, as `git diff` has its own.
+    """
     old, new = _lines(before or ""), _lines(after or "")
     body = "".join(_body(old, new))
-    if not body and before is not None and after is not None:
+    if not body and not notes and before is not None and after is not None:
         return ""
     label = visible_line(name, NAME_CHARS_MAX)
     source = "/dev/null" if before is None else f"a/{label}"
     target = "/dev/null" if after is None else f"b/{label}"
-    return f"--- {source}\n+++ {target}\n{body}"
+    head = "".join(f"[{note}]\n" for note in notes)
+    return f"{head}--- {source}\n+++ {target}\n{body}"
 
 
-def preview(name: str, before: str | None, after: str | None) -> Preview:
-    """Return the card's diff: bounded, with everything invisible marked.
+def preview(name: str, before: str | None, after: str | None, notes: Sequence[str] = ()) -> Preview:
+    """Return the card's diff: whole or marked as cut, with everything invisible marked.
 
     CR is not marked where both sides end every line with it; a change of line ends is seen.
     """
-    sides = [side for side in (before, after) if side]
-    if sides and all(map(all_crlf, sides)):
-        before = before and before.replace("\r\n", "\n")
-        after = after and after.replace("\r\n", "\n")
-    start = unified(name, before, after)[: PREVIEW_BYTES_MAX + 1]  # enough to see that it is cut
+    ends = {line_end(side) for side in (before, after) if side}
+    if len(ends) == 1 and (end := ends.pop()):
+        before = before and before.replace(end, "\n")
+        after = after and after.replace(end, "\n")
+    start = unified(name, before, after, notes)[: PREVIEW_BYTES_MAX + 1]  # enough to see a cut
     text, cut = truncate(visible(start), PREVIEW_BYTES_MAX, _CUT)
     return Preview("diff", text, truncated=cut)
 
 
-def result(name: str, before: str | None, after: str | None) -> str:
+def result(name: str, before: str | None, after: str | None, notes: Sequence[str] = ()) -> str:
     """Return the diff as the output of a call."""
-    return truncate(unified(name, before, after), OUTPUT_BYTES_MAX, _CUT)[0]
+    return truncate(unified(name, before, after, notes), OUTPUT_BYTES_MAX, _CUT)[0]
 
 
 def _lines(text: str) -> list[str]:
@@ -62,7 +64,9 @@ def _body(old: list[str], new: list[str]) -> Iterator[str]:
     if start == old_end and start == new_end:
         return
     if max(old_end, new_end) - start > LINES_MAX and start < min(old_end, new_end):
-        yield from _summary(old[start:old_end], new[start:new_end], start)
+        yield f"@@ -{_span(start, old_end)} +{_span(start, new_end)} @@\n"
+        yield from _marked("+", new[start:new_end])  # first: a cut is better in what goes
+        yield from _marked("-", old[start:old_end])
         return
     first = max(start - CONTEXT_LINES, 0)
     matcher = SequenceMatcher(
@@ -88,14 +92,6 @@ def _changed(old: list[str], new: list[str]) -> tuple[int, int, int]:
     return start, len(old) - same, len(new) - same
 
 
-def _summary(old: list[str], new: list[str], start: int) -> Iterator[str]:
-    yield f"@@ -{_span(start, start + len(old))} +{_span(start, start + len(new))} @@\n"
-    yield from _marked("-", islice(old, HEAD_LINES))
-    yield f"[{len(old)} lines go; the first {min(HEAD_LINES, len(old))} are shown]\n"
-    yield from _marked("+", islice(new, HEAD_LINES))
-    yield f"[{len(new)} lines come; the first {min(HEAD_LINES, len(new))} are shown]\n"
-
-
 def _span(start: int, end: int) -> str:
     length = end - start
     if length == 1:
@@ -103,7 +99,7 @@ def _span(start: int, end: int) -> str:
     return f"{start + 1 if length else start},{length}"
 
 
-def _marked(sign: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
+def _marked(sign: str, lines: list[str]) -> Iterator[str]:
     for line in lines:
         yield sign + line
         if not line.endswith("\n"):

@@ -1,5 +1,6 @@
 """Reading, replacing and removing whole files: all or nothing, and only what was shown."""
 
+import errno
 import hashlib
 import os
 import secrets
@@ -19,11 +20,15 @@ from wcore.tools.fs.paths import (
     open_file_at,
     open_folder,
     quote_path,
-    require_plain,
 )
 
 FILE_BYTES_MAX: Final = 16 * 1024 * 1024  # beyond this a file is not text that a model edits
 CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat, and a stop is heard soon
+_OF_THE_SYSTEM: Final = "security."  # labels are by the folder's rules; capabilities go, as set-id
+#: Not ours to give it another owner or attribute, no new files here, a mount point of its own.
+_NOT_EXCHANGED: Final = frozenset(
+    {errno.EPERM, errno.EACCES, errno.EROFS, errno.EBUSY, errno.EXDEV, errno.ENOTSUP}
+)
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -38,6 +43,7 @@ class Snapshot(Struct, frozen=True):
     data: bytes | None = None
     size_bytes: int = 0
     link: str | None = None
+    other_names: int = 0  #: hard links to it, here or elsewhere
 
     @property
     def absent(self) -> bool:
@@ -93,7 +99,8 @@ def _snapshot_at(handle: int, name: str, path: str, *, links: bool = False) -> S
 
 
 def _read(file: int) -> Snapshot:
-    if os.fstat(file).st_size > FILE_BYTES_MAX:
+    seen = os.fstat(file)
+    if seen.st_size > FILE_BYTES_MAX:
         return _unread(file)
     kept: list[bytes] = []
     size_bytes = 0
@@ -104,7 +111,7 @@ def _read(file: int) -> Snapshot:
         if size_bytes > FILE_BYTES_MAX:  # it grows, or never said how large it is
             return _unread(file)
     data = b"".join(kept)
-    return Snapshot(content_digest(data), data, size_bytes)
+    return Snapshot(content_digest(data), data, size_bytes, other_names=seen.st_nlink - 1)
 
 
 def _unread(file: int) -> Snapshot:
@@ -116,22 +123,61 @@ def _unread(file: int) -> Snapshot:
 def replace(path: str, data: bytes, expected: str) -> None:
     """Put `data` at the real `path` in one step, if its content is still `expected`.
 
-    Missing folders are made. The mode of an existing file is kept, set-id bits apart.
+    Missing folders are made. Mode, owner, attributes and access lists of an existing file are
+    kept, set-id bits apart. Where a new file cannot have them or the folder takes none, the old
+    one is written over instead; other hard links to it are never written through.
 
     Raises:
         ToolError: changed since it was shown, or refused by the system; nothing was done.
     """
     with os_errors(path), _folder_made(os.path.dirname(path)) as handle:
         name = os.path.basename(path)
-        temporary = f".wcore-{secrets.token_hex(8)}.tmp"
+        replaced = kind_at(handle, name)
         try:
-            _write_temporary(handle, temporary, kind_at(handle, name), data)
-            _require_unchanged(handle, name, path, expected)
-            os.rename(temporary, name, src_dir_fd=handle, dst_dir_fd=handle)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=handle)
+            _exchange(handle, name, path, data, expected)
+        except OSError as error:
+            if replaced is None or error.errno not in _NOT_EXCHANGED or replaced.st_nlink > 1:
+                raise
+            _overwrite(handle, name, path, data, expected)
+
+
+def _exchange(handle: int, name: str, path: str, data: bytes, expected: str) -> None:
+    temporary = f".wcore-{secrets.token_hex(8)}.tmp"
+    try:
+        _write_temporary(handle, temporary, name, path, data)
+        _require_unchanged(handle, name, path, expected)
+        os.rename(temporary, name, src_dir_fd=handle, dst_dir_fd=handle)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=handle)
+        raise
+
+
+def _overwrite(handle: int, name: str, path: str, data: bytes, expected: str) -> None:
+    """Write over the file itself; what goes wrong in the middle is taken back."""
+    file = open_file_at(handle, name, path, write=True)
+    try:
+        seen, before = os.fstat(file), _read(file)
+        if before.digest != expected or before.data is None or seen.st_nlink > 1:
+            raise _changed(path)
+        try:
+            _fill(file, data)
+        except OSError:
+            _fill(file, before.data)
             raise
+        if seen.st_mode & (stat.S_ISUID | stat.S_ISGID):
+            os.fchmod(file, stat.S_IMODE(seen.st_mode) & 0o777)
+    finally:
+        os.close(file)
+
+
+def _fill(file: int, data: bytes) -> None:
+    rest = memoryview(data)
+    at = 0
+    while at < len(rest):
+        at += os.pwrite(file, rest[at:], at)
+    os.ftruncate(file, len(data))
+    os.fsync(file)
 
 
 def remove(path: str, expected: str) -> None:
@@ -143,21 +189,38 @@ def remove(path: str, expected: str) -> None:
 
 def _require_unchanged(handle: int, name: str, path: str, expected: str) -> None:
     if _snapshot_at(handle, name, path, links=True).digest != expected:
-        raise ToolError(f"{quote_path(path)} has changed since it was shown; nothing was done")
+        raise _changed(path)
 
 
-def _write_temporary(folder: int, name: str, replaced: os.stat_result | None, data: bytes) -> None:
-    mode = 0o666 if replaced is None else 0o600  # new: the owner's umask decides
-    file = os.open(name, _NEW, mode, dir_fd=folder)
+def _changed(path: str) -> ToolError:
+    return ToolError(f"{quote_path(path)} has changed since it was shown; nothing was done")
+
+
+def _write_temporary(handle: int, name: str, replaced: str, path: str, data: bytes) -> None:
+    is_new = kind_at(handle, replaced) is None
+    mode = 0o666 if is_new else 0o600  # new: the owner's umask decides
+    file = os.open(name, _NEW, mode, dir_fd=handle)
     with os.fdopen(file, "wb") as stream:
         stream.write(data)
         stream.flush()
-        if replaced is not None:
-            require_plain(replaced.st_mode, name)
-            with suppress(PermissionError):  # only root can give a file back to its owner
-                os.fchown(file, replaced.st_uid, replaced.st_gid)
-            os.fchmod(file, stat.S_IMODE(replaced.st_mode) & 0o777)
+        if not is_new:
+            old = open_file_at(handle, replaced, path)
+            try:
+                _take_after(file, old)
+            finally:
+                os.close(old)
         os.fsync(file)
+
+
+def _take_after(file: int, old: int) -> None:
+    """Give a new file owner, mode, attributes and access list of an old one."""
+    seen, made = os.fstat(old), os.fstat(file)
+    if (seen.st_uid, seen.st_gid) != (made.st_uid, made.st_gid):
+        os.fchown(file, seen.st_uid, seen.st_gid)
+    os.fchmod(file, stat.S_IMODE(seen.st_mode) & 0o777)
+    for attribute in os.listxattr(old) if hasattr(os, "listxattr") else ():  # Linux
+        if not attribute.startswith(_OF_THE_SYSTEM):
+            os.setxattr(file, attribute, os.getxattr(old, attribute))
 
 
 @contextmanager

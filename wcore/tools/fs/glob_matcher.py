@@ -1,5 +1,6 @@
 """Glob patterns on relative paths: `*`, `?`, `[…]`, `{a,b}`, and `**` for any folders.
 
+Brackets and braces stand for themselves as well: routes are folders with names such as `[slug]`.
 Matching is done component by component, in time proportional to pattern times path, so that
 no pattern a model writes can hold the engine.
 """
@@ -27,7 +28,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     """
     if len(pattern) > PATTERN_CHARS_MAX:
         raise ToolError(f"the glob pattern is longer than {PATTERN_CHARS_MAX} characters")
-    plans = [_parts(alternative) for alternative in _alternatives(pattern)]
+    plans = [_parts(alternative) for alternative in {pattern, *_alternatives(pattern)}]
 
     def matches(path: str) -> bool:
         components = path.split("/")
@@ -51,9 +52,12 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
         raise ToolError("the glob pattern may contain `..` only before the first wildcard")
     if len(components) == 1 and "/" not in pattern:
         components.insert(0, "**")
-    return tuple(
-        _ANY_FOLDERS if part == "**" else re.compile(fnmatch.translate(part)) for part in components
-    )
+    return tuple(_ANY_FOLDERS if part == "**" else _component(part) for part in components)
+
+
+def _component(part: str) -> re.Pattern[str]:
+    literal = fnmatch.translate(part.replace("[", "[[]"))
+    return re.compile(f"{fnmatch.translate(part)}|{literal}" if "[" in part else literal)
 
 
 def _match(parts: tuple[_Part, ...], components: list[str]) -> bool:

@@ -2,10 +2,12 @@
 
 import codecs
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct, field
 
+from wcore.tools.fs.text_encoding import BYTES_KEPT
 from wcore.vocabulary import OUTPUT_BYTES_MAX
 
 LINE_BYTES_MAX: Final = 16 * 1024  # a longer line is machine-made; its start says what it is
@@ -14,17 +16,25 @@ NUMBER_BYTES: Final = 12  # of a line number, its tab and line end
 
 
 class Window(Struct):
-    """The lines that were asked for; `passed` counts all lines seen, `more` says: some follow."""
+    """The lines that were asked for; `passed` counts all lines seen, `more` says: some follow.
+
+    `fallback` is the encoding that was used because they are not UTF-8.
+    """
 
     lines: list[str] = field(default_factory=list[str])
     passed: int = 0
     more: bool = False
-    latin1: bool = False
+    fallback: str = ""
 
 
-def window(chunks: Iterable[bytes], encoding: str, offset: int, limit: int) -> Window:
-    """Return at most `limit` lines from line `offset` (1-based) on, within the output limit."""
-    found = _Found(offset, limit)
+def window(
+    chunks: Iterable[bytes], encoding: str, offset: int, limit: int, fallback: str
+) -> Window:
+    """Return at most `limit` lines from line `offset` (1-based) on, within the output limit.
+
+    What is not valid UTF-8 is read as `fallback`, or else as Latin-1.
+    """
+    found = _Found(offset, limit, fallback)
     for chunk in chunks if encoding == "utf-8" else _as_utf8(chunks, encoding):
         if not found.take(chunk):
             break
@@ -43,7 +53,8 @@ def _as_utf8(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 class _Found:
     """Collects raw lines; each keeps at most `LINE_BYTES_MAX` and its full length."""
 
-    def __init__(self, offset: int, limit: int) -> None:
+    def __init__(self, offset: int, limit: int, fallback: str) -> None:
+        self._encodings = ("utf-8", fallback, BYTES_KEPT)
         self._skip = offset - 1
         self._limit = limit
         self._room = WINDOW_BYTES_MAX
@@ -76,13 +87,13 @@ class _Found:
             self._passed += 1
 
     def window(self) -> Window:
-        """Decode what was kept: UTF-8, or Latin-1 for all of it."""
-        try:
-            lines = [_line(start, length, "utf-8") for start, length in self._lines]
-        except UnicodeDecodeError:
-            lines = [_line(start, length, "latin-1") for start, length in self._lines]
-            return Window(lines, self._passed, self._more, latin1=True)
-        return Window(lines, self._passed, self._more)
+        """Decode what was kept, all of it in the same encoding."""
+        for encoding in self._encodings:
+            with suppress(UnicodeDecodeError):
+                lines = [_line(start, length, encoding) for start, length in self._lines]
+                fallback = "" if encoding == "utf-8" else encoding
+                return Window(lines, self._passed, self._more, fallback)
+        raise AssertionError("every byte is a character of the last one")
 
     def _skipped(self, chunk: bytes) -> int:
         """Pass over lines before the offset; return where the wanted part starts."""

@@ -8,6 +8,8 @@ import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from typing import Final
 
 from anyio import to_thread
@@ -19,6 +21,7 @@ from wcore.visible import visible_line
 from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args
 
 PATH_CHARS_MAX: Final = 4096  # what the kernel takes; resolving a longer one costs its square
+SIBLINGS_MAX: Final = 10_000  # of a folder that are compared with a name that is missing
 SHOWN_CHARS_MAX: Final = 400  # a path in an error message
 # Passing through a folder needs no right to list it; O_PATH asks for none (Linux).
 _FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -27,21 +30,56 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PROC: Final = "/proc"
 
 
-def resolve(environment: ToolEnvironment, given: str) -> str:
+def resolve(environment: ToolEnvironment, given: str, *, nearly: bool = False) -> str:
     """Return the absolute path that `given` leads to, links and `..` resolved.
 
-    What does not exist yet is allowed; its existing part is resolved.
+    What does not exist yet is allowed; its existing part is resolved. With `nearly`, a name that
+    does not exist is the only one beside it that people would call the same: models write plain
+    blanks and composed letters whatever stands on the disk.
 
     Raises:
         ToolError: no file tool may go there, or the path is not one.
     """
-    real = os.path.realpath(_absolute(environment, given))
-    return _checked(real)
+    path = _absolute(environment, given)
+    if nearly and not os.path.lexists(path):
+        path = _nearest(path)
+    return _checked(os.path.realpath(path))
 
 
-async def resolved(environment: ToolEnvironment, given: str) -> str:
+async def resolved(environment: ToolEnvironment, given: str, *, nearly: bool = False) -> str:
     """As `resolve`, in a thread; when cancelled, one that hangs in a dead disk is left behind."""
-    return await to_thread.run_sync(resolve, environment, given, abandon_on_cancel=True)
+    find = partial(resolve, environment, given, nearly=nearly)
+    return await to_thread.run_sync(find, abandon_on_cancel=True)
+
+
+def _nearest(path: str) -> str:
+    """Return `path` with each missing name replaced by the only one that looks the same."""
+    found = "/"
+    for name in path.split("/"):
+        if name and not os.path.lexists(os.path.join(found, name)):
+            alike = _alike(found, name)
+            if len(alike) != 1:
+                return path
+            name = alike[0]  # noqa: PLW2901
+        found = os.path.join(found, name)
+    return found
+
+
+def _alike(folder: str, name: str) -> list[str]:
+    """Return the names in `folder` that look like `name`; none if there are too many to tell."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [each.name for each in islice(entries, SIBLINGS_MAX + 1)]
+    except OSError:
+        return []
+    return [each for each in names if looks_same(each, name)] if len(names) <= SIBLINGS_MAX else []
+
+
+def looks_same(one: str, other: str) -> bool:
+    """Tell whether two names look the same: other blanks, composed letters or widths at most."""
+    from unicodedata import normalize  # noqa: PLC0415 - only for a name that does not exist
+
+    return normalize("NFKC", one) == normalize("NFKC", other)
 
 
 def resolve_entry(environment: ToolEnvironment, given: str) -> str:
@@ -168,14 +206,15 @@ def open_file(path: str) -> Generator[int]:
         os.close(handle)
 
 
-def open_file_at(folder: int, name: str, path: str) -> int:
+def open_file_at(folder: int, name: str, path: str, *, write: bool = False) -> int:
     """Open `name` in the held `folder`; the caller closes it. Raises as `open_file`."""
     kind = kind_at(folder, name)
     if kind is None:
         raise ToolError(f"{quote_path(path)}: no such file")
     require_plain(kind.st_mode, path)  # before opening: opening a device can have effects
     try:
-        handle = open_unlocked(name, _FILE, dir_fd=folder)
+        flags = _FILE | os.O_RDWR if write else _FILE  # O_RDONLY is 0
+        handle = open_unlocked(name, flags, dir_fd=folder)
     except OSError as error:
         raise _refusal(folder, name, path, error) from None
     try:

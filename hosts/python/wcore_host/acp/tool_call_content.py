@@ -18,6 +18,7 @@ from acp.schema import (
 from wcore_host.acp import diffs
 from wcore_host.acp.markup import block, span
 from wcore_host.events import CallAnnounced, Json, JsonObject, Preview, ToolRequest, Why
+from wcore_host.headless.card_content import shown_by
 from wcore_host.visible import visible_line
 
 Content: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
@@ -35,10 +36,6 @@ KINDS: Final[Mapping[str, ToolKind]] = {
     "Delete": "delete",
     "Bash": "execute",
     "Spawn": "other",
-}
-SHOWN_BY: Final[Mapping[str, frozenset[str]]] = {  # arguments, by the kind of a preview
-    "command": frozenset({"command"}),
-    "diff": frozenset({"file_path", "content", "old_string", "new_string", "edits"}),
 }
 PASSED_ON: Final = ("why", "digest", "agent", "suggestions", "expires_in_s")
 TITLE_CHARS_MAX: Final = 120  # one line of a side panel
@@ -114,12 +111,19 @@ def text(markdown: str) -> Content:
 
 
 def _arguments(request: ToolRequest) -> list[Content]:
-    """Return the arguments that the preview does not show."""
-    kind = request.preview.kind if request.preview else ""
-    hidden = {k: v for k, v in request.tool.args.items() if k not in SHOWN_BY.get(kind, ())}
-    if not hidden or kind == "text":  # a text is made of all of them
+    """Return the arguments that the preview does not show; an editor shows the path itself."""
+    args = request.tool.args
+    known = shown_by(request.preview, args) | {"file_path"}
+    hidden = {name: value for name, value in args.items() if name not in known}
+    if not hidden or _is_all_of_it(request.preview, request.tool.category):
         return []
     return [text(block(json.dumps(hidden, ensure_ascii=False, indent=1), "json"))]
+
+
+def _is_all_of_it(preview: Preview | None, category: str) -> bool:
+    """Whether a text of the engine is made of all the arguments, as those of MCP tools are."""
+    is_whole = preview is not None and preview.kind == "text" and not preview.truncated
+    return is_whole and category == "mcp"
 
 
 def _reason(why: Why) -> str:

@@ -3,10 +3,19 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wcore_host.events import JsonObject, ToolRequest, Why
-from wcore_host.visible import visible_line
+from wcore_host.events import JsonObject, Preview, ToolRequest, Why
+from wcore_host.visible import visible, visible_line
 
-SHOWN_BY_DIFF: Final = frozenset({"content", "old_string", "new_string", "edits"})
+_SHOWN_BY_DIFF: Final = frozenset({"content", "old_string", "new_string", "edits"})
+
+
+def shown_by(preview: Preview | None, args: JsonObject) -> frozenset[str]:
+    """Return the arguments that a preview shows whole; all others belong on the card as well."""
+    if preview is None or preview.truncated:
+        return frozenset()
+    if preview.kind == "command" and preview.text == visible(str(args.get("command"))):
+        return frozenset({"command"})
+    return _SHOWN_BY_DIFF if preview.kind == "diff" else frozenset()
 
 
 def title(request: ToolRequest) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from wcore_host.events import JsonObject, ToolRequest, Why
-from wcore_host.headless.card_content import SHOWN_BY_DIFF, facts, title
+from wcore_host.headless.card_content import facts, shown_by, title
 from wcore_host.plain.style import Style, diff_colour, fold, wrap
 from wcore_host.visible import cells, visible, visible_line
 
@@ -63,8 +63,7 @@ def _body(request: ToolRequest, width: int, style: Style, *, whole: bool) -> Ite
         yield from _text(preview.text, preview.kind == "diff", width, style)
     if preview.truncated:
         yield style.red("… this is not all of it: the engine cut the preview here")
-    known = frozenset({"command"}) if preview.kind == "command" else SHOWN_BY_DIFF
-    yield from _arguments(args, known, width, style, whole=whole)
+    yield from _arguments(args, shown_by(preview, args), width, style, whole=whole)
 
 
 def _text(text: str, is_diff: bool, width: int, style: Style) -> Iterator[str]:  # noqa: FBT001

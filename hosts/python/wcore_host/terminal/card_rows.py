@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from wcore_host.events import JsonObject, Preview, ToolRequest
 from wcore_host.headless.argument_editing import differences
-from wcore_host.headless.card_content import SHOWN_BY_DIFF, facts, title
+from wcore_host.headless.card_content import facts, shown_by, title
 from wcore_host.headless.card_queue import Card
 from wcore_host.terminal.render_blocks import argument
 from wcore_host.terminal.text_layout import (
@@ -84,17 +84,14 @@ def _body(
 ) -> Iterator[Strip]:
     preview, args = request.preview, request.tool.args
     command, path = args.get("command"), args.get("file_path")
+    known = shown_by(preview, args)
     if isinstance(command, str) and (preview is None or _shows(preview, command)):
         yield from _command(command, request.why.span, width, bar)
-        known = frozenset({"command"})
-    elif preview is None:
-        known = frozenset[str]()
-    elif preview.kind == "diff":
+        known |= {"command"}
+    elif preview is not None and preview.kind == "diff":
         yield from diff_rows(preview.text, width, path if isinstance(path, str) else "", bar=bar)
-        known = frozenset[str]() if preview.truncated else SHOWN_BY_DIFF
-    else:
+    elif preview is not None:
         yield from rows_of(preview.text, width, BOLD, bar=bar)
-        known = frozenset[str]()
     if preview is not None and preview.truncated:
         cut = "… this is not all of it: the engine cut the preview here; the arguments are whole"
         yield from rows_of(cut, width, RED, bar=bar)
