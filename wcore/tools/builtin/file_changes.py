@@ -6,7 +6,7 @@ from anyio import to_thread
 from msgspec import Struct
 
 from wcore.errors import ToolError
-from wcore.tools.digests import call_digest
+from wcore.tools.digests import ABSENT, call_digest, content_digest
 from wcore.tools.fs import diffs, files
 from wcore.tools.fs.editorconfig import charset_for
 from wcore.tools.fs.files import Snapshot
@@ -74,7 +74,7 @@ async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) ->
 
 
 def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
-    expected = ""
+    expected, result = "", ""
     try:
         before = _before(environment, intent)
         expected = before.snapshot.digest
@@ -82,6 +82,7 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
         files.hear_stop()
         card, diff = _difference(display_path(environment, intent.path), before, after)
         stored = None if after is None else after.encode()
+        result = ABSENT if stored is None else content_digest(stored)
         plan: FileChange | ImpossibleChange = FileChange(intent.path, expected, stored, diff)
     except ToolError as error:
         if not needs_approval(environment, intent.path):
@@ -97,7 +98,12 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
         args=intent.args,
         description=description_line(f"{intent.verb} {display_path(environment, intent.path)}"),
         digest=call_digest(
-            intent.tool, intent.args, environment.workspace, accesses, {intent.path: expected}
+            intent.tool,
+            intent.args,
+            environment.workspace,
+            accesses,
+            {intent.path: expected},
+            {"result": result},
         ),
         accesses=accesses,
         preview=card,
