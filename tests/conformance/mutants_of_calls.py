@@ -242,6 +242,16 @@ class DescribesWhatIsOdd(Faithful):
         return [event]
 
 
+class RunsWhatIsWritten(Faithful):
+    """Takes a call that the model wrote as text for a call."""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] != "text_delta" or "<tool_call>" not in event["text"]:
+            return [event]
+        ids = {"msg_id": event["msg_id"], "call_id": "written", "tool_name": "Bash"}
+        return [event, {"type": "tool_running", **ids}]
+
+
 class WritesItsOwnRules(RunsThoughDeniedByARule):
     rule = "own files"
 

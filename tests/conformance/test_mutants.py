@@ -83,6 +83,7 @@ CAUGHT_BY = {
         f"tool_running must never{OR}instead of",
     ),
     "describes-what-is-odd": ("call-preview", "does not contain 'second'"),
+    "runs-what-is-written": ("call-written-as-text", "tool_running"),
     "writes-its-own-rules": (
         "policy-own-files-however-they-are-spelled",
         f"tool_running must never{OR}instead of",

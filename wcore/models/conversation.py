@@ -19,13 +19,17 @@ from wcore.errors import ProviderError
 from wcore.models import backoff, compaction, errors, prices
 from wcore.models.attachments import attach
 from wcore.models.dialect import EncodedMessage, Encoding, RequestFrame
-from wcore.models.encoded_history import EncodedHistory, FittedHistory
+from wcore.models.encoded_history import OWNER, EncodedHistory, FittedHistory
 from wcore.models.model import Delta, Finished, Notice, Request, ThinkingSettings
 from wcore.models.providers import window_tokens
 from wcore.models.window import BYTES_PER_TOKEN
 from wcore.vocabulary import Message, Usage, UserMessage
 
 OVERFLOW_SHARE: Final = 0.8  # of what the provider found too long, for the next attempt
+LARGE_TOKENS: Final = 6_000  # sent; below, no window in use is too small
+TOO_LONG: Final = "the conversation is too long; trying a shorter one"
+TOO_LONG_PERHAPS: Final = "the provider refused the request; trying a shorter conversation"
+NO_IMAGES: Final = "this model cannot see images; going on without them"
 CUT: Final = "the conversation outgrew the model's window: "
 SUMMING_UP: Final = "its oldest turns are summed up by the model and stay out"
 LEFT_OUT: Final = "its oldest parts stay out"
@@ -38,6 +42,11 @@ class Backend(Protocol):
 
     @property
     def encoding(self) -> Encoding: ...
+
+    @property
+    def owner(self) -> str:
+        """Who is asked, and where: nobody else is sent the sealed parts of a reply."""
+        ...
 
     @property
     def price_provider(self) -> str: ...
@@ -77,11 +86,12 @@ class ConversationModel:
         self.backend = backend
         self._folder = folder
         self._encoding = backend.encoding
-        self._transcript = EncodedHistory(backend.encoding)
+        self._transcript = EncodedHistory(backend.encoding, backend.owner)
         self.window_tokens = window_tokens(name)
         self._limit_tokens: float = self.window_tokens  # less where a provider found it too much
         self._frame_tokens = 0.0  # of the last request
         self._spent = Usage()  # on summaries, not yet reported
+        self._unexplained: float | None = None  # the limit before a refusal was taken for length
 
     @property
     def price_provider(self) -> str:
@@ -124,14 +134,23 @@ class ConversationModel:
                         for delta in deltas:
                             spoken = spoken or not isinstance(delta, Notice)
                             yield delta
+                self._unexplained = None
                 return
             except ProviderError as error:
                 remedy = None if spoken else self._remedy(error, attempt)
                 if remedy is None:
+                    self._undo(error)
                     raise
             notice, wait_s = remedy
             yield Notice(notice)
             await anyio.sleep(wait_s)
+
+    def _undo(self, error: ProviderError) -> None:
+        """Send the whole conversation again where leaving some of it out did not help."""
+        before, self._unexplained = self._unexplained, None
+        if before is not None and isinstance(error, errors.UnexplainedError):
+            self._limit_tokens = before
+            self._transcript.uncut()
 
     async def _take(self, messages: Sequence[Message]) -> None:
         for message in self._transcript.new(messages):
@@ -186,10 +205,18 @@ class ConversationModel:
         self._transcript.learn(read, self._frame_tokens)
         spent, self._spent = self._spent, Usage()
         context_tokens = read + delta.usage.output_tokens if read else 0
-        return replace(delta, usage=delta.usage + spent, context_tokens=context_tokens)
+        sealed = delta.sealed
+        if isinstance(sealed, dict):
+            sealed = {**sealed, OWNER: self.backend.owner}
+        return replace(
+            delta, usage=delta.usage + spent, sealed=sealed, context_tokens=context_tokens
+        )
 
     def _remedy(self, error: ProviderError, attempt: int) -> tuple[str, float] | None:
-        """Return what to tell the host and the seconds to wait before another attempt, if any."""
+        """Return what to tell the host and the seconds to wait before another attempt, if any.
+
+        A refusal is met by leaving out the smallest part that may be its cause, each once.
+        """
         if attempt >= backoff.ATTEMPTS_MAX:
             return None
         match error:
@@ -198,16 +225,29 @@ class ConversationModel:
                 text = f"{error}; trying again (attempt {attempt + 1} of {backoff.ATTEMPTS_MAX})"
                 return None if wait_s is None else (text, wait_s)
             case errors.ContextOverflowError():
-                sent_tokens = self._transcript.tokens(self._frame_tokens)
-                self._limit_tokens = min(self._limit_tokens, sent_tokens) * OVERFLOW_SHARE
-                can_cut = self._transcript.can_cut(self._limit_tokens, self._frame_tokens)
-                return (
-                    ("the conversation is too long; trying a shorter one", 0) if can_cut else None
-                )
-            case errors.ImagesRefusedError() if self._transcript.hide_images():
-                return "this model cannot see images; going on without them", 0
+                return (TOO_LONG, 0) if self._shrink(error.window_tokens) else None
+            case errors.SealRefusedError() if self._transcript.drop_seals():
+                return "the provider refused thinking of earlier replies; going on without it", 0
+            case errors.ImagesRefusedError() if (name := self._transcript.drop_image()) is not None:
+                text = f"the provider refused {name}; going on without that image"
+                return text if name else NO_IMAGES, 0
+            case errors.UnexplainedError() if self._may_be_too_long():
+                self._unexplained = self._limit_tokens
+                return (TOO_LONG_PERHAPS, 0) if self._shrink(error.window_tokens) else None
             case _:
                 return None
+
+    def _may_be_too_long(self) -> bool:
+        """Whether a refusal for no reason that we know may be about length; believed once."""
+        sent_tokens = self._transcript.tokens(self._frame_tokens)
+        return self._unexplained is None and sent_tokens >= LARGE_TOKENS
+
+    def _shrink(self, window_tokens: int | None) -> bool:
+        """Take what was sent for too long; return whether less can be sent."""
+        sent_tokens = self._transcript.tokens(self._frame_tokens)
+        limit_tokens = min(self._limit_tokens, sent_tokens) * OVERFLOW_SHARE
+        self._limit_tokens = min(limit_tokens, window_tokens or limit_tokens)
+        return self._transcript.can_cut(self._limit_tokens, self._frame_tokens)
 
 
 def _input_tokens(usage: Usage) -> int:

@@ -4,20 +4,24 @@ Also keeps what providers insist on: each call has one result, right behind it, 
 have results.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.models import compaction
-from wcore.models.attachments import Attached, Image
+from wcore.models.attachments import Attached, Image, refusal_of
 from wcore.models.dialect import EncodedMessage, Encoding
 from wcore.models.message_log import MessageLog
 from wcore.models.window import BYTES_PER_TOKEN, MARKER, Cut, Entry, EntryKind, fit
 from wcore.vocabulary import AssistantMessage, Message, Status, ToolMessage, ToolOutput, UserMessage
 
+OWNER: Final = "for"  # in a reply's `provider_state`: who alone may be sent it
 IMAGE_TOKENS: Final = 1_600  # what a large picture costs, however many bytes it has
+SMALL_IMAGE_CHARS_MAX: Final = (
+    512 * 1024
+)  # in base64; no provider that takes images refuses it for its size
 LOST: Final = "no result: the call was interrupted"
 CORRECTION_MIN: Final = 0.4  # of our estimate; a reported number beyond is not believed
 CORRECTION_MAX: Final = 4.0  # one byte a token
@@ -35,8 +39,9 @@ class FittedHistory(Struct, frozen=True):
 class EncodedHistory:
     """The messages of one conversation, encoded, and what of them still goes out."""
 
-    def __init__(self, dialect: Encoding) -> None:
+    def __init__(self, dialect: Encoding, owner: str = "") -> None:
         self._dialect = dialect
+        self._owner = owner
         self._messages: list[Message] = []
         self._growing: MessageLog | None = None  # which the messages are the beginning of
         self._attached: dict[int, Attached] = {}
@@ -51,6 +56,8 @@ class EncodedHistory:
         self._first: Message | None = None  # carries the summary of what came before it
         self._correction = 1.0
         self._shows_images = dialect.takes_images
+        self._sends_seals: bool = True
+        self._refused: set[tuple[int, int]] = set()  # images, by message and number in it
 
     def new(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages not taken yet; another conversation makes all of them new."""
@@ -66,9 +73,17 @@ class EncodedHistory:
         )
 
     def _forget(self) -> None:
-        correction, shows_images = self._correction, self._shows_images
-        self.__init__(self._dialect)
-        self._correction, self._shows_images = correction, shows_images
+        learnt = self._correction, self._shows_images, self._sends_seals
+        self.__init__(self._dialect, self._owner)
+        self._correction, self._shows_images, self._sends_seals = learnt
+
+    def uncut(self) -> None:
+        """Send everything again that was ever cut off."""
+        messages, attached, refused = self._messages, self._attached, self._refused
+        self._forget()
+        self._refused = refused
+        for message in messages:
+            self.take(message, attached.get(id(message)))
 
     def take(self, message: Message, attached: Attached | None = None) -> None:
         """Encode one more message."""
@@ -109,9 +124,12 @@ class EncodedHistory:
             case UserMessage():
                 return self._user(message)
             case AssistantMessage():
-                return self._dialect.assistant(message)
-            case ToolMessage(call_id, _, output):
-                return self._result(call_id, output)
+                is_ours = self._sends_seals and _owner(message) == self._owner
+                return self._dialect.assistant(
+                    message if is_ours else replace(message, provider_state=None)
+                )
+            case ToolMessage():
+                return self._result(message)
 
     def _user(self, message: UserMessage) -> EncodedMessage:
         if message.context:
@@ -121,18 +139,28 @@ class EncodedHistory:
         if attached is not None:
             text = f"{text}\n\n{attached.note}".strip()
             images = attached.images if self._shows_images else ()
+            for at, image in enumerate(images):
+                if (id(message), at) in self._refused:
+                    text += f"\n[{image.name}: left out, the provider refused it]"
+            images = [
+                image for at, image in enumerate(images) if (id(message), at) not in self._refused
+            ]
         if message is self._first and self._summary:
             text = compaction.framed(self._summary, text)
         return self._dialect.user(text, images)
 
-    def _result(self, call_id: str, output: ToolOutput) -> EncodedMessage:
-        if output.output_type != "image" or output.status is not Status.SUCCESS:
-            return self._dialect.result(call_id, output, None)
+    def _result(self, message: ToolMessage) -> EncodedMessage:
+        image, output = _image_of(message), message.output
+        if image is None:
+            return self._dialect.result(message.call_id, output, None)
+        problem = refusal_of(image)
         if not self._shows_images:
-            text = "[an image; this model cannot see images]"
-            return self._dialect.result(call_id, ToolOutput(Status.SUCCESS, text), None)
-        media_type = str(output.metadata.get("media_type") or "image/png")
-        return self._dialect.result(call_id, output, Image(media_type, output.output))
+            problem = "this model cannot see images"
+        elif (id(message), 0) in self._refused:
+            problem = "left out, the provider refused it"
+        if problem:
+            output, image = ToolOutput(Status.SUCCESS, f"[an image: {problem}]"), None
+        return self._dialect.result(message.call_id, output, image)
 
     # --- what goes out ------------------------------------------------------------------------
 
@@ -194,14 +222,64 @@ class EncodedHistory:
         if counted_tokens > 0 and guess > 0:
             self._correction = min(CORRECTION_MAX, max(CORRECTION_MIN, counted_tokens / guess))
 
-    def hide_images(self) -> bool:
-        """Send no images any more; return whether that changes anything."""
-        had_images = self._shows_images and any(piece.images for piece in self._pieces)
-        self._shows_images = False
-        for at, piece in enumerate(self._pieces):
-            if piece.images:
-                self._pieces[at] = self._piece(self._sources[at])
-        return had_images
+    # --- what a provider refuses --------------------------------------------------------------
+
+    def drop_seals(self) -> bool:
+        """Send no sealed parts of replies any more; return whether that changes anything."""
+        self._sends_seals = False
+        return self._encode_again(
+            [at for at, source in enumerate(self._sources) if isinstance(source, AssistantMessage)]
+        )
+
+    def drop_image(self) -> str | None:
+        """Leave out the largest image; return its name, empty if it was the only one and small.
+
+        Then it was refused for being an image, and none is sent any more. `None`: there is none.
+        """
+        sent = [
+            (len(image.data), (id(source), number), at, image)
+            for at, source in enumerate(self._sources)
+            if at >= self._cut.dropped and self._pieces[at].images
+            for number, image in enumerate(self._images_of(source))
+            if (id(source), number) not in self._refused
+        ]
+        if not sent:
+            return None
+        size, key, at, image = max(sent, key=lambda each: each[:2])
+        if len(sent) == 1 and size <= SMALL_IMAGE_CHARS_MAX:
+            self._shows_images = False
+            self._encode_again([at for at, piece in enumerate(self._pieces) if piece.images])
+            return ""
+        self._refused.add(key)
+        self._encode_again([at])
+        return image.name
+
+    def _images_of(self, source: Message) -> Sequence[Image]:
+        if isinstance(source, ToolMessage):
+            image = _image_of(source)
+            return () if image is None else (image,)
+        attached = self._attached.get(id(source))
+        return () if attached is None else attached.images
+
+    def _encode_again(self, places: Sequence[int]) -> bool:
+        """Encode these entries anew; return whether what is sent changes."""
+        before = [self._pieces[at] for at in places]
+        for at in places:
+            self._pieces[at] = self._piece(self._sources[at])
+        return before != [self._pieces[at] for at in places]
+
+
+def _owner(message: AssistantMessage) -> str:
+    state = message.provider_state
+    return str(state.get(OWNER, "")) if isinstance(state, Mapping) else ""
+
+
+def _image_of(message: ToolMessage) -> Image | None:
+    output = message.output
+    if output.output_type != "image" or output.status is not Status.SUCCESS:
+        return None
+    media_type = str(output.metadata.get("media_type") or "image/png")
+    return Image(media_type, output.output, str(output.metadata.get("file_path") or "an image"))
 
 
 def _kind(message: Message) -> EntryKind:

@@ -22,6 +22,15 @@ _OVERFLOW: Final = re.compile(
     r"|(?:reduce|shorten) (?:the length|your prompt)|input token count .{0,40}exceeds",
     re.IGNORECASE,
 )
+#: A number of four to eight digits behind a word for a limit: `range of input length [1, 30720]`.
+_WINDOW: Final = re.compile(
+    r"(?:max\w*|limit\w*|window|range|up to|at most|no more than|less than|exceed\w*|supports?|>)"
+    r"[^\n]{0,80}?\b([1-9]\d{0,2}(?:[,._]\d{3}){1,2}|[1-9]\d{3,7})\b",
+    re.IGNORECASE,
+)
+_SEALED: Final = re.compile(
+    r"thinking|thought|signature|reasoning|redacted|encrypted|extra_content", re.IGNORECASE
+)
 _NO_MONEY: Final = re.compile(
     r"insufficient_quota|insufficient balance|billing|credit balance", re.IGNORECASE
 )
@@ -30,6 +39,7 @@ _PASSING: Final = frozenset({408, 409, 425, 429})  # and every 5xx
 _PASSING_TYPES: Final = re.compile(
     r"overloaded|rate_?limit|timeout|unavailable|server_?error|api_error|internal", re.IGNORECASE
 )
+_REFUSED_TYPES: Final = re.compile(r"invalid_request|invalid_parameter|\b4(?:00|13|22)\b")
 _BAD_KEY_TYPES: Final = re.compile(r"authentication|permission_error|invalid_api_key")
 
 
@@ -48,10 +58,14 @@ class AuthInvalidError(ProviderError):
 
 
 class ContextOverflowError(ProviderError):
-    """The conversation does not fit into the model's window."""
+    """The conversation does not fit into the model's window, which has `window_tokens` if known."""
 
     code = Code.CONTEXT_OVERFLOW
     retryable = False
+
+    def __init__(self, message: str, window_tokens: int | None = None) -> None:
+        super().__init__(message)
+        self.window_tokens = window_tokens
 
 
 class RefusedError(ProviderError):
@@ -60,8 +74,23 @@ class RefusedError(ProviderError):
     retryable = False
 
 
-class ImagesRefusedError(RefusedError):
-    """The model takes no images."""
+class UnexplainedError(RefusedError):
+    """The request is refused for a reason that we do not know; length may be one.
+
+    `window_tokens` is what the provider's words name as a limit, if they name one.
+    """
+
+    def __init__(self, message: str, window_tokens: int | None = None) -> None:
+        super().__init__(message)
+        self.window_tokens = window_tokens
+
+
+class ImagesRefusedError(UnexplainedError):
+    """The model takes no images, or not this one."""
+
+
+class SealRefusedError(UnexplainedError):
+    """The provider does not take back what it sealed itself, or says so."""
 
 
 class StalledError(ProviderError):
@@ -93,15 +122,33 @@ def of_response(
     said = _said(body)
     text = f"{provider} answered HTTP {status}" + (f": {_quoted(said)}" if said else "")
     whole = body.decode(errors="replace")
-    if status in {400, 413, 422} and _OVERFLOW.search(whole):
-        return ContextOverflowError(text)
     if _NO_MONEY.search(whole) and status in {400, 402, 429}:
         return RefusedError(text)
     if status in _PASSING or status >= 500:
         return TransientError(text, retry_after_s(headers))
-    if status in {400, 404, 415, 422} and _NO_IMAGES.search(whole):
+    if status in {400, 413, 422}:
+        return _refusal(text, whole)
+    if status in {404, 415} and _NO_IMAGES.search(whole):
         return ImagesRefusedError(text)
     return RefusedError(text)
+
+
+def _refusal(text: str, words: str) -> ProviderError:
+    """Return what it means that the request itself is refused."""
+    if _OVERFLOW.search(words):
+        return ContextOverflowError(text, window_in(words))
+    window_tokens = window_in(words)
+    if _SEALED.search(words):
+        return SealRefusedError(text, window_tokens)
+    if _NO_IMAGES.search(words):
+        return ImagesRefusedError(text, window_tokens)
+    return UnexplainedError(text, window_tokens)
+
+
+def window_in(text: str) -> int | None:
+    """Return the number of tokens that a refusal names as the most it takes, if it names one."""
+    found = _WINDOW.search(text)
+    return int(re.sub(r"\D", "", found[1])) if found else None
 
 
 def of_whole(provider: str, body: bytes) -> ProviderError:
@@ -125,6 +172,8 @@ def of_event(provider: str, error: object) -> ProviderError:
     text = f"{provider} broke off: {_quoted(said)}"
     if _OVERFLOW.search(f"{kind} {said}"):
         return ContextOverflowError(text)
+    if _REFUSED_TYPES.search(kind):
+        return _refusal(text, f"{kind} {said}")
     if _PASSING_TYPES.search(kind) or re.search(r"\b(?:5\d\d|429)\b", kind):
         return TransientError(text)
     return RefusedError(text)

@@ -8,6 +8,7 @@ import logging
 import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 import anyio
 from msgspec import Struct
@@ -112,6 +113,10 @@ class PydanticAiBackend:
 
     def fresh(self) -> "PydanticAiBackend":
         return PydanticAiBackend(self.provider, self._name, self._access, self._stall_s)
+
+    @property
+    def owner(self) -> str:
+        return f"{self.provider.name} {urlsplit(self._access.base_url or '').netloc}"
 
     @property
     def price_provider(self) -> str:

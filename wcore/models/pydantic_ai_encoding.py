@@ -46,6 +46,8 @@ class ForeignEncoding:
         for call_id, call in message.calls:
             name_there = (call.model_id or call_id) if by_its_id else call_id
             self._calls[call_id] = tool_name(call.name), name_there
+        if not message.text.strip() and not message.calls:
+            return EncodedMessage("assistant", b"")
         if isinstance(sealed, Mapping):
             return EncodedMessage("assistant", dump(sealed))
         parts: list[Json] = [{"part_kind": "text", "content": message.text}] if message.text else []

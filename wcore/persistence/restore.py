@@ -179,7 +179,10 @@ class _Fold:
         self.turn.order = tuple(call_id for call_id, _ in message.calls)
         self.turn.calls = {call_id: OpenCall(call_id, call) for call_id, call in message.calls}
         self.made.call_ids.update(self.turn.order)
-        if record.body.get("finish") is not None and not message.calls:
+        if reminder := record.body.get("reminder"):
+            reminded = UserMessage(str(reminder), context=True)
+            self.made.history.append((self.turn.msg_id, reminded))
+        elif record.body.get("finish") is not None and not message.calls:
             self.turn = None  # the last reply: only the note that the turn has ended is missing
 
     def _settle(self) -> None:

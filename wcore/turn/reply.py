@@ -22,6 +22,7 @@ class Reply:
         self.cost_usd: float | None = None
         self.context_tokens = 0
         self.failed: dict[str, Json] | None = None
+        self.reminder = ""  # what the model is told behind it
 
 
 def split_delta(text: str) -> list[str]:

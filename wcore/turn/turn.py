@@ -31,9 +31,11 @@ from wcore.persistence.restore import OpenTurn
 from wcore.protocol import events
 from wcore.session.session import Session
 from wcore.store import Kind, Record, StoreLostError
+from wcore.turn import printed_calls
 from wcore.turn.batch import run_batch
 from wcore.turn.denials import Denials
 from wcore.turn.policy_reload import reload_policy
+from wcore.turn.printed_calls import is_printed_call
 from wcore.turn.reply import Reply, split_delta
 from wcore.turn.subagents import AT_ONCE_MAX
 from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
@@ -82,6 +84,7 @@ class Turn:
         self.tally = tally or Tally()
         self.denials = Denials()
         self.children: set[Turn] = set()
+        self._is_reminded = False  # that calls are not made by writing them
         self.subagent_slots = anyio.Semaphore(AT_ONCE_MAX)
         self._scopes: set[anyio.CancelScope] = set()
 
@@ -194,11 +197,11 @@ class Turn:
 
     async def _rounds(self) -> TurnFinishReason:
         for _ in range(self.session.settings.max_rounds):
-            finish, calls = await self._reply()
+            reply, calls = await self._reply()
             if self.ending is not None:
                 return "stop"
-            if not calls:
-                return "length" if finish is FinishReason.LENGTH else "stop"
+            if not calls and not reply.reminder:
+                return "length" if reply.finish is FinishReason.LENGTH else "stop"
             for result in await run_batch(self, calls):
                 self.session.append_history(self.msg_id, result)
             if self.problem is not None:
@@ -210,7 +213,7 @@ class Turn:
                 return "stop"
         return "max_turns"
 
-    async def _reply(self) -> tuple[FinishReason | None, list[tuple[str, ModelCall]]]:
+    async def _reply(self) -> tuple[Reply, list[tuple[str, ModelCall]]]:
         """Stream one reply; whatever happens, what was said is remembered once."""
         reply = Reply()
         await self.session.journal.record_sync_point(f"asks {self.session.parent_call_id}")
@@ -231,20 +234,35 @@ class Turn:
             message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
             if text or thinking or calls:
                 self.session.append_history(self.msg_id, message)
+            reply.reminder = self._reminder(reply, message)
             self._note(reply, message)
         if reply.finish is None and self.ending is None:
             raise ProviderError("the model's reply broke off")
-        return reply.finish, calls
+        if reply.reminder:
+            self._is_reminded = True
+            reminder = UserMessage(reply.reminder, context=True)
+            self.session.append_history(self.msg_id, reminder)
+            await self.session.emit_info(printed_calls.TOLD_HOST, self.msg_id)
+        return reply, calls
 
-    def _note(self, reply: "Reply", message: AssistantMessage) -> None:
+    def _reminder(self, reply: Reply, message: AssistantMessage) -> str:
+        """Return what a model is told, once a turn, that wrote a call as text."""
+        ended = reply.finish is FinishReason.STOP and self.ending is None and not message.calls
+        tools = self.session.offered_tools
+        if self._is_reminded or not ended or not is_printed_call(message.text, tools):
+            return ""
+        return printed_calls.REMINDER
+
+    def _note(self, reply: Reply, message: AssistantMessage) -> None:
         """Note a reply and its pieces; written with the first call, or the end of the turn."""
         self.session.journal.record(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
         spent = (reply.usage, reply.cost_usd, reply.context_tokens)
         facts = records.replied(self.msg_id, message, reply.finish, *spent)
         facts |= {"failed": reply.failed} if reply.failed else {}
+        facts |= {"reminder": reply.reminder} if reply.reminder else {}
         self.session.journal.record(Kind.REPLIED, **facts)
 
-    async def _stream(self, reply: "Reply") -> None:
+    async def _stream(self, reply: Reply) -> None:
         session = self.session
         request = Request(
             session.settings.system_prompt,
@@ -261,7 +279,7 @@ class Turn:
                 if count % DELTAS_PER_CHECKPOINT == 0:
                     await checkpoint()
 
-    async def _on_delta(self, delta: Delta, reply: "Reply") -> None:
+    async def _on_delta(self, delta: Delta, reply: Reply) -> None:
         emit = self.session.emit
         match delta:
             case Text(text):

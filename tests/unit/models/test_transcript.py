@@ -191,7 +191,7 @@ def test_the_estimate_is_corrected_by_what_the_provider_counts(dialect: Dialect)
 
 def test_a_picture_counts_as_a_picture_and_can_be_hidden(dialect: Dialect) -> None:
     transcript = EncodedHistory(dialect)
-    image = Image("image/png", "A" * 4_000_000)
+    image = Image("image/png", "A" * 3_900_000, "a.png")
     transcript.take(UserMessage("look", ("a.png",)), Attached("- a.png", (image,)))
     output = ToolOutput(Status.SUCCESS, "B" * 4_000_000, "image", {"media_type": "image/gif"})
     transcript.take(asks("c1"))
@@ -200,11 +200,11 @@ def test_a_picture_counts_as_a_picture_and_can_be_hidden(dialect: Dialect) -> No
     shown = json.dumps(sent(dialect, transcript))
     assert "image/png" in shown
     assert "image/gif" in shown
-    assert transcript.hide_images()
+    assert [transcript.drop_image() for _ in range(3)] == ["an image", "a.png", None]
     hidden = json.dumps(sent(dialect, transcript))
     assert "AAAA" not in hidden
     assert "BBBB" not in hidden
-    assert not transcript.hide_images()
+    assert "a.png: left out, the provider refused it" in hidden
 
 
 def test_context_before_the_first_message_belongs_to_the_system_prompt(dialect: Dialect) -> None:

@@ -56,7 +56,13 @@ class Anthropic:
         return EncodedMessage("user", _blocks(blocks), images=len(images))
 
     def assistant(self, message: AssistantMessage) -> EncodedMessage:
-        """Signed thinking goes back in its place; without it, the text and then the calls."""
+        """Signed thinking goes back in its place; without it, the text and then the calls.
+
+        The API refuses thinking that is not signed or stands alone, and blank text: a reply that
+        was cut in its thinking does not go back at all.
+        """
+        if not message.text.strip() and not message.calls:
+            return EncodedMessage("assistant", b"")
         calls = [_call(call_id, call) for call_id, call in message.calls]
         sealed = _sealed(message)
         if sealed is None:
@@ -65,7 +71,7 @@ class Anthropic:
         waiting = iter(calls)
         blocks: list[Json] = []
         for block in sealed:
-            found = next(waiting, None) if block.get("type") == "call" else block
+            found = next(waiting, None) if block.get("type") == "call" else _sendable(block)
             blocks += [] if found is None else [found]
         return EncodedMessage("assistant", _blocks([*blocks, *waiting]))
 
@@ -154,6 +160,13 @@ def _sealed(message: AssistantMessage) -> Sequence[Mapping[str, Json]] | None:
         message.provider_state.get(SEAL) if isinstance(message.provider_state, Mapping) else None
     )
     return cast("Sequence[Mapping[str, Json]] | None", sealed)
+
+
+def _sendable(block: Mapping[str, Json]) -> Json:
+    """Return a block of a reply as it goes back, or nothing."""
+    fields = {"thinking": "signature", "redacted_thinking": "data", "text": "text"}
+    needed = block.get(fields.get(str(block.get("type")), ""))
+    return dict(block) if isinstance(needed, str) and needed.strip() else None
 
 
 def _image(image: Image) -> Json:

@@ -31,6 +31,10 @@ class HttpBackend:
         return HttpBackend(self.provider, self._http)
 
     @property
+    def owner(self) -> str:
+        return f"{self.provider.name} {self._http.endpoint.host}"
+
+    @property
     def price_provider(self) -> str:
         is_its_own = self._http.endpoint.url == self.provider.base_url
         return self.provider.name if is_its_own and not self._http.endpoint.is_loopback else ""

@@ -12,6 +12,7 @@ from wcore.models.arguments import read_call
 from wcore.models.attachments import Image
 from wcore.models.dialect import EncodedMessage, RequestFrame
 from wcore.models.errors import TransientError, of_event
+from wcore.models.http.think_tags import ThinkTags
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, fields, parse, tool_name
 from wcore.models.providers import Provider
@@ -51,17 +52,18 @@ class Chat:
         return {"authorization": f"Bearer {key}"} if key else {}
 
     def user(self, text: str, images: Sequence[Image]) -> EncodedMessage:
-        content: Json = text
+        content: Json = text if text.strip() else "(no text)"
         if images:
-            content = [{"type": "text", "text": text}, *map(_image, images)]
+            content = [{"type": "text", "text": content}, *map(_image, images)]
         return EncodedMessage(
             "user", dump({"role": "user", "content": content}), images=len(images)
         )
 
     def assistant(self, message: AssistantMessage) -> EncodedMessage:
-        if not message.text and not message.calls:
+        text = message.text if message.text.strip() else None
+        if text is None and not message.calls:
             return EncodedMessage("assistant", b"")
-        encoded: dict[str, Json] = {"role": "assistant", "content": message.text or None}
+        encoded: dict[str, Json] = {"role": "assistant", "content": text}
         if self._provider.thinking_back and message.calls:
             encoded[self._provider.thinking_back] = message.thinking
         if message.calls:
@@ -164,6 +166,7 @@ class ChatReader:
         self._by_index: dict[object, _Call] = {}
         self._finish: str | None = None
         self._usage = Usage()
+        self._tags = ThinkTags()
 
     def read(self, data: bytes) -> Sequence[Delta]:
         if data == b"[DONE]":
@@ -188,7 +191,7 @@ class ChatReader:
                 found.append(Thinking(str(thought)))
                 break
         if content := delta.get("content"):
-            found += [Text(content)] if isinstance(content, str) else _parts(content)
+            found += self._tags.feed(content) if isinstance(content, str) else _parts(content)
         for part in delta.get("tool_calls") or ():
             self._slot(part).take(part)
 
@@ -206,7 +209,8 @@ class ChatReader:
         if self._finish is None and not self.done:
             raise TransientError(f"{self._provider} broke off in the middle of the reply")
         found: list[Delta] = [
-            CallReady(read_call(call.id, call.name, "".join(call.raw))) for call in self._calls
+            *self._tags.finish(),
+            *(CallReady(read_call(call.id, call.name, "".join(call.raw))) for call in self._calls),
         ]
         if self._finish == "content_filter":
             found.append(Notice(f"{self._provider}: a content filter ended the reply"))
