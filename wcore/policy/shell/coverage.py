@@ -17,8 +17,8 @@ from wcore.policy.shell.model import SimpleCommand, Word
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_CHECKS
 from wcore.policy.shell.project_tasks import PROJECT_TASKS, TASK_GROUPS
-from wcore.policy.shell.read_only_commands import READING_TOOLS, TOOL_GROUPS
-from wcore.policy.shell.read_only_programs import READING_PROGRAMS
+from wcore.policy.shell.read_only_commands import REACHING_TOOLS, READING_TOOLS, TOOL_GROUPS
+from wcore.policy.shell.read_only_programs import LOOKING_AROUND, READING_PROGRAMS
 from wcore.policy.shell.runners import RUNNING_SUBCOMMANDS, Words
 
 _TOOLCHAIN: Final = "+"  # `cargo +nightly test`
@@ -37,6 +37,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     **KNOWN_OPTIONS,
     **READING_PROGRAMS,
     **READING_TOOLS,
+    **LOOKING_AROUND,
+    **REACHING_TOOLS,
     **PROJECT_TASKS,
 }
 #: What commands of the tables begin with, and the options that may stand there.

@@ -313,7 +313,7 @@ DOES_LESS: Final[Mapping[str, frozenset[str]]] = {
 #: Runners of which the next word is the task that a suggested prefix must name.
 TASK_NEEDED: Final = frozenset(
     "make|gmake|npm run|npm run-script|pnpm run|yarn run|bun run|just|rake|gradle|gradlew|mvn"
-    "|mvnw".split("|")
+    "|mvnw|cargo run".split("|")
 )
 #: Options whose value is a task: a suggested prefix names it.
 TASK_OPTIONS: Final[Mapping[str, frozenset[str]]] = {

@@ -166,8 +166,6 @@ _GIT: Final = {
     " --recursive --no-recursive --cached --untracked --no-exclude-standard --exclude-standard"
     " --recurse-submodules --and --or --not --all-match --quiet !-O? !--open-files-in-pager=?"
     " !--ext-grep !--no-index !--textconv",
-    "config": "<1 --global --local --system --worktree --type= --show-origin --show-scope -z"
-    " --null",
     "config --get": "<1 --global --local --system --worktree --type= --default= --show-origin"
     " --show-scope -z --null --name-only --includes --no-includes",
     "config --list": "<0 --global --local --system --worktree --show-origin --show-scope -z --null"
@@ -234,31 +232,14 @@ _AWS_COMMANDS: Final = (
     ";logs describe-log-groups;cloudformation list-stacks;cloudformation describe-stacks"
     ";dynamodb list-tables;sqs list-queues;sns list-topics;s3api list-buckets"
 ).split(";")
-_OTHERS: Final = {
-    "terraform state list": "= --id=",
-    "terraform state show": "=",
+_LOCAL: Final = {
     "terraform workspace list": "=",
     "terraform workspace show": "=",
     "terraform version": "= --json",
-    "terraform output": "= --json --raw --no-color",
-    "terraform providers": "= <0",
-    "helm list": "-Aaq -nof: --all-namespaces --all --short --output= --namespace= --filter="
-    " --max=",
-    "helm status": "-no: --namespace= --output= --revision= --show-resources",
-    "helm history": "-no: --namespace= --output= --max=",
     "helm search repo": "-lr -o: --versions --output= --devel",
     "helm version": "--short --template=",
-    "gcloud config list": "--format= --all",
-    "gcloud projects list": "--format= --filter= --limit=",
-    "gcloud compute instances list": "--format= --filter= --limit= --zones= --project=",
-    "gcloud auth list": "--format= --filter=",
-    "az account show": "-o: --output= --query= -s: --subscription=",
-    "az account list": "-o: --output= --query= --all",
-    "az group list": "-o: --output= --query= --tag=",
-    "az vm list": "-d -o: --output= --query= -g: --resource-group= --show-details",
     "npm ls": "-agl --depth= --json --long --all --parseable --omit= --global",
     "npm list": "-agl --depth= --json --long --all --parseable --omit= --global",
-    "npm view": NPM_VIEW,
     "npm explain": "--json",
     "npm root": "-g --global",
     "pip list": "-oue --outdated --uptodate --editable --local --user --pre --format="
@@ -268,11 +249,32 @@ _OTHERS: Final = {
     "pip check": "",
     "rustup show": "-v --verbose",
     "rustup toolchain list": "-v --verbose",
-    "brew list": "@[/:]|\\.rb$ -1lrt --formula --cask --versions --full-name --pinned",
-    "brew info": "@[/:]|\\.rb$ --json=? --installed --formula --cask",
     "apt-cache policy": "",
     "apt-cache search": "-n --names-only --full",
     "apt-cache show": "-a --all-versions",
+}
+_REACHING: Final = {
+    "git config": "<1 --global --local --system --worktree --type= --show-origin --show-scope -z"
+    " --null",
+    "terraform state list": "= --id=",
+    "terraform state show": "=",
+    "terraform output": "= --json --raw --no-color",
+    "terraform providers": "= <0",
+    "helm list": "-Aaq -nof: --all-namespaces --all --short --output= --namespace= --filter="
+    " --max=",
+    "helm status": "-no: --namespace= --output= --revision= --show-resources",
+    "helm history": "-no: --namespace= --output= --max=",
+    "gcloud config list": "--format= --all",
+    "gcloud projects list": "--format= --filter= --limit=",
+    "gcloud compute instances list": "--format= --filter= --limit= --zones= --project=",
+    "gcloud auth list": "--format= --filter=",
+    "az account show": "-o: --output= --query= -s: --subscription=",
+    "az account list": "-o: --output= --query= --all",
+    "az group list": "-o: --output= --query= --tag=",
+    "az vm list": "-d -o: --output= --query= -g: --resource-group= --show-details",
+    "npm view": NPM_VIEW,
+    "brew list": "@[/:]|\\.rb$ -1lrt --formula --cask --versions --full-name --pinned",
+    "brew info": "@[/:]|\\.rb$ --json=? --installed --formula --cask",
     "systemctl status": "-alq -no: --no-pager --full --all --lines= --output= --user --system"
     " --quiet",
     "systemctl list-units": "-alq -t: --no-pager --all --type= --state= --plain --no-legend --user",
@@ -285,10 +287,15 @@ _OTHERS: Final = {
 #: By the words of the command, the options that a prefix of them covers.
 READING_TOOLS: Final[Mapping[str, str]] = {
     **{f"git {name}": spec for name, spec in _GIT.items()},
+    **_LOCAL,
+}
+#: The same, of what reads through a network or a socket, where secrets of others are, or may edit:
+#: no prefix of them is offered, since what it would show next time is not what was shown.
+REACHING_TOOLS: Final[Mapping[str, str]] = {
     **{f"docker {name}": spec for name, spec in _DOCKERS.items()},
     **{f"podman {name}": spec for name, spec in _DOCKERS.items() if "compose" not in name},
     **{f"gh {name}": spec for name, spec in _GH.items()},
     **{f"kubectl {name}": spec for name, spec in _KUBECTL.items()},
     **{f"aws {name}": _AWS for name in _AWS_COMMANDS},
-    **_OTHERS,
+    **_REACHING,
 }

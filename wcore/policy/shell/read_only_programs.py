@@ -137,9 +137,6 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     " --all-ip-addresses --short !-b !-F: !--boot !--file=",
     "uptime": "~ -ps --pretty --since",
     "free": "~ -bghklmtvw -cs: --human --si --total --wide --seconds= --count= --mega --giga",
-    "ps": _PS,
-    "pgrep": "~ -AacfilnovwxL -dgGPstuU: --delimiter= --list-name --list-full --count --full"
-    " --exact --newest --oldest --parent= --euid= --uid= --ignore-case",
     "lsblk": "~ -aAbdfJlmnOPpStz -eIo: --all --bytes --fs --json --list --noheadings --output="
     " --paths --raw --topology --tree=?",
     "lscpu": "~ -aBbchJxy -Cep? --all --bytes --json --hex --output-all",
@@ -173,4 +170,12 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     "find": "",  # by `programs_with_scripts`
     "json.tool": "<1 --sort-keys --no-ensure-ascii --json-lines --indent= --tab --no-indent"
     " --compact",
+}
+
+#: What they read is of other processes, whose environment and arguments hold secrets: no prefix of
+#: them is offered, and one that a person wrote covers these options.
+LOOKING_AROUND: Final[Mapping[str, str]] = {
+    "ps": _PS,
+    "pgrep": "~ -AacfilnovwxL -dgGPstuU: --delimiter= --list-name --list-full --count --full"
+    " --exact --newest --oldest --parent= --euid= --uid= --ignore-case",
 }

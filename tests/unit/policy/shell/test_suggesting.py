@@ -14,8 +14,8 @@ from wcore.policy.shell import (
 )
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.project_tasks import DOES_LESS, PROJECT_TASKS, TASK_NEEDED
-from wcore.policy.shell.read_only_commands import READING_TOOLS
-from wcore.policy.shell.read_only_programs import READING_PROGRAMS
+from wcore.policy.shell.read_only_commands import READING_TOOLS, REACHING_TOOLS
+from wcore.policy.shell.read_only_programs import LOOKING_AROUND, READING_PROGRAMS
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,6 @@ def test_a_runner_of_the_projects_code_is_offered_down_to_its_task(text: str, pr
         ("git status && git status -s", "git status"),
         ("git stash list", "git stash list"),
         ("git worktree list --porcelain", "git worktree list"),
-        ("gh pr list --limit 5", "gh pr list"),
-        ("gh repo view", "gh repo view"),
-        ("aws s3 ls s3://b", "aws s3 ls"),
-        ("docker ps -a", "docker ps"),
-        ("docker compose ps", "docker compose ps"),
-        ("kubectl get pods -n dev", "kubectl get"),
-        ("terraform state list", "terraform state list"),
         ("ls -la", "ls"),
         ("/usr/bin/git log", "/usr/bin/git log"),
         ("grep -rn 'a b' src", "grep"),
@@ -70,6 +63,14 @@ def test_a_command_that_reads_is_offered_with_all_its_subcommands(text: str, pre
     offered = suggest_prefix(lex(text).commands[0])
     assert offered is not None
     assert (offered.text, offered.kind) == (prefix, CommandKind.READS)
+
+
+def test_what_looks_at_other_processes_or_through_a_network_is_offered_to_the_letter_only() -> None:
+    for key in (*LOOKING_AROUND, *REACHING_TOOLS):
+        for text in (key, f"{key} x", f"{key} -o wide", f"/usr/bin/{key} x"):
+            assert suggest(text) == [], text
+    for text in ("cargo run", "cargo run --bin x", "cargo run --example y -- z"):
+        assert suggest(text) == [], text
 
 
 @pytest.mark.parametrize(
