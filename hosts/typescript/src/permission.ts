@@ -44,6 +44,7 @@ export type CanUseTool = (
 const NOBODY = "this host has nobody to ask";
 const FAILED = "the host's permission callback failed";
 const REFUSED = "the engine did not take the approval";
+const ROUNDED = "not changed and not run: it holds a whole number beyond 2^53, which JavaScript rounds";
 const SETTLE_MS = 10_000; // an approval is taken at once; a changed input is prepared first
 
 /** Runs one callback for each waiting call and sends what it decided. */
@@ -98,7 +99,9 @@ export class Desk {
     const { name, args } = request.tool;
     try {
       const input = structuredClone(args); // changed in place it must not look unchanged
-      return checked(await this.callback(name, input, { request, signal }));
+      const result = checked(await this.callback(name, input, { request, signal }));
+      const isLost = result.behavior === "allow" && isChanged(request, result) && mayBeRounded(result.updatedInput);
+      return isLost ? { behavior: "deny", message: ROUNDED } : result;
     } catch (error) {
       const why = error instanceof Error ? error.name : "no error object";
       return { behavior: "deny", message: `${FAILED} (${why})` };
@@ -116,8 +119,7 @@ export function command(request: ToolRequestEvent, result: PermissionResult): Co
     ...(scope !== undefined && { scope }),
     ...(persist !== undefined && { persist }),
     ...(answer !== undefined && { answer }),
-    ...(updatedInput !== undefined &&
-      !same(updatedInput, request.tool.args) && { args: updatedInput, digest: request.digest }),
+    ...(isChanged(request, result) && { args: updatedInput, digest: request.digest }),
   };
 }
 
@@ -145,6 +147,12 @@ function checked(result: unknown): PermissionResult {
   throw new TypeError("neither allow nor deny with a message");
 }
 
-function same(one: JsonObject, other: JsonObject): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+function isChanged(request: ToolRequestEvent, { updatedInput }: { updatedInput?: JsonObject }): boolean {
+  return updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(request.tool.args);
+}
+
+/** Whether a number in `value` may be another one than the engine sent: JSON.parse rounds it. */
+function mayBeRounded(value: unknown): boolean {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(mayBeRounded);
 }

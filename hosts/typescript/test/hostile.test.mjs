@@ -57,6 +57,38 @@ test("keys like __proto__ reach nothing but their own object", async () => {
   assert.match(sent, /"call_id":"__proto__"/);
 });
 
+for (const [number, changed, sent] of [
+  ["9007199254740993", "x", "tool_deny"],
+  ["[{\"deep\":-123456789012345678}]", "x", "tool_deny"],
+  ["9007199254740993", undefined, "tool_approve"],
+  ["9007199254740991", "x", "tool_approve"],
+  ["0.5", "x", "tool_approve"],
+]) {
+  test(`a change of arguments with ${number} ${changed ? "" : "to nothing "}sends ${sent}`, async () => {
+    const canUseTool = (_name, input) => ({
+      behavior: "allow",
+      updatedInput: changed === undefined ? input : { ...input, note: changed },
+    });
+    const engine = await fake(
+      `
+      await ready();
+      const msg_id = await message();
+      await say({ type: "stream_start", msg_id });
+      await raw('{"type":"tool_request","msg_id":"' + msg_id + '","call_id":"c","digest":"d","expires_in_s":9,' +
+        '"why":{"row":"mode","detail":""},"tool":{"name":"mcp__s__t","category":"mcp","args":{"n":${number}}}}\\n');
+      await say({ type: "info", msg_id: "", message: JSON.stringify(await hear()) });
+      await say({ type: "stream_end", msg_id });
+    `,
+      { canUseTool },
+    );
+    const events = await all(engine.turn("go"));
+    await engine.close();
+    const answer = JSON.parse(events.find((e) => e.type === "info").message);
+    assert.equal(answer.type, sent);
+    assert.equal(answer.args === undefined, sent === "tool_deny" || changed === undefined);
+  });
+}
+
 test("a line over 8 MiB is reported once, and the next one is read", async () => {
   const engine = await fake(`
     await ready();

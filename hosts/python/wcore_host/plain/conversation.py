@@ -51,7 +51,9 @@ class Chat:
         self._line_asked = self._line_stale = False
         self.awake = anyio.Event()  # something is going on: time matters
         self.exit_code: int | None = None
-        self.has_failed = False  # a turn, which a program that pipes lines in wants to know
+        #: Something was not done: a turn failed, or nobody was there to answer. Whoever pipes
+        #: lines in wants to know.
+        self.has_failed = False
 
     async def begin(self, prompt: str = "") -> None:
         """Start the conversation, with a first message if there is one."""
@@ -100,6 +102,7 @@ class Chat:
         self._view.follow(event, now)
         match event:
             case events.ToolRequest() if self._leaving:
+                self.has_failed = True
                 await self._engine.deny(event, LEAVING)
             case events.ToolRequest():
                 self._asking.add(dialog_of(event, self._engine.capabilities.flags), now)
@@ -119,6 +122,7 @@ class Chat:
                 self.has_failed = True
                 self._turn_over()
             case events.Error(message=message) | events.Info(message=message):
+                self.has_failed |= isinstance(event, events.Error)
                 self._asking.told(message, now)
             case _:
                 pass
@@ -260,6 +264,7 @@ class Chat:
     async def _leave(self) -> None:
         self._leaving = True
         for request in self._asking.drain():
+            self.has_failed = True
             await self._engine.deny(request, LEAVING)
         if not self._turn:
             self.exit_code = EXIT_OK
