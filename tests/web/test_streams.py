@@ -17,7 +17,7 @@ BIG = 40  # megabytes that a tool prints: more than all buffers on the way hold
 def told(tab: Tab) -> list[Json]:
     """Return what a tab has been told so far."""
     frames = [*tab.first, *tab.frames]
-    return [json.loads(frame[6:]) for frame in frames]
+    return [json.loads(frame.partition(b"data: ")[2]) for frame in frames]
 
 
 # --- the board, without a server ------------------------------------------------------------------
@@ -88,7 +88,8 @@ def test_a_line_end_in_a_text_cannot_end_a_frame() -> None:
     tab = board.open("p")
     board.post({"type": "info", "msg_id": "", "message": "a\n\ndata: {}\r\n\u2028\u0085b"})
     (frame,) = tab.frames
-    assert frame.count(b"\n") == 2
+    assert frame.startswith(b"id: 1\ndata: ")
+    assert frame.count(b"\n") == 3
     assert frame.endswith(b"}\n\n")
 
 

@@ -56,6 +56,7 @@ class EventLog:
         self._chars = 0
         self._cut = False  # the log has forgotten its beginning
         self._tabs: list[Tab] = []
+        self._shown = 0  # how many frames tabs were shown: the number of the last one
         self._closed = False
         self.state: dict[str, Json] = {"engine": "starting"}
 
@@ -86,7 +87,7 @@ class EventLog:
     def open(self, page: str) -> Tab:
         """Return a new tab that is told everything so far, and whatever comes."""
         hello: JsonObject = {"type": "host_hello", "cut": self._cut, **self.state}
-        tab = Tab(page, [frame(hello), *(entry.frame() for entry in self._log)])
+        tab = Tab(page, [frame(hello, self._shown), *(entry.frame() for entry in self._log)])
         if self._closed:
             tab.drop()
             return tab
@@ -108,11 +109,17 @@ class EventLog:
             self.close(tab)
 
     def _show(self, event: JsonObject) -> None:
-        data = frame(event)
+        self._shown += 1
+        data = frame(event, self._shown)
         for tab in list(self._tabs):
             tab.offer(data)
 
 
-def frame(event: JsonObject) -> bytes:
-    """Return `event` as one server-sent event. ASCII: no line end can be smuggled in."""
-    return b"data: " + json.dumps(cast("Json", event), separators=(",", ":")).encode() + b"\n\n"
+def frame(event: JsonObject, number: int | None = None) -> bytes:
+    """Return `event` as one server-sent event. ASCII: no line end can be smuggled in.
+
+    What happens has a number, so that pages that tell each other can say what they know already.
+    """
+    mark = b"" if number is None else b"id: %d\n" % number
+    data = json.dumps(cast("Json", event), separators=(",", ":")).encode()
+    return b"%sdata: %s\n\n" % (mark, data)

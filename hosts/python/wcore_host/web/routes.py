@@ -27,6 +27,7 @@ from wcore_host.web.guard import ENTRY_PATH, Guard
 NONCE: Final = "{{nonce}}"
 GOODBYE_S: Final = 1.0  # for the end of a stream; who does not read it is cut off
 NONCE_BYTES: Final = 16  # what the CSP specification asks for at least
+CHANNEL_BYTES: Final = 32  # nobody guesses 256 bits
 SHELL_TOOL: Final = "Bash"  # whose commands narrow grants are about
 KINDS: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 POLICY: Final = (
@@ -62,6 +63,7 @@ class Server:
         self._records = records
         self._workspace = workspace
         self._files = _static_files()
+        self._channel = token_urlsafe(CHANNEL_BYTES)  # known to pages that have come in, only
         self._page = _STATIC.joinpath("index.html").read_text()
 
     def app(self, port: int) -> ASGIApp:
@@ -98,7 +100,7 @@ class Server:
         if token is None:
             told = "This link was used already, or is older than a minute. Ask for another one."
             return JSONResponse({"error": told}, 403)
-        return JSONResponse({"token": token})
+        return JSONResponse({"token": token, "channel": self._channel})
 
     async def _link(self, _request: Request) -> Response:
         return JSONResponse({"link": f"/#code={self._doors.code()}"})
