@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from wcore.errors import Code, WcoreError
+from wcore.supervisor.ancestry import INSIDE_CALL, is_inside_call
 from wcore.user_folders import lies_in
 
 TRUST_NAME: Final = "trust.json"
@@ -23,6 +24,12 @@ class TrustError(WcoreError):
     """The record of trusted folders cannot be read or written."""
 
     code = Code.CONFIG
+
+
+class InsideCallError(TrustError):
+    """A tool call has started this process, which therefore trusts nothing for others."""
+
+    code = Code.REFUSED
 
 
 class TrustBook:
@@ -49,7 +56,10 @@ class TrustBook:
 
         Raises:
             TrustError: it cannot be written down, or would be in the folder itself.
+            InsideCallError: a tool call has started this process.
         """
+        if is_inside_call():
+            raise InsideCallError(INSIDE_CALL)
         self.require_outside(folder)
         moment = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         with self._changing() as folders:
