@@ -1,5 +1,8 @@
 """Broken engines: calls, approvals and questions."""
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import cast
 
@@ -402,6 +405,16 @@ class RunsHoweverMany(Faithful):
 
     def down(self, event: Table) -> list[Table]:
         return [event | {"status": "success"}] if event["type"] == "tool_result" else [event]
+
+
+class BelievesAnyHome(Faithful):
+    """Takes a home folder for the user's, even where it is the workspace."""
+
+    def arguments(self, words: list[str]) -> list[str]:
+        outside = tempfile.mkdtemp()
+        shutil.copytree(Path.home() / ".config", outside, dirs_exist_ok=True)
+        os.environ |= {"XDG_CONFIG_HOME": outside, "XDG_STATE_HOME": outside}
+        return words
 
 
 class Rules(Faithful):

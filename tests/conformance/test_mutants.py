@@ -129,6 +129,7 @@ CAUGHT_BY = {
     "trusts-names-of-programs": ("policy-rule-reaches-a-link", "tool_running comes instead of"),
     "judges-paths-by-their-spelling": ("policy-paths-as-formed", "comes instead of tool_request"),
     "ignores-the-input-of-shells": ("policy-input-of-a-shell", "comes instead of tool_request"),
+    "believes-any-home": ("policy-of-a-home-that-is-the-workspace", "instead of tool_request"),
     "accepts-any-digest": ("policy-accepted-by-the-host", "ok is True"),
     "ignores-signals": ("signal-idle", "does not end"),
 }

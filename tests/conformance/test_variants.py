@@ -35,7 +35,8 @@ LEFT_OUT: Final = frozenset(
     policy-broken-later policy-cannot-be-honoured policy-command-denied-since
     policy-denied-files-are-denied-to-commands policy-denied-files-however-they-are-spelled
     policy-file-of-the-user-is-never-written policy-limits-combine-strictest
-    policy-loosened-by-others-waits policy-own-files-however-they-are-spelled
+    policy-loosened-by-others-waits policy-of-a-home-that-is-the-workspace
+    policy-own-files-however-they-are-spelled
     policy-own-files-named-to-any-program policy-own-files-reached-by-a-program
     policy-rule-behind-options policy-rule-meets-what-is-evaluated policy-rule-reaches-a-link
     policy-searches-leave-out-protected-files policy-searches-obey-what-read-is-told

@@ -116,13 +116,18 @@ async def test_what_is_lifted_from_it_while_a_session_runs_forbids_on(
         assert "`Bash(touch)` is no longer denied" in host.of("info")[0]["message"]
 
 
-@pytest.mark.parametrize("store", ["none", "broken"])
+@pytest.mark.parametrize("store", ["none", "broken", "in the workspace"])
 def test_it_can_require_a_store(run: Run, tmp_path: Path, workspace: Path, store: str) -> None:
     script = write_script(tmp_path, ([call("Bash", "c", command="touch made")], [{"text": "x"}]))
     broken = tmp_path / "broken.db"
     broken.write_text("no database" * 100)
-    where = "none" if store == "none" else str(broken)
-    flags = ("--force", "--model", f"script:{script}", "--store", where)
+    flags = ["--force", "--model", f"script:{script}"]
+    if store == "in the workspace":
+        state = tmp_path / "home" / ".local"
+        state.rename(workspace / "state")
+        state.symlink_to(workspace / "state")
+    else:
+        flags += ["--store", "none" if store == "none" else str(broken)]
     host = '{"type":"message","msg_id":"m","content":"go"}\n'
     done = run('[limits]\nstore = "required"\n', *flags, stdin=host)
     heard = [json.loads(line) for line in done.stdout.splitlines()]

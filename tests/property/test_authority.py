@@ -80,6 +80,21 @@ def test_the_verdict_is_never_looser_than_either(
     assert verdict == max(STRICTNESS[decide(call, each).verdict] for each in (one, other))
 
 
+@given(policies(), files(Level.USER), st.sampled_from(Mode))
+def test_a_file_that_only_forbids_never_lets_more_run_than_none(
+    bare: PolicySet, file: PolicyFile, mode: Mode
+) -> None:
+    without = [f for level, f in bare.files.items() if level is not Level.USER]
+    more = [*without, replace(file, only_forbids=True)]
+    before, after = (
+        DecisionContext(mode, GrantBook(), frozenset(TOOLS), PolicySet(each, trusted=bare.trusted))
+        for each in (without, more)
+    )
+    for call in CALLS:
+        verdicts = [STRICTNESS[decide(call, each).verdict] for each in (before, after)]
+        assert verdicts == sorted(verdicts)
+
+
 @given(*([standings()] * 4), calls)
 def test_nor_below_another_agent(
     own: DecisionContext,

@@ -1,11 +1,15 @@
 """Where the store lies, and who somebody is in it: the same today and tomorrow."""
 
+import os
+import pwd
 import uuid
 from pathlib import Path
 
 import pytest
 
-from wcore.store import StoreError, encoding, identity, locate
+from wcore.errors import UsageError
+from wcore.store import StoreError, StoreLostError, encoding, identity, locate
+from wcore.store.database import open_database
 
 HOME = {"HOME": "/home/me"}
 
@@ -21,6 +25,27 @@ def test_a_store_can_be_named_by_flag_and_by_environment(tmp_path: Path) -> None
     named = {**HOME, "WCORE_STORE": str(tmp_path / "env.db")}
     assert locate(None, named).path == str(tmp_path / "env.db")
     assert locate(str(tmp_path / "flag.db"), named).path == str(tmp_path / "flag.db")
+
+
+@pytest.mark.parametrize("given", ["", "~", "me"])
+def test_a_tilde_is_the_home_folder_or_nothing(given: str) -> None:
+    real = locate("~/x.db", {"HOME": given})
+    assert real.path == os.path.realpath(f"{pwd.getpwuid(os.getuid()).pw_dir}/x.db")
+    assert locate("~/x.db", HOME).path == "/home/me/x.db"
+    with pytest.raises(UsageError, match="there is no such user"):
+        locate("~nobody-of-that-name/x.db", HOME)
+
+
+def test_a_state_folder_in_the_workspace_makes_a_store_that_is_not_opened(tmp_path: Path) -> None:
+    at_home = {"HOME": str(tmp_path)}
+    for workspace, is_inside in ((str(tmp_path), True), (f"{tmp_path}/below", False), ("/", True)):
+        place = locate(None, at_home, workspace)
+        assert place.in_workspace is is_inside
+        assert (place.is_kept, place.own_folder) == (True, True)
+        if is_inside:
+            with pytest.raises(StoreLostError, match=r"would lie in the workspace.*XDG_STATE_HOME"):
+                open_database(place)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("name", ["wcore.db", "a/../b/wcore.db", "."])

@@ -10,7 +10,7 @@ from typing import Final
 
 from wcore.cli.subcommand import write
 from wcore.errors import Code, WcoreError
-from wcore.supervisor.ancestry import is_inside_call
+from wcore.supervisor.ancestry import INSIDE_CALL, is_inside_call
 
 #: Every subcommand. `changes`: it changes what is allowed or deletes records, so it asks here.
 #: `narrows` can only forbid; `reads` changes nothing that a later decision looks at.
@@ -55,10 +55,7 @@ def refuse_inside_call() -> None:
         NotAgreedError: a tool call has started this process.
     """
     if is_inside_call():
-        raise NotAgreedError(
-            "refused inside a tool call: what wcore allows and keeps is for a person to change; "
-            "run this command yourself, in a terminal"
-        )
+        raise NotAgreedError(f"{INSIDE_CALL}; run this command yourself, in a terminal")
 
 
 def require(question: str, *, yes: bool, as_json: bool) -> None:

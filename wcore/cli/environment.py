@@ -3,8 +3,22 @@
 import os
 from collections.abc import Mapping, MutableMapping
 
+from wcore import user_folders
 from wcore.errors import UsageError
 from wcore.policy.protected import Places, is_within
+
+
+def settle_home(environ: MutableMapping[str, str]) -> tuple[str, ...]:
+    """Make HOME the home folder also where it names none; return what people should be told.
+
+    Whatever expands `~` from here on, children too, would else look in the folder it runs in.
+
+    Raises:
+        ConfigError: there is no home folder.
+    """
+    told = user_folders.ignored(environ)
+    environ["HOME"] = user_folders.home(environ)
+    return told
 
 
 def take_store(environ: MutableMapping[str, str]) -> None:
@@ -40,24 +54,15 @@ def places(cwd: str, environ: Mapping[str, str], store: tuple[str, ...] = ()) ->
     """Return the folders the decision must know, with every symlink resolved.
 
     `store`: the files of the store, wherever it is.
+
+    Raises:
+        ConfigError: there is no home folder.
     """
     workspace = os.path.realpath(cwd)
-    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-    config = _folder(environ, "XDG_CONFIG_HOME", os.path.join(home, ".config"))
-    state = _folder(environ, "XDG_STATE_HOME", os.path.join(home, ".local", "state"))
     on_path = {os.path.realpath(f) for f in environ.get("PATH", "").split(os.pathsep) if f}
     return Places(
         workspace=workspace,
-        home=home,
-        own=(*(os.path.realpath(os.path.join(root, "wcore")) for root in (config, state)), *store),
+        home=os.path.realpath(user_folders.home(environ)),
+        own=(user_folders.config_folder(environ), user_folders.state_folder(environ), *store),
         on_path=tuple(sorted(f for f in on_path if is_within(f, workspace) and f != workspace)),
     )
-
-
-def _folder(environ: Mapping[str, str], name: str, default: str) -> str:
-    """Return an XDG folder; a relative one is ignored, as the standard says.
-
-    It would lie in whatever folder the engine was started in.
-    """
-    given = environ.get(name, "")
-    return given if os.path.isabs(given) else default

@@ -1,6 +1,7 @@
 """`wcore policy check`: whether the policy files can be honoured, for scripts."""
 
 import argparse
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,6 +11,8 @@ from wcore.policy.rules.lint import lint
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.visible import visible_line
+
+NOTICE_CHARS_MAX: Final = 8192  # a path has 4096 at most
 
 DESCRIPTION: Final = "Read the policy files as the engine would, and say which ones are in force."
 EPILOG: Final = "exit codes:\n  0 they are in order   1 one is broken: file, line, reason\n"
@@ -34,7 +37,19 @@ def load(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[Polic
         PolicyError: one of them is broken.
     """
     files = PolicyFiles.of(environment.places(environment.folder(options.cwd), environ))
-    return files, files.load().policies
+    return files, in_force(files)
+
+
+def in_force(files: PolicyFiles) -> PolicySet:
+    """Return what the files say; what an engine would tell its host goes to stderr.
+
+    Raises:
+        PolicyError: one of them is broken.
+    """
+    loaded = files.load()
+    for notice in loaded.notices:
+        sys.stderr.write(f"{visible_line(notice, NOTICE_CHARS_MAX)}\n")
+    return loaded.policies
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

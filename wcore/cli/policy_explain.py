@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from wcore.cli import environment, hypothetical_call
+from wcore.cli import environment, hypothetical_call, policy_check
 from wcore.cli.highlight import marked
 from wcore.cli.subcommand import Parser, has_colours, write, write_json
 from wcore.errors import UsageError
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     grants, refused = _grants(options.grant, options.tool)
     places = environment.places(cwd, environ)
     facts = hypothetical_call.facts_of(options.tool, args, places)
-    policies = PolicyFiles.of(places).load().policies
+    policies = policy_check.in_force(PolicyFiles.of(places))
     context = decide.DecisionContext(
         mode, grants, frozenset({options.tool}), policies, agent=options.agent
     )

@@ -22,7 +22,7 @@ def start_mode(mode: Mode, flag: Mode, policies: PolicySet) -> tuple[Mode, Mode,
     ceiling = flag
     for level, file in policies.files.items():
         limit = file.limits.max_mode
-        if level is not Level.PROJECT and mode.rank > limit.rank:
+        if level is not Level.PROJECT and not file.only_forbids and mode.rank > limit.rank:
             raise UsageError(f"mode {mode} is above the ceiling {limit} of {file.path}")
         ceiling = min(ceiling, limit, key=lambda each: each.rank)
     if mode.rank <= ceiling.rank:

@@ -66,7 +66,7 @@ def _in_order(policies: PolicySet) -> Iterator[_Shown]:
         for rule in file.deny:
             yield _shown(rule, level, ABSOLUTE)
     for level, file in _files(policies):
-        loose = level is Level.PROJECT and not policies.trusted
+        loose = level not in policies.vouched
         for rule in file.rules:
             stands = STANDS if rule.stands and rule.verdict is not Verdict.ALLOW else None
             yield _shown(rule, level, STRICTER if loose else stands)

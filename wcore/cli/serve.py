@@ -45,6 +45,7 @@ class _Rims(Struct, frozen=True):
     fds: tuple[int, int]
     inherited: dict[str, str]
     supervisor: Supervisor
+    told: tuple[str, ...]  # of the environment, for the host
 
 
 def run(
@@ -57,6 +58,7 @@ def run(
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
     log.setup(verbose=options.verbose)
+    told = environment.settle_home(os.environ)
     location = _store_location(options)
     environment.take_store(os.environ)
     inherited = dict(os.environ)
@@ -70,7 +72,7 @@ def run(
     )
     model = create_model(options.provider, options.model, model_environment)
     try:
-        rims = _Rims(fds, inherited, supervisor)
+        rims = _Rims(fds, inherited, supervisor, told)
         return anyio.run(functools.partial(_serve, options, model, keys, location, rims))
     except ConfigError:
         raise  # said before `ready`: a policy file, or a mode above its ceiling
@@ -126,7 +128,8 @@ async def _serve(
         settings, wire, {}, model, shell_analyser, persistence
     )  # the engine loads the tools
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
-    session.notices = (*loaded.notices, *dropped, *filter(None, (unused, persistence.consequences)))
+    found = (*rims.told, *loaded.notices, *dropped, unused, persistence.consequences)
+    session.notices = tuple(filter(None, found))
     enter(session, left, (*keys.values(), *location.secrets))
     try:
         return await _engine(session, rims.fds[0], wire, tool_environment).serve()

@@ -45,10 +45,13 @@ def add_user_option(parser: ArgumentParser) -> None:
 def location(options: Namespace, environ: Mapping[str, str]) -> Location:
     """Return the store that was asked for; it may not be there yet.
 
+    In the workspace lies only one that `--store` names, such as a copy.
+
     Raises:
-        UsageError: none was.
+        StoreError: another one would lie there.
+        UsageError: none was asked for.
     """
-    found = locate(options.store, environ)
+    found = locate(options.store, environ, None if options.store else workspace_here())
     if not found.is_kept:
         raise UsageError("--store none keeps nothing that could be shown; name a store")
     return found

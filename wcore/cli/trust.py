@@ -53,6 +53,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         _show(project, {"folder": folder, "trusted": trusted, **_listed(project)}, options.json)
         return 0
     refuse_inside_call()
+    files.trust.require_outside(folder)
     if project.digest is None:
         raise ConfigError(f"{folder}/{OWN_FOLDER} holds more than can be reviewed, or links")
     told = {"folder": folder, "trusted": True, **_listed(project)}

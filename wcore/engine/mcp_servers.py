@@ -27,6 +27,7 @@ from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse_server_config
 from wcore.tools.mcp.tool import McpTool
 from wcore.tools.tool import Tool, ToolEnvironment
+from wcore.user_folders import lies_in
 from wcore.vocabulary import Json, Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
@@ -155,7 +156,7 @@ class McpServers:
                 reason = ""
                 if table.name in named:
                     reason = f"{table.source}: another policy file has a server of that name"
-                elif level is Level.PROJECT and not policies.trusted:
+                elif level not in policies.vouched:
                     reason = UNTRUSTED
                 elif not rules.holds_server(level, table):
                     reason = CHANGED
@@ -175,6 +176,8 @@ class McpServers:
         Elsewhere `npx` and `python -m` would run what a cloned repository has put there.
         """
         environment, ours = self._environment, level is Level.PROJECT
+        home, workspace = environment.home, environment.workspace
+        apart = "/" if lies_in(home, workspace) else home
         return parse_server_config(
             table.name,
             table.transport,
@@ -183,8 +186,8 @@ class McpServers:
             env=table.env,
             url=table.url,
             headers=table.headers,
-            cwd=environment.workspace if ours else environment.home,
-            on_path=None if ours else path_outside(environment.environ, environment.workspace),
+            cwd=workspace if ours else apart,
+            on_path=None if ours else path_outside(environment.environ, workspace),
         )
 
     # --- before a turn ------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import Tier
 from wcore.policy_files.front_matter import FRONT_CHARS_MAX, FrontMatterError, read_front
 from wcore.policy_files.reading import read_owned
+from wcore.user_folders import lies_in
 from wcore.visible import visible, visible_line
 
 FOLDER: Final = "agents"
@@ -65,13 +66,14 @@ class _WrongError(Exception):
     """Why a file makes no agent."""
 
 
-def agent_files(config: str, project: Mapping[str, bytes]) -> AgentFiles:
+def agent_files(config: str, workspace: str, project: Mapping[str, bytes]) -> AgentFiles:
     """Return the files of the user's folder and of the project. Blocking.
 
-    `project` has the contents of the files below `.wcore/` by path.
+    `project` has the contents of the files below `.wcore/` by path. A file of the user's folder
+    that leads into the workspace is nobody's: the trust in a folder covers `.wcore/` alone.
     """
     problems: list[str] = []
-    files = (*_of_user(config, problems), *_of_project(project))
+    files = (*_of_user(config, workspace, problems), *_of_project(project))
     return AgentFiles(files, tuple(problems))
 
 
@@ -146,7 +148,7 @@ def _of_project(project: Mapping[str, bytes]) -> list[AgentFile]:
     ]
 
 
-def _of_user(config: str, problems: list[str]) -> list[AgentFile]:
+def _of_user(config: str, workspace: str, problems: list[str]) -> list[AgentFile]:
     folder = os.path.join(config, FOLDER)
     try:
         names = sorted(name for name in os.listdir(folder) if _is_file(name))
@@ -154,8 +156,12 @@ def _of_user(config: str, problems: list[str]) -> list[AgentFile]:
         return []
     found: list[AgentFile] = []
     for name in names[:AGENTS_MAX]:
+        path = os.path.join(folder, name)
+        if lies_in(path, workspace):
+            problems.append(f"agent file not used: {path} lies in the workspace")
+            continue
         try:
-            file = read_owned(os.path.join(folder, name))
+            file = read_owned(path)
         except PolicyError as error:
             problems.append(f"agent file not used: {error}")
             continue

@@ -1,5 +1,8 @@
 """Finds and reads the policy files: administrator's, user's, project's; and who trusts what.
 
+A user's file that leads into the workspace is the workspace's own: it only forbids, and trust in
+the folder, which covers `.wcore/` alone, does not change that.
+
 Files are read again before every turn, and parsed only when they changed. What is in force is
 one value that a reload replaces: no decision ever sees half of one.
 """
@@ -25,7 +28,9 @@ from wcore.policy_files.reading import (
 )
 from wcore.policy_files.snapshot import PolicySnapshot
 from wcore.policy_files.trust import TrustBook, TrustError
+from wcore.user_folders import lies_in
 
+OUTSIDE: Final = "set XDG_CONFIG_HOME to a folder outside of it for one of your own"
 MANAGED: Final = f"/etc/wcore/{POLICY_NAME}"  # not to be moved by anything a user or project says
 
 
@@ -58,7 +63,7 @@ class PolicyFiles:
         self._texts: dict[Level, PolicyText] = {}
         self._was_trusted: bool | None = None
         self._found = PolicySnapshot()
-        self._told = ""
+        self._told: tuple[str, ...] = ()
         self._project = ProjectFiles({}, None)
         self._agents = Agents()
         self._agents_of: tuple[AgentFiles, bool | None] = (AgentFiles(), None)
@@ -78,6 +83,7 @@ class PolicyFiles:
         project = read_project(self.places.workspace)
         texts = self._read(project)
         trusted, notice = self._is_trusted(project)
+        notices = tuple(filter(None, (notice, self._on_user_file(texts))))
         if texts != self._texts or trusted != self._was_trusted:
             self._real.clear()
             since: dict[tuple[Level, str], str] = {}
@@ -87,22 +93,28 @@ class PolicyFiles:
                 return since.setdefault((level, rule), known)
 
             scene = replace(self._scene, since=came)
-            files = [parse(each.text, self._paths[at], at, scene) for at, each in texts.items()]
+            files = [
+                replace(
+                    parse(each.text, self._paths[at], at, scene), only_forbids=each.only_forbids
+                )
+                for at, each in texts.items()
+            ]
             named = {level: (self._paths[level], each.text) for level, each in texts.items()}
             policies = PolicySet(files, trusted=trusted)
             self._found = PolicySnapshot(policies, named, dict(self._real), since)
             self._texts, self._was_trusted, self._since = texts, trusted, since
         self._project = project
-        fresh = notice if notice != self._told else ""
-        self._told = notice
-        return LoadedPolicies(self._found, (fresh,) if fresh else ())
+        fresh = tuple(each for each in notices if each not in self._told)
+        self._told = notices
+        return LoadedPolicies(self._found, fresh)
 
     def agents(self) -> Agents:
         """Return the agents as of the last `load`; what is wrong with files is told once.
 
         Blocking, and slower than `load`: for a turn, not for the start.
         """
-        wanted = (agent_files(self._config, self._project.contents), self._was_trusted)
+        read = agent_files(self._config, self.places.workspace, self._project.contents)
+        wanted = (read, self._was_trusted)
         if wanted == self._agents_of:
             return replace(self._agents, problems=())
         self._agents = parse_agents(wanted[0], trusted=self._was_trusted is True)
@@ -162,12 +174,24 @@ class PolicyFiles:
         for level in (Level.MANAGED, Level.USER):
             file = read_owned(self._paths[level])
             if file is not None:
-                found[level] = file
+                found[level] = replace(file, only_forbids=self._is_foreign(level))
         data = project.contents.get(POLICY_NAME)
         if data is not None:
             text = decode_project(self.places.workspace, data)
             found[Level.PROJECT] = PolicyText(text, project.changed)
         return found
+
+    def _is_foreign(self, level: Level) -> bool:
+        """Whether a file is not of whom its place says, as it lies in the workspace."""
+        path, workspace = self._paths[level], self.places.workspace
+        return level is Level.USER and lies_in(path, workspace)
+
+    def _on_user_file(self, texts: dict[Level, PolicyText]) -> str:
+        file = texts.get(Level.USER)
+        if file is None or not file.only_forbids:
+            return ""
+        path = self._paths[Level.USER]
+        return f"{path} lies in the workspace, so what it allows does not count: {OUTSIDE}"
 
     def _realpath(self, folder: str) -> str:
         self._real[folder] = found = os.path.realpath(folder)

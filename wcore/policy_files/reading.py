@@ -27,10 +27,12 @@ class PolicyText(Struct, frozen=True):
     """A file's text, and when the file came to be what and where it is: RFC 3339, UTC.
 
     That is the time of the last change of its inode, which no copying program can set back.
+    `only_forbids`: it is the user's by name only, since it lies in the workspace.
     """
 
     text: str
     changed: str
+    only_forbids: bool = False
 
 
 class ProjectFiles(Struct, frozen=True):

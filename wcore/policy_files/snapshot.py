@@ -41,6 +41,7 @@ class PolicySnapshot(Struct, frozen=True):
         """Whether it says the same as another one."""
         return (
             self.policies.trusted == other.policies.trusted
+            and self.policies.vouched == other.policies.vouched
             and self.texts == other.texts
             and self.real == other.real
             and self.since == other.since
@@ -58,6 +59,7 @@ class PolicySnapshot(Struct, frozen=True):
             "real": dict(self.real),
             "since": [[level.value, text, at] for (level, text), at in self.since.items()],
             "trusted": self.policies.trusted,
+            "only_forbids": any(file.only_forbids for file in self.policies.files.values()),
             "agents": [_agent_facts(agent) for agent in (self.agents or {}).values()],
         }
 
@@ -152,7 +154,7 @@ class Rules(Struct):
         """Whether the session holds that the file of `level` may have this server started."""
         held = self.held
         file = held.policies.files.get(level)
-        if file is None or (level is Level.PROJECT and not held.policies.trusted):
+        if file is None or level not in held.policies.vouched:
             return False
         return any(replace(each, source=table.source) == table for each in file.mcp)
 

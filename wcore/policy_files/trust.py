@@ -1,4 +1,8 @@
-"""Which folders a person trusts, and in which state: kept with the user's state, never in them."""
+"""Which folders a person trusts, and in which state: kept with the user's state, never in them.
+
+A record that leads into the folder itself counts for nothing: whoever made the folder may have
+written it.
+"""
 
 import contextlib
 import fcntl
@@ -9,6 +13,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from wcore.errors import Code, WcoreError
+from wcore.supervisor.ancestry import INSIDE_CALL, is_inside_call
+from wcore.user_folders import lies_in
 
 TRUST_NAME: Final = "trust.json"
 TRUST_BYTES_MAX: Final = 4 * 1024 * 1024  # some ten thousand folders
@@ -18,6 +24,12 @@ class TrustError(WcoreError):
     """The record of trusted folders cannot be read or written."""
 
     code = Code.CONFIG
+
+
+class InsideCallError(TrustError):
+    """A tool call has started this process, which therefore trusts nothing for others."""
+
+    code = Code.REFUSED
 
 
 class TrustBook:
@@ -31,8 +43,10 @@ class TrustBook:
         """Return the digest under which `folder` is trusted.
 
         Raises:
-            TrustError: the record cannot be read; then nothing is trusted.
+            TrustError: the record cannot be read, or not be believed; then nothing is trusted.
         """
+        if os.path.exists(self.path):
+            self.require_outside(folder)
         record = self._read().get(folder)
         digest = _object(record).get("digest")
         return digest if isinstance(digest, str) else None
@@ -41,8 +55,12 @@ class TrustBook:
         """Trust `folder` as long as its files have this digest.
 
         Raises:
-            TrustError: it cannot be written down.
+            TrustError: it cannot be written down, or would be in the folder itself.
+            InsideCallError: a tool call has started this process.
         """
+        if is_inside_call():
+            raise InsideCallError(INSIDE_CALL)
+        self.require_outside(folder)
         moment = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         with self._changing() as folders:
             folders[folder] = {"digest": digest, "trusted_at": moment}
@@ -53,8 +71,22 @@ class TrustBook:
         Raises:
             TrustError: it cannot be written down.
         """
+        if lies_in(self.path, folder):
+            return False  # nothing there counts
         with self._changing() as folders:
             return folders.pop(folder, None) is not None
+
+    def require_outside(self, folder: str) -> None:
+        """Refuse a record that lies in `folder`, the one that it speaks of.
+
+        Raises:
+            TrustError: it does.
+        """
+        if lies_in(self.path, folder):
+            raise TrustError(
+                f"{self.path} would lie in the workspace, where whoever made that can write it: "
+                "set XDG_STATE_HOME to a folder outside of it"
+            )
 
     def _read(self) -> dict[str, Any]:
         try:

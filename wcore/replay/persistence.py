@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from msgspec import field
+from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.errors import Code, WcoreError
@@ -217,6 +218,8 @@ def _policies(facts: Mapping[str, Json], places: Places) -> PolicySet:
             else ()
         )
     ]
+    foreign = facts.get("only_forbids") is True
+    files = [replace(f, only_forbids=foreign and f.level is Level.USER) for f in files]
     return PolicySet(files, trusted=facts.get("trusted") is True)
 
 

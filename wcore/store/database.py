@@ -82,6 +82,12 @@ def open_database(location: Location) -> Database:
     Raises:
         StoreError: it cannot be used; the message names it and the remedy.
     """
+    if location.in_workspace:
+        raise StoreLostError(
+            location.name,
+            "would lie in the workspace, where whoever made that can write it",
+            "set XDG_STATE_HOME to a folder outside of it, or name a file with --store",
+        )
     if location.url is None:
         from wcore.store.sqlite import SqliteDatabase  # noqa: PLC0415 - costs nothing at start
 

@@ -1,6 +1,7 @@
 """What can go wrong with the memory on disk. Every message names the store and the remedy."""
 
 from wcore.errors import Code, WcoreError
+from wcore.supervisor.ancestry import INSIDE_CALL
 
 
 class StoreError(WcoreError):
@@ -25,6 +26,16 @@ class NoStoreError(StoreLostError):
     def __init__(self) -> None:
         super().__init__("", "", "")
         self.args = ("no_store: this conversation is in memory only",)
+
+
+class InsideCallError(StoreError):
+    """A tool call has started this engine, which therefore keeps nothing that outlives it."""
+
+    code = Code.REFUSED
+
+    def __init__(self) -> None:
+        super().__init__("", "", "")
+        self.args = (INSIDE_CALL,)
 
 
 class StoreGoneError(StoreLostError):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from wcore.errors import UsageError
 from wcore.store.errors import StoreError
+from wcore.user_folders import home, lies_in, state_folder
 
 FILE_NAME: Final = "wcore.db"
 NONE: Final = "none"  # instead of a place: the conversation is in memory
@@ -19,7 +20,8 @@ _URL_SCHEMES: Final = ("postgresql://", "postgres://")
 class Location(Struct, frozen=True):
     """One store. `path` of a file, or `url` of a server; `own_folder`: only wcore uses it.
 
-    Without `is_kept` there is no store, and nothing is kept.
+    Without `is_kept` there is no store, and nothing is kept. `in_workspace`: the state folder leads
+    there, so whoever made the workspace may have made the store; it is never opened.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Location(Struct, frozen=True):
     url: str | None = None
     own_folder: bool = False
     is_kept: bool = True
+    in_workspace: bool = False
 
     def __repr__(self) -> str:
         return f"Location({self.name!r})"  # the URL may hold a password
@@ -56,7 +59,7 @@ class Location(Struct, frozen=True):
 
 
 def locate(given: str | None, environ: Mapping[str, str], workspace: str | None = None) -> Location:
-    """Return the store that was asked for; `workspace` is absolute and resolved. No I/O.
+    """Return the store that was asked for; `workspace` is absolute and resolved. Opens nothing.
 
     `given` is what `--store` says; without it `WCORE_STORE` counts, then the default place.
 
@@ -70,8 +73,9 @@ def locate(given: str | None, environ: Mapping[str, str], workspace: str | None 
     if chosen and chosen.startswith(":"):  # other programs take `:memory:`
         raise UsageError(f"--store {chosen[:40]!r} names no store; to keep nothing: --store none")
     if not chosen:
-        path = os.path.realpath(os.path.join(_state_folder(environ), "wcore", FILE_NAME))
-        return Location(path, path, own_folder=True)
+        path = os.path.realpath(os.path.join(state_folder(environ), FILE_NAME))
+        is_inside = workspace is not None and lies_in(path, workspace)
+        return Location(path, path, own_folder=True, in_workspace=is_inside)
     if chosen.startswith(_URL_SCHEMES):
         return Location(_without_secrets(chosen), url=chosen)
     if "://" in chosen:
@@ -79,8 +83,8 @@ def locate(given: str | None, environ: Mapping[str, str], workspace: str | None 
         raise StoreError(
             repr(scheme + "://…"), "is of no known kind", "give a file or a postgresql:// URL"
         )
-    path = os.path.realpath(os.path.expanduser(chosen))
-    if workspace is not None and f"{path}/".startswith(workspace.rstrip("/") + "/"):
+    path = os.path.realpath(_expanded(chosen, environ))
+    if workspace is not None and lies_in(path, workspace):
         raise StoreError(
             path,
             "would lie in the workspace, where tools and other people can change it",
@@ -89,12 +93,16 @@ def locate(given: str | None, environ: Mapping[str, str], workspace: str | None 
     return Location(path, path)
 
 
-def _state_folder(environ: Mapping[str, str]) -> str:
-    folder = environ.get("XDG_STATE_HOME", "")
-    if os.path.isabs(folder):  # a relative one is invalid and ignored, says the XDG standard
-        return folder
-    home = environ.get("HOME") or os.path.expanduser("~")
-    return os.path.join(home, ".local", "state")
+def _expanded(chosen: str, environ: Mapping[str, str]) -> str:
+    """Return a path without `~`, which is the home folder here, whatever HOME is."""
+    if chosen == "~" or chosen.startswith("~/"):
+        return home(environ) + chosen[1:]
+    path = os.path.expanduser(chosen)
+    if path.startswith("~"):
+        raise UsageError(
+            f"--store {chosen[:40]!r}: there is no such user; a file is ./{chosen[:40]}"
+        )
+    return path
 
 
 def _without_secrets(url: str) -> str:

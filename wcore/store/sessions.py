@@ -12,6 +12,7 @@ from msgspec import Struct
 from wcore.store.database import Database, Lock, Row
 from wcore.store.encoding import from_key, now, seconds_from_now, storable, storable_key
 from wcore.store.errors import (
+    InsideCallError,
     LeaseLostError,
     SessionBusyError,
     SessionExistsError,
@@ -20,6 +21,7 @@ from wcore.store.errors import (
 from wcore.store.identity import session_key
 from wcore.store.leases import LEASE_COLUMNS, LeaseHolder, living_holder
 from wcore.store.values import SessionRow, SessionState
+from wcore.supervisor.ancestry import is_inside_call
 from wcore.visible import visible_line
 from wcore.vocabulary import ID_CHARS_MAX
 
@@ -216,7 +218,10 @@ def purge(
 
     Raises:
         SessionMissingError: there is none of one of these ids; nothing is deleted.
+        InsideCallError: a tool call has started this process; nothing is deleted.
     """
+    if is_inside_call():
+        raise InsideCallError
     gone: list[str] = []
     in_use: list[str] = []
     with database.writing(Lock.SESSIONS):

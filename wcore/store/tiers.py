@@ -6,7 +6,7 @@ from uuid import UUID
 
 from wcore.store.database import Database, Lock, Row
 from wcore.store.encoding import from_key, normal_time, now, storable_key
-from wcore.store.errors import StoreError
+from wcore.store.errors import InsideCallError, StoreError
 from wcore.store.values import (
     AgentPermissionSnapshot,
     PermissionStatus,
@@ -14,6 +14,7 @@ from wcore.store.values import (
     ToolPermission,
     Versions,
 )
+from wcore.supervisor.ancestry import is_inside_call
 
 TOOLS_MAX: Final = 4_096  # of one agent; more is a mistake of whoever sets them
 
@@ -141,7 +142,15 @@ def versions(database: Database) -> Versions:
 
 
 def count_change(database: Database, name: str) -> None:
-    """Move a counter on; in the transaction of the change, so that both are seen at once."""
+    """Move a counter on; in the transaction of the change, so that both are seen at once.
+
+    Every change of grants, tiers and overrides ends here, and so none is made inside a call.
+
+    Raises:
+        InsideCallError: a tool call has started this process: the transaction does not count.
+    """
+    if is_inside_call():
+        raise InsideCallError
     database.change("UPDATE store_versions SET version = version + 1 WHERE name = :name", name=name)
 
 

@@ -77,6 +77,15 @@ def test_what_has_left_its_parents_is_inside_all_the_same(tmp_path: Path) -> Non
     assert told.read_text() == "True"
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can take /proc away for sure")
+def test_without_proc_nothing_is_known_and_so_it_is_inside(tmp_path: Path) -> None:
+    hide = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"')
+    probe = waiting.run([*hide, "true"])
+    if probe.returncode:
+        pytest.skip(f"no mount here: {probe.stderr}")
+    assert answer_of(*hide, tmp_path=tmp_path, supervised=False) == "True"
+
+
 def test_a_name_that_only_looks_like_it_is_none(tmp_path: Path) -> None:
     copy = tmp_path / "x (wcore-supervise) S 1"
     copy.symlink_to("/bin/sh")

@@ -29,7 +29,7 @@ You review.
 
 
 def read_agents(config: str, files: dict[str, bytes], *, trusted: bool) -> Agents:
-    return parse_agents(agent_files(config, files), trusted=trusted)
+    return parse_agents(agent_files(config, "/ws", files), trusted=trusted)
 
 
 def project(text: str | bytes = GOOD, name: str = "reviewer.md") -> dict[str, bytes]:

@@ -51,7 +51,10 @@ class RuleTest(Struct, frozen=True):
 
 
 class PolicyFile(Struct, frozen=True):
-    """One file, checked. `default` comes with its source; `mcp` are its servers."""
+    """One file, checked. `default` comes with its source; `mcp` are its servers.
+
+    `only_forbids`: nobody vouches for it, and no trust in the folder changes that.
+    """
 
     level: Level
     path: str
@@ -61,6 +64,7 @@ class PolicyFile(Struct, frozen=True):
     limits: Limits = field(default_factory=Limits)
     tests: tuple[RuleTest, ...] = ()
     mcp: tuple[ServerTable, ...] = ()
+    only_forbids: bool = False
 
 
 def _least(one: Any, other: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Each file is read alone, the first rule that fits wins inside it. Managed comes before user. What
 a project says counts where it is stricter; once the folder is trusted it counts before the
-user's own rules too, but never against the managed file.
+user's own rules too, but never against the managed file. Of a user's file that lies in the
+workspace what allows is passed over.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +42,11 @@ class PolicySet:
     def __init__(self, files: Iterable[PolicyFile] = (), *, trusted: bool = False) -> None:
         self.files: Final[Mapping[Level, PolicyFile]] = {file.level: file for file in files}
         self.trusted: Final = trusted
+        self.vouched: Final = frozenset(  # whose files may also allow, and start programs
+            level
+            for level, file in self.files.items()
+            if not file.only_forbids and (trusted or level is not Level.PROJECT)
+        )
         self._plans: dict[tuple[str, str, Category, str, str], RuleIndex] = {}
         self._stand: Final = [
             level
@@ -63,6 +69,8 @@ class PolicySet:
         managed, user, project = (
             file.default if (file := files.get(level)) is not None else None for level in Level
         )
+        if user is not None and user[0] is Verdict.ALLOW and Level.USER not in self.vouched:
+            user = None
         base = managed or user
         if project is None or (base is None and project[0] is Verdict.ALLOW and not self.trusted):
             return base
@@ -84,8 +92,10 @@ class PolicySet:
         firsts = {
             level: self._plan(level, "rules", _rules_of, case).first(case) for level in self.files
         }
-        managed, project = firsts.get(Level.MANAGED), firsts.get(Level.PROJECT)
-        base = managed or firsts.get(Level.USER)
+        managed, user, project = (firsts.get(level) for level in Level)
+        if user and user.rule.verdict is Verdict.ALLOW and Level.USER not in self.vouched:
+            user = None
+        base = managed or user
         if project is None:
             return (base,) if base else ()
         if base is None:

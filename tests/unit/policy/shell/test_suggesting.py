@@ -14,7 +14,7 @@ from wcore.policy.shell import (
 )
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.project_tasks import DOES_LESS, PROJECT_TASKS, TASK_NEEDED
-from wcore.policy.shell.read_only_commands import READING_TOOLS, REACHING_TOOLS
+from wcore.policy.shell.read_only_commands import REACHING_TOOLS, READING_TOOLS
 from wcore.policy.shell.read_only_programs import LOOKING_AROUND, READING_PROGRAMS
 
 
