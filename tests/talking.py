@@ -58,6 +58,7 @@ class Conversation:
         self.log: IO[bytes] | None = (
             None  # where its stderr goes; ours, unless set before it starts
         )
+        self.pass_fds: tuple[int, ...] = ()  # what it has open beside the standard streams
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._stdout = -1
@@ -74,6 +75,7 @@ class Conversation:
             env=self._env,
             stdout=theirs,
             stderr=self.log,
+            pass_fds=self.pass_fds,
         )
         os.close(theirs)
         return self

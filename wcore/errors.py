@@ -54,6 +54,13 @@ class ProviderError(WcoreError):
     retryable = True
 
 
+class SettingError(ProviderError):
+    """A key or a variable of the environment keeps us from asking; says which, never its value."""
+
+    code = Code.CONFIG
+    retryable = False
+
+
 class ToolError(WcoreError):
     """A tool call cannot be prepared or has failed; the text goes back to the model."""
 

@@ -136,6 +136,16 @@ async def test_a_stream_that_always_ends_at_once_is_opened_ever_more_slowly(
         await host.hear("stream_end")
 
 
+async def test_a_server_on_this_machine_is_never_reached_through_a_proxy(
+    talk: Talk, url: str
+) -> None:
+    nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "all_proxy": "socks://h:1", "NO_PROXY": ""}
+    async with talk([tool("echo")], [], env=nowhere) as host:
+        await host.ready()
+        ready = await connect(host, transport="streamable-http", url=f"{url}/torn")
+        assert ready["type"] == "mcp_ready", ready
+
+
 async def test_an_answer_that_always_breaks_off_ends_with_stop(talk: Talk, url: str) -> None:
     async with talk([tool("torn")], [], env={"NO_PROXY": "*"}) as host:
         await host.ready()

@@ -74,6 +74,42 @@ def serving() -> Generator[str]:
         server.server_close()
 
 
+@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+async def test_a_proxy_that_cannot_be_used_is_named(
+    talk: Talk, transport: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    env = {"NO_PROXY": "", "all_proxy": "socks://me:secret-word@h:1"}
+    async with talk([], flags=("--verbose",), env=env) as host:
+        await host.ready()
+        failed = await connect(host, transport=transport, url="https://mcp.invalid/mcp")
+        assert failed["type"] == "mcp_failed"
+        assert failed["reason"].startswith("all_proxy: no address of a proxy")
+        (error,) = host.of("error")
+        assert error["error"]["code"] == "config_error"
+        await host.turn()
+    told = str(host.heard) + "".join(capfd.readouterr())
+    assert "secret-word" not in told
+    assert "raceback" not in told
+
+
+async def test_the_end_of_a_line_is_no_part_of_a_header(talk: Talk) -> None:
+    token = "Bearer tok-0123456789abcdef"
+    with serving() as url:
+        async with talk([], env={"NO_PROXY": "*"}) as host:
+            await host.ready()
+            for at, (value, why) in enumerate(
+                (
+                    (f" {token}\r\n", "HTTP 401"),
+                    (f"{token}\n!", "is no header"),
+                    ("\u2013", "is no header"),
+                )
+            ):
+                given = {"url": f"{url}/forbidden", "headers": {"Authorization": value}}
+                failed = await connect(host, f"s{at}", transport="streamable-http", **given)
+                assert why in failed["reason"], ascii(value)
+    assert "tok-0123" not in str(host.heard)
+
+
 @pytest.mark.clock
 @pytest.mark.parametrize("transport", ["streamable-http", "sse"])
 @pytest.mark.parametrize(

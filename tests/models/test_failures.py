@@ -31,7 +31,8 @@ async def failed(engine: Engine, dialect: Dialect, *flags: str) -> dict[str, obj
 
 REFUSALS = (
     (401, {"error": {"message": "bad key sk-test-0123456789abcdef"}}, "auth_invalid"),
-    (403, {"error": {"message": "no"}}, "auth_invalid"),
+    (403, {"error": {"message": "the key is not for this"}}, "auth_invalid"),
+    (403, {"error": {"message": "the organization must be verified"}}, "provider_error"),
     (400, {"error": {"message": "unknown field `x`"}}, "provider_error"),
     (404, b"<html>not here</html>", "provider_error"),
     (302, b"", "provider_error"),
@@ -51,6 +52,8 @@ async def test_a_refusal_is_told_once_and_not_tried_again(
             (error,) = [event["error"] for event in turn if event["type"] == "error"]
             assert (error["code"], error["retryable"]) == (code, False)
             assert "sk-test" not in str(error)
+            words = body.get("error", {}).get("message", "") if isinstance(body, dict) else ""
+            assert words.partition("sk-test")[0] in error["message"], "its reason is told"
             after = await host.turn(msg_id=f"after-{number}")
             assert after[-1]["finish_reason"] == "stop"
     assert len(provider.asked) == 2 * len(REFUSALS)

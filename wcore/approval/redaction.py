@@ -1,11 +1,15 @@
 """Live secrets are taken out of everything a tool prints, before it is cut and across chunks.
 
+What a library says may hold a secret escaped, in Python's, JSON's, a URL's or HTML's way; `redact`
+knows it all the same, so that whatever is said, logged or kept passes here and nowhere else.
+
 Secrets are resume tokens until their turn has ended, and provider keys for as long as we live.
 A token is used up before that, but what was said while it was alive may still have to be written.
 A chunk that ends in the beginning of a secret is held back by that many characters, so no secret
 can slip through in two halves.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,6 +17,14 @@ MARKER: Final = "[REDACTED]"
 HELD_CHARS_MAX: Final = 64 * 1024  # a secret that repeats for ever must not be held for ever
 FRAGMENT_CHARS: Final = 12  # 9 hex digits of a token: 92 of its 128 bits stay unknown
 SECRET_CHARS_MIN: Final = 8  # shorter values would blank out ordinary words
+PARTS_MAX: Final = 512  # of a secret that is looked for escaped as well; keys have a few
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._~-]+")  # whoever escapes leaves these as they are
+_PARTS: Final = re.compile(r"[A-Za-z0-9._~-]+|\\+|.", re.DOTALL)
+_NAMED: Final = {  # what has an escape of its own
+    **{"\n": ("n",), "\r": ("r",), "\t": ("t",), "\b": ("b",), "\f": ("f",), " ": (r"\+",)},
+    **{"&": ("&amp;",), "<": ("&lt;",), ">": ("&gt;",), '"': ("&quot;",), "'": ("&apos;",)},
+}
 
 
 class Secrets:
@@ -20,6 +32,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._values: list[str] = []
+        self._escaped: list[re.Pattern[str]] = []  # of those that escaping changes
         self._tokens: set[str] = set()
 
     def add(self, value: str) -> None:
@@ -27,6 +40,8 @@ class Secrets:
         if len(value) >= SECRET_CHARS_MIN and value not in self._values:
             self._values.append(value)
             self._values.sort(key=len, reverse=True)
+            if (pattern := _escaped(value)) is not None:
+                self._escaped.append(pattern)
 
     def add_token(self, token: str) -> None:
         """Hide a resume token until `forget_tokens`."""
@@ -58,6 +73,8 @@ class Secrets:
             while at >= 0:
                 found.append((at, at + len(value)))
                 at = text.find(value, at + 1)
+        for pattern in self._escaped:
+            found += [match.span() for match in pattern.finditer(text)]
         if not found:
             return found
         merged: list[tuple[int, int]] = []
@@ -110,6 +127,38 @@ class StreamRedactor:
         """Return what was held back and turned out to be no secret."""
         rest, self._rest = self._rest, ""
         return self._secrets.redact(rest)
+
+
+def _escaped(value: str) -> re.Pattern[str] | None:
+    """Return what finds `value` escaped, in whatever way and more than once; `None`: never is."""
+    parts = _PARTS.findall(value)
+    if len(parts) > PARTS_MAX or _PLAIN.fullmatch(value):
+        return None
+    return re.compile("".join(map(_spellings, parts)))
+
+
+def _spellings(part: str) -> str:
+    """Return the pattern of plain characters, of a run of backslashes, or of one other."""
+    if _PLAIN.fullmatch(part):
+        return re.escape(part)
+    if part[0] == "\\":
+        least = len(part)
+        escaped = r"(?i:%(?:25)*5c|\\{1,4}(?:x|u00)5c|&#(?:92|x5c);)"
+        return rf"(?>\\{{{least},{16 * least}}}|{escaped}{{{least}}})"
+    code = ord(part)
+    bytes_ = [f"{byte:02x}" for byte in part.encode(errors="surrogatepass")]
+    units = re.findall("....", part.encode("utf-16-be", "surrogatepass").hex())
+    forms = {  # each once, so that no text can be read in many ways, which takes for ever
+        r"\\{1,4}".join(f"x{byte}" for byte in bytes_),
+        r"\\{1,4}".join(f"u{unit}" for unit in units),
+        "".join(f"%(?:25)*{byte}" for byte in bytes_),
+        f"x{code:02x}",  # of Latin-1
+        f"U{code:08x}",
+        f"&#(?:{code}|x{code:x});",
+        *_NAMED.get(part, ()),
+        re.escape(part),
+    }
+    return rf"\\{{0,4}}+(?i:{'|'.join(sorted(forms))})"
 
 
 def _without_beginnings(text: str, value: str, marker: str = MARKER) -> str:

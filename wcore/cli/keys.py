@@ -21,11 +21,15 @@ _READ_BYTES: Final = 64 * 1024  # as much as a socket usually holds
 def taken(fd: int | None, environ: MutableMapping[str, str]) -> dict[str, str]:
     """Return the keys by their names: those of `fd` before those of `environ`, where none is left.
 
+    White space around a key is no part of it, and what is nothing else is no key: files and
+    shells leave the end of a line behind.
+
     Raises:
         UsageError: nothing that can be used comes from `fd`; never tells what came.
     """
     keys = take_keys(environ)
-    return keys if fd is None else keys | _told(fd)
+    given = keys if fd is None else keys | _told(fd)
+    return {name: key for name, value in given.items() if (key := value.strip())}
 
 
 def _told(fd: int) -> dict[str, str]:

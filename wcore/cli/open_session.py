@@ -1,11 +1,11 @@
 """The session that the command line asks for: a new one, one with a name, or a stored one."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 from uuid import uuid4
 
 from wcore import __version__
+from wcore.approval.redaction import Secrets
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, UsageError, WcoreError
 from wcore.persistence.persistence import SessionPersistence
@@ -22,9 +22,11 @@ PATH_CHARS_MAX: Final = 500  # of a folder's name in a sentence
 
 
 async def open_session(
-    options: Options, store: Store, workspace: str, limits: Limits
+    options: Options, store: Store, workspace: str, limits: Limits, secrets: Secrets
 ) -> tuple[SessionPersistence, Left]:
     """Return the way to the session, and what is in it; only a named one touches the store now.
+
+    `secrets` are never written.
 
     Raises:
         ConfigError: there is none to resume, it is there already or in use, or the store fails.
@@ -36,7 +38,7 @@ async def open_session(
     try:
         if options.resume == LATEST:
             session_id = await store.latest_session(identity.user_id(options.user_id), workspace)
-        persistence = SessionPersistence(store, workspace, session_id, options.user_id)
+        persistence = SessionPersistence(store, workspace, session_id, options.user_id, secrets)
         if options.resume is not None:
             return persistence, await persistence.journal.resume()
         if options.session_id is not None:
@@ -60,10 +62,8 @@ def _require_store(persistence: SessionPersistence, limits: Limits) -> None:
         raise ConfigError(f"the administrator's policy requires a store: {why}")
 
 
-def enter(session: Session, left: Left, secrets: Iterable[str]) -> None:
-    """Go on where the session was, and note how; `secrets` are told to nobody from now on."""
-    for secret in secrets:
-        session.secrets.add(secret)
+def enter(session: Session, left: Left) -> None:
+    """Go on where the session was, and note how."""
     session.interrupted = left.interrupted
     session.notices += _moved(left, session.settings.places.workspace)
     doubted: dict[str, Json] = {DOUBTED: list(left.doubted)} if left.doubted else {}

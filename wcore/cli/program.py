@@ -8,6 +8,7 @@ import sys
 import traceback
 from contextlib import suppress
 
+from wcore.approval.redaction import Secrets
 from wcore.cli import keys, options
 from wcore.cli.main import EXIT_CONFIG, EXIT_USAGE
 from wcore.errors import Code, ConfigError, UsageError, WcoreError
@@ -20,9 +21,12 @@ def serve(argv: list[str], link: socket.socket, pid: int) -> int:
     """
     out_fd = 1
     supervisor = None
+    secrets = Secrets()
     try:
         chosen = options.read(argv, os.environ)
         provided = keys.taken(chosen.keys_fd, os.environ)
+        for key in provided.values():
+            secrets.add(key)
         from wcore import stdio  # noqa: PLC0415 - `--version` needs none of this
 
         in_fd, out_fd = stdio.claim()
@@ -33,17 +37,19 @@ def serve(argv: list[str], link: socket.socket, pid: int) -> int:
         gc.freeze()
         gc.enable()
         supervisor = Supervisor(link, pid)
-        return serving.run(chosen, provided, (in_fd, out_fd), supervisor)
+        return serving.run(chosen, provided, (in_fd, out_fd), supervisor, secrets)
     except ConfigError as error:
         hint = " (see wcore --help)" if isinstance(error, UsageError) else ""
-        _tell(out_fd, error.code, f"Engine failed to start: {error}{hint}")
+        _tell(out_fd, error.code, secrets.redact(f"Engine failed to start: {error}{hint}"))
         return EXIT_USAGE if isinstance(error, UsageError) else EXIT_CONFIG
     except WcoreError as error:
-        _tell(out_fd, error.code, str(error))
+        _tell(out_fd, error.code, secrets.redact(str(error)))
         return EXIT_CONFIG
     except Exception as error:  # noqa: BLE001 - a host must be told of our own mistakes too
-        traceback.print_exc()
-        _tell(out_fd, Code.INIT, f"Engine failed to start: internal error: {error!r}")
+        if sys.stderr is not None:
+            sys.stderr.write(secrets.redact(traceback.format_exc()))
+        text = f"Engine failed to start: internal error: {error!r}"
+        _tell(out_fd, Code.INIT, secrets.redact(text))
         return EXIT_CONFIG
     finally:
         if supervisor is None:  # it holds nothing yet

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from wcore import locked_files
 from wcore.approval import manager
+from wcore.approval.redaction import Secrets
 from wcore.cli import environment, log
 from wcore.cli.open_session import enter, open_session
 from wcore.cli.options import Options
@@ -49,17 +50,25 @@ class _Rims(Struct, frozen=True):
 
 
 def run(
-    options: Options, keys: Mapping[str, str], fds: tuple[int, int], supervisor: Supervisor
+    options: Options,
+    keys: Mapping[str, str],
+    fds: tuple[int, int],
+    supervisor: Supervisor,
+    secrets: Secrets,
 ) -> int:
     """Serve on the claimed descriptors; return the exit code. `keys`: of providers, by name.
+
+    `secrets` are told to nobody; what is found out about the store is added to them.
 
     Raises:
         ConfigError: the model cannot be had.
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
-    log.setup(verbose=options.verbose)
+    log.setup(secrets.redact, verbose=options.verbose)
     told = environment.settle_home(os.environ)
     location = _store_location(options)
+    for secret in location.secrets:
+        secrets.add(secret)
     environment.take_store(os.environ)
     inherited = dict(os.environ)
     environment.refuse_plugins(os.environ)
@@ -73,7 +82,7 @@ def run(
     model = create_model(options.provider, options.model, model_environment)
     try:
         rims = _Rims(fds, inherited, supervisor, told)
-        return anyio.run(functools.partial(_serve, options, model, keys, location, rims))
+        return anyio.run(functools.partial(_serve, options, model, location, rims, secrets))
     except ConfigError:
         raise  # said before `ready`: a policy file, or a mode above its ceiling
     except Exception as error:
@@ -93,9 +102,9 @@ def _store_location(options: Options) -> Location:
 async def _serve(
     options: Options,
     model: Model,
-    keys: Mapping[str, str],
     location: Location,
     rims: _Rims,
+    secrets: Secrets,
 ) -> int:
     places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
@@ -103,7 +112,7 @@ async def _serve(
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     prompt, unused = system_prompt.system_prompt(places.workspace)
     persistence, left = await open_session(
-        options, Store(location), places.workspace, policies.limits
+        options, Store(location), places.workspace, policies.limits, secrets
     )
     settings = Settings(
         session_id=persistence.journal.session_id,
@@ -130,7 +139,7 @@ async def _serve(
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
     found = (*rims.told, *loaded.notices, *dropped, unused, persistence.consequences)
     session.notices = tuple(filter(None, found))
-    enter(session, left, (*keys.values(), *location.secrets))
+    enter(session, left)
     try:
         return await _engine(session, rims.fds[0], wire, tool_environment).serve()
     finally:

@@ -1,7 +1,7 @@
 """Why a provider did not answer, told by status code and by what it wrote. Pure.
 
-Providers word the same failure differently; what they wrote is quoted in part, and never where
-they may quote the key.
+Providers word the same failure differently; what they wrote is quoted in part. They may quote the
+key: the session takes it out of all that it says, so no quotation ends in the middle of a word.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from wcore.errors import Code, ProviderError
 from wcore.models.provider_json import fields, parse
+from wcore.visible import visible
 
 QUOTE_CHARS_MAX: Final = 300  # an error is one line of a toast
 
@@ -40,7 +41,11 @@ _PASSING_TYPES: Final = re.compile(
     r"overloaded|rate_?limit|timeout|unavailable|server_?error|api_error|internal", re.IGNORECASE
 )
 _REFUSED_TYPES: Final = re.compile(r"invalid_request|invalid_parameter|\b4(?:00|13|22)\b")
-_BAD_KEY_TYPES: Final = re.compile(r"authentication|permission_error|invalid_api_key")
+_NAMES_KEY: Final = re.compile(
+    r"(?<![a-z])(?:api)?keys?(?![a-z])|authenticat|credential", re.IGNORECASE
+)
+_BAD_KEY_TYPES: Final = re.compile(r"authentication|invalid_api_key")
+_LAST_WORD: Final = re.compile(r"[!-~]*\Z")  # as far as a key could go
 
 
 class AuthRequiredError(ProviderError):
@@ -117,11 +122,12 @@ def of_response(
     provider: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> ProviderError:
     """Return what an answer other than 200 means."""
-    if status in {401, 403}:
-        return AuthInvalidError(f"{provider} does not accept the key (HTTP {status})")
-    said = _said(body)
-    text = f"{provider} answered HTTP {status}" + (f": {_quoted(said)}" if said else "")
-    whole = body.decode(errors="replace")
+    error, whole = _error_in(body), body.decode(errors="replace")
+    said = _said(error)
+    reason = f": {quoted(said)}" if said else ""
+    if status == 401 or (status == 403 and _NAMES_KEY.search(f"{_kind(error)} {said}")):
+        return AuthInvalidError(f"{provider} does not accept the key (HTTP {status}){reason}")
+    text = f"{provider} answered HTTP {status}{reason}"
     if _NO_MONEY.search(whole) and status in {400, 402, 429}:
         return RefusedError(text)
     if status in _PASSING or status >= 500:
@@ -164,14 +170,14 @@ def of_whole(provider: str, body: bytes) -> ProviderError:
 
 def of_event(provider: str, error: object) -> ProviderError:
     """Return what an error inside the stream means."""
+    kind = _kind(error)
     found = fields(error) or {"message": error}
-    kind = f"{found.get('type') or ''} {found.get('code') or ''}"
     said = str(found.get("message") or kind.strip() or "an error without words")
-    if _BAD_KEY_TYPES.search(kind):
-        return AuthInvalidError(f"{provider} does not accept the key")
-    text = f"{provider} broke off: {_quoted(said)}"
+    if _BAD_KEY_TYPES.search(kind) or ("permission" in kind and _NAMES_KEY.search(said)):
+        return AuthInvalidError(f"{provider} does not accept the key: {quoted(said)}")
+    text = f"{provider} broke off: {quoted(said)}"
     if _OVERFLOW.search(f"{kind} {said}"):
-        return ContextOverflowError(text)
+        return ContextOverflowError(text, window_in(said))
     if _REFUSED_TYPES.search(kind):
         return _refusal(text, f"{kind} {said}")
     if _PASSING_TYPES.search(kind) or re.search(r"\b(?:5\d\d|429)\b", kind):
@@ -197,19 +203,32 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (date.astimezone(UTC) - datetime.now(UTC)).total_seconds())
 
 
-def _said(body: bytes) -> str:
-    """Return the message of an error body: nearly everybody has `error.message`."""
+def _error_in(body: bytes) -> object:
+    """Return the error of an answer's body: nearly everybody has `error`."""
     try:
         value: object = parse(body)
     except ValueError:
         return body.decode(errors="replace")
     if isinstance(value, list):  # Google wraps it
         value = next(iter(cast("list[object]", value)), "")
-    error: object = fields(value).get("error", value)
+    return fields(value).get("error", value)
+
+
+def _said(error: object) -> str:
     found = fields(error)
     return str(found.get("message") or found.get("detail") or error)
 
 
-def _quoted(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= QUOTE_CHARS_MAX else f"{text[:QUOTE_CHARS_MAX]}…"
+def _kind(error: object) -> str:
+    found = fields(error)
+    return f"{found.get('type') or ''} {found.get('code') or ''}"
+
+
+def quoted(text: str) -> str:
+    """Return what somebody else wrote: on one line, all of it visible, with whole words only.
+
+    Half a key would not be taken out, so what the cut is in the middle of stays out.
+    """
+    text = visible(" ".join(text.split()))
+    whole = len(text) <= QUOTE_CHARS_MAX
+    return text if whole else _LAST_WORD.sub("", text[:QUOTE_CHARS_MAX]) + "…"

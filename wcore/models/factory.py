@@ -136,11 +136,10 @@ def _native(vendor: str | None, name: str | None, environment: ModelEnvironment)
             f"there is {_OWN}."
         )
     name = _named(vendor, name)
-    key = next((environment.keys[n] for n in provider.key_names if environment.keys.get(n)), None)
     url = (
         environment.base_url or _first(provider.url_names, environment.environ) or provider.base_url
     )
-    place = endpoint(vendor, url, key, provider.key_names)
+    place = endpoint(vendor, url, environment.keys, provider.key_names)
     http = HttpClient(place, stall_s=environment.stall_s or STALL_S)
     return ConversationModel(HttpBackend(provider, http), name, environment.folder)
 

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import anyio
 from msgspec import Struct
 
-from wcore.errors import ProviderError
+from wcore import network
+from wcore.errors import ProviderError, SettingError
 from wcore.models import errors
 from wcore.models.arguments import is_finite, read_call
 from wcore.models.dialect import EncodedMessage, RequestFrame
@@ -23,9 +24,13 @@ from wcore.models.pydantic_ai_encoding import SEAL, ForeignEncoding, messages
 from wcore.vocabulary import Json, ModelCall, Usage
 
 if TYPE_CHECKING:
+    import httpx2
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent, ToolCallPart
     from pydantic_ai.models import Model, StreamedResponse
     from pydantic_ai.settings import ModelSettings
+
+CONNECT_S: Final = 10.0  # as in our own dialects
+READ_S: Final = 600.0  # the library's own; `stall_s` ends what says nothing long before
 
 log = logging.getLogger("wcore.models")
 
@@ -36,6 +41,25 @@ class Access(Struct, frozen=True):
     keys: Mapping[str, str]
     base_url: str | None
     region: str | None
+
+    def key(self, *names: str) -> str | None:
+        """Return the first of these keys that there is.
+
+        Raises:
+            SettingError: no header can carry it.
+        """
+        return network.usable_key(self.keys, *names)
+
+    def client(self, url: str) -> "httpx2.AsyncClient":
+        """Return the client for the base URL, which is `url` where none is given.
+
+        Raises:
+            SettingError: the environment lets nobody ask.
+        """
+        import httpx2  # noqa: PLC0415 - loaded with the library
+
+        limit = httpx2.Timeout(READ_S, connect=CONNECT_S)
+        return network.client(self.base_url or url, timeout=limit)
 
 
 class PydanticAiProvider(Struct, frozen=True):
@@ -51,9 +75,9 @@ def _openai_responses(name: str, access: Access) -> "Model":
     from pydantic_ai.models.openai import OpenAIResponsesModel  # noqa: PLC0415 - a second
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
-    key = access.keys.get("OPENAI_API_KEY", "")
+    key, client = access.key("OPENAI_API_KEY"), access.client("https://api.openai.com")
     return OpenAIResponsesModel(
-        name, provider=OpenAIProvider(base_url=access.base_url, api_key=key)
+        name, provider=OpenAIProvider(base_url=access.base_url, api_key=key, http_client=client)
     )
 
 
@@ -61,27 +85,26 @@ def _google(name: str, access: Access) -> "Model":
     from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415 - a second
     from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
 
-    key = access.keys.get("GOOGLE_API_KEY") or access.keys.get("GEMINI_API_KEY")
-    return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=access.base_url))
+    key = access.key("GOOGLE_API_KEY", "GEMINI_API_KEY")
+    client = access.client("https://generativelanguage.googleapis.com")
+    provider = GoogleProvider(api_key=key, base_url=access.base_url, http_client=client)
+    return GoogleModel(name, provider=provider)
 
 
 def _bedrock(name: str, access: Access) -> "Model":
     from pydantic_ai.models.bedrock import BedrockConverseModel  # noqa: PLC0415 - a second
     from pydantic_ai.providers.bedrock import BedrockProvider  # noqa: PLC0415
 
-    keys = access.keys
     region = access.region or "us-east-1"
-    if "AWS_BEARER_TOKEN_BEDROCK" in keys:
-        provider = BedrockProvider(
-            api_key=keys["AWS_BEARER_TOKEN_BEDROCK"], region_name=region, base_url=access.base_url
-        )
+    if token := access.key("AWS_BEARER_TOKEN_BEDROCK"):
+        provider = BedrockProvider(api_key=token, region_name=region, base_url=access.base_url)
     else:
         provider = BedrockProvider(
             region_name=region,
             base_url=access.base_url,
-            aws_access_key_id=keys.get("AWS_ACCESS_KEY_ID"),
-            aws_secret_access_key=keys.get("AWS_SECRET_ACCESS_KEY"),
-            aws_session_token=keys.get("AWS_SESSION_TOKEN"),
+            aws_access_key_id=access.key("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=access.key("AWS_SECRET_ACCESS_KEY"),
+            aws_session_token=access.key("AWS_SESSION_TOKEN"),
         )
     return BedrockConverseModel(name, provider=provider)
 
@@ -126,12 +149,14 @@ class PydanticAiBackend:
         """Import the library and make its client."""
         try:
             self._opened(self._name)
+        except SettingError:
+            return  # told by the first request
         except Exception:
             log.exception("client.failed")
 
     def require_key(self) -> None:
-        """Check that one of the keys is there."""
-        if not any(name in self._access.keys for name in self.provider.key_names):
+        """Check that one of the keys is there, and can be sent."""
+        if self._access.key(*self.provider.key_names) is None:
             raise errors.no_key(self.provider.name, self.provider.key_names)
 
     async def answer(
@@ -173,7 +198,14 @@ class PydanticAiBackend:
             from pydantic_ai.exceptions import UnsupportedSettingWarning  # noqa: PLC0415
 
             warnings.filterwarnings("ignore", category=UnsupportedSettingWarning)
-            self._model = self.provider.make(name, self._access)
+            try:
+                self._model = self.provider.make(name, self._access)
+            except (SettingError, ImportError):
+                raise
+            except Exception as error:  # noqa: BLE001 - as in `network`: it reads the environment
+                text = "its library makes no client; look at the variables of proxies and keys"
+                kind = type(error).__name__
+                raise SettingError(f"{self.provider.name}: {text} ({kind})") from None
         return self._model
 
 
@@ -266,4 +298,4 @@ def _translated(provider: str, error: Exception) -> ProviderError:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][: errors.QUOTE_CHARS_MAX]
+    return errors.quoted((str(error).strip() or type(error).__name__).splitlines()[0])

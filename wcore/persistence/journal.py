@@ -58,9 +58,11 @@ WRITTEN: Final = "w"  # stands among the events where a write has come back
 class Journal:
     """The journal of this engine's session; nothing touches the store before it is opened."""
 
-    def __init__(self, store: Store, user_id: UUID, workspace: str, session_id: str) -> None:
+    def __init__(
+        self, store: Store, user_id: UUID, workspace: str, session_id: str, secrets: Secrets
+    ) -> None:
         self.session_id = session_id
-        self.secrets = Secrets()
+        self.secrets = secrets
         self.opened = anyio.Event()  # the session is ours
         self.lost = anyio.Event()  # another engine has the session: this one must end
         self._store = store

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from wcore.approval.redaction import Secrets
 from wcore.errors import Code, WcoreError
 from wcore.persistence import grant_codec, records
 from wcore.persistence.decision_events import DecisionEvents
@@ -59,12 +60,14 @@ class UnreadableGrantsError(WcoreError):
 class SessionPersistence:
     """One session's way to the store."""
 
-    def __init__(self, store: Store, workspace: str, session_id: str, user: str | None) -> None:
+    def __init__(
+        self, store: Store, workspace: str, session_id: str, user: str | None, secrets: Secrets
+    ) -> None:
         self._store = store
         self._workspace = workspace
         self._user_id = identity.user_id(user)
         self._key = GrantKey(self._user_id, workspace)
-        self.journal = Journal(store, self._user_id, workspace, session_id)
+        self.journal = Journal(store, self._user_id, workspace, session_id, secrets)
         self.tiers = StoredTiers(store, workspace, self._user_id, self.journal)
         self.decision_events = self._decisions_of(MAIN_AGENT)
         self.lasting = HeldGrants()

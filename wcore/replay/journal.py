@@ -9,6 +9,7 @@ from uuid import UUID
 import anyio
 from anyio.lowlevel import checkpoint
 
+from wcore.approval.redaction import Secrets
 from wcore.persistence.journal import DIGEST_CHARS, Journal
 from wcore.persistence.records import as_list
 from wcore.persistence.redact import redacted
@@ -31,7 +32,7 @@ class RecordedJournal(Journal):
     """Writes nothing. Chance and time are those of the recording."""
 
     def __init__(self, script: Timeline, user_id: UUID, workspace: str, session_id: str) -> None:
-        super().__init__(NoStore(), user_id, workspace, session_id)
+        super().__init__(NoStore(), user_id, workspace, session_id, Secrets())
         self.opened.set()
         self._script = script
         self._running: set[str] = set()

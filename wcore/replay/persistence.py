@@ -83,7 +83,7 @@ class RecordedPersistence(SessionPersistence):
     def __init__(
         self, script: Timeline, journal: RecordedJournal, workspace: str, user_id: UUID
     ) -> None:
-        super().__init__(NoStore(), workspace, journal.session_id, str(user_id))
+        super().__init__(NoStore(), workspace, journal.session_id, str(user_id), journal.secrets)
         self.journal = journal
         self.recorded = RecordedTiers(script, workspace, user_id, journal)
         self.tiers = self.recorded

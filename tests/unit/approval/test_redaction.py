@@ -4,7 +4,11 @@ What holds: neither `redact` nor a stripper's whole output contains a live secre
 secrets comes out unchanged; and pieces give what the whole gives.
 """
 
-from collections.abc import Iterable
+import html
+import json
+import re
+from collections.abc import Callable, Iterable
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given
@@ -232,3 +236,64 @@ def test_no_beginning_or_end_of_a_secret_is_left_of_text_cut_at_both_sides(
 @given(st.text(st.characters(exclude_characters=TOKEN)))
 def test_text_without_parts_of_a_secret_is_left_as_it_is(text: str) -> None:
     assert live([TOKEN]).redact_truncated(text) == text
+
+
+# --- texts that were escaped ----------------------------------------------------------------------
+
+ESCAPES: dict[str, Callable[[str], str]] = {
+    "nothing": str,
+    "repr": lambda s: repr(s)[1:-1],
+    "repr within more": lambda s: repr(s + "'\"")[1:-4],
+    "ascii": lambda s: ascii(s)[1:-1],
+    "repr of bytes": lambda s: repr(s.encode())[2:-1],
+    "JSON": lambda s: json.dumps(s)[1:-1],
+    "JSON in UTF-8": lambda s: json.dumps(s, ensure_ascii=False)[1:-1],
+    "JSON with its slashes": lambda s: json.dumps(s)[1:-1].replace("/", "\\/"),
+    "percent": lambda s: quote(s, safe=""),
+    "percent, small": lambda s: re.sub("%..", lambda found: found.group().lower(), quote(s)),
+    "a form": quote_plus,
+    "HTML": html.escape,
+}
+TWICE = ("nothing", "repr", "repr of bytes", "JSON")  # of what was escaped before
+SPELT = st.text(
+    st.characters(max_codepoint=126, exclude_categories=["Cc"])
+    | st.sampled_from("\n\té的\U0001f511"),
+    min_size=SECRET_CHARS_MIN,
+    max_size=40,
+)
+
+
+@given(SPELT, st.sampled_from(sorted(ESCAPES)), st.sampled_from(TWICE))
+@example("sk-test+/=%\"'\\&<x", "repr", "JSON")
+@example("aaaaaa%25bb", "percent", "nothing")
+@example("aaaaaaa\\nb", "JSON", "repr")
+def test_no_escaping_shows_a_secret_nor_does_a_second_one(value: str, one: str, two: str) -> None:
+    escaped = ESCAPES[two](ESCAPES[one](value))
+    assert live([value]).redact(f"so {escaped}!").endswith(f"{MARKER}!")
+    assert escaped not in live([value]).redact(f"so {escaped}!")
+
+
+def test_text_made_to_be_read_in_many_ways_is_read_in_one() -> None:
+    """An exponential number of attempts would never end; these take milliseconds."""
+    hard = (
+        "+" * 60 + "bcdefghi",
+        "a+" * 60 + "b",
+        "x" * 8 + "\\" * 60 + "y",
+        "的" * 60,
+        "\\+" * 60,
+    )
+    texts = (
+        "%2B",
+        "\\x2b",
+        "a+",
+        "a%2B",
+        "a&#43;",
+        "\\",
+        "x" * 8 + "\\" * 70,
+        "%25",
+        "\\u7684",
+        "&",
+    )
+    for value in hard:
+        for text in texts:
+            live([value]).redact(text * 500)

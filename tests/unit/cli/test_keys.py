@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -53,13 +54,22 @@ def test_what_the_descriptor_says_wins() -> None:
 @given(JSON)
 def test_only_an_object_of_texts_will_do(value: object) -> None:
     data = json.dumps(value)
-    texts = isinstance(value, dict) and all(isinstance(text, str) for text in value.values())  # pyright: ignore[reportUnknownVariableType]
-    if texts:
-        assert keys.taken(told(data.encode()), {}) == value
+    given = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
+    if all(isinstance(text, str) for text in given.values()):
+        trimmed = {name: str(text).strip() for name, text in given.items()}
+        expected = {name: key for name, key in trimmed.items() if key}
+        assert keys.taken(told(data.encode()), {}) == expected
         return
     with pytest.raises(UsageError) as refused:
         keys.taken(told(data.encode()), {})
     assert str(refused.value).endswith("not a JSON object of names and texts")
+
+
+def test_blanks_around_a_key_are_no_part_of_it_and_blanks_alone_are_no_key() -> None:
+    for blank in (" ", "\n", "\r\n", "\t", "\v", "\f", "\x85", "\u00a0", "\u2028", "\u3000"):
+        environ = {"A_API_KEY": f"{blank}a b{blank}", "B_API_KEY": blank, "C_API_KEY": "c"}
+        fd = told(json.dumps({"D_API_KEY": f"d{blank}", "C_API_KEY": blank}).encode())
+        assert keys.taken(fd, environ) == {"A_API_KEY": "a b", "D_API_KEY": "d"}, ascii(blank)
 
 
 @pytest.mark.parametrize("data", [b"", b"sk-live-1", b'{"A": "sk-live-1"', b"\xff", b"[" * 5000])

@@ -1,11 +1,12 @@
 import pytest
 
-from wcore.errors import ConfigError
+from wcore.errors import ConfigError, SettingError
+from wcore.models.http.client import HttpClient
 from wcore.models.http.endpoint import Endpoint, endpoint
 
 
 def place(url: str) -> Endpoint:
-    return endpoint("p", url, "secret-key", ("P_API_KEY",))
+    return endpoint("p", url, {"P_API_KEY": "secret-key"}, ("P_API_KEY",))
 
 
 @pytest.mark.parametrize(
@@ -43,11 +44,23 @@ def test_secrets_in_the_url_are_refused_and_not_quoted(url: str) -> None:
 @pytest.mark.parametrize(
     ("host", "loops"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("localhost", True), ("LOCALHOST", True),
-     ("[::1]", True), ("a.localhost", True), ("127.0.0.1.evil.com", False), ("10.0.0.1", False),
+     ("[::1]", True), ("a.localhost", True), ("localhost.", True), ("127.1", True),
+     ("[0:0:0:0:0:0:0:1]", True), ("[::ffff:127.0.0.1]", True), ("0.0.0.0", True), ("127", False),
+     ("[::2]", False), ("128.0.0.1", False), ("127.1.evil.com", False),
+     ("127.0.0.1.evil.com", False), ("10.0.0.1", False),
      ("localhost.evil.com", False), ("notlocalhost", False)],
 )  # fmt: skip
 def test_loopback_is_told_from_what_looks_like_it(host: str, loops: bool) -> None:
     assert place(f"http://{host}:8000").is_loopback is loops
+
+
+@pytest.mark.anyio
+async def test_an_address_that_nothing_can_be_sent_to_is_one_of_the_settings() -> None:
+    for host in ("\u202e.com", "a\x01b", "\udc80", "1.2.3.999"):
+        client = HttpClient(place(f"http://{host}"))
+        with pytest.raises(SettingError, match=r"^--base-url: p cannot be asked"):
+            async with client.post("/x", {}, b""):
+                raise AssertionError(ascii(host))
 
 
 def test_the_key_is_not_shown() -> None:

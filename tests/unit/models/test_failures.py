@@ -1,10 +1,14 @@
+import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wcore.models import backoff, errors
 from wcore.models.errors import TransientError, of_event, of_response, of_whole, retry_after_s
+from wcore.models.provider_json import dump
 
 OVERFLOWS = (
     b'{"error": {"code": "context_length_exceeded", "message": "x"}}',
@@ -27,7 +31,17 @@ def test_providers_word_an_overflow_in_many_ways(body: bytes) -> None:
     ("status", "body", "kind"),
     [
         (401, b"", errors.AuthInvalidError),
-        (403, b"", errors.AuthInvalidError),
+        (403, b"", errors.RefusedError),
+        (403, b'{"error": {"message": "organization must be verified"}}', errors.RefusedError),
+        (403, b'{"error": {"code": "unsupported_country_region_territory"}}', errors.RefusedError),
+        (403, b'{"message": "the monkey pressed a keyboard"}', errors.RefusedError),
+        (403, b'{"detail": "insufficient_quota"}', errors.RefusedError),
+        (403, b"<html>Forbidden</html>", errors.RefusedError),
+        (403, b'{"error": {"message": "Your API key has no access"}}', errors.AuthInvalidError),
+        (403, b'{"error": {"code": "invalid_api_key"}}', errors.AuthInvalidError),
+        (403, b'{"error": {"type": "authentication_error"}}', errors.AuthInvalidError),
+        (403, b'[{"error": {"message": "no APIKEY"}}]', errors.AuthInvalidError),
+        (403, b"bad credentials", errors.AuthInvalidError),
         (402, b'{"error": "insufficient balance"}', errors.RefusedError),
         (429, b'{"error": {"code": "insufficient_quota"}}', errors.RefusedError),
         (429, b"", errors.TransientError),
@@ -53,6 +67,8 @@ def test_a_status_says_whether_trying_again_helps(status: int, body: bytes, kind
         ({"code": 502, "message": "upstream"}, errors.TransientError),
         ({"type": "rate_limit_error"}, errors.TransientError),
         ({"type": "authentication_error", "message": "x"}, errors.AuthInvalidError),
+        ({"type": "permission_error", "message": "not your key"}, errors.AuthInvalidError),
+        ({"type": "permission_error", "message": "verify first"}, errors.RefusedError),
         ({"code": "context_length_exceeded"}, errors.ContextOverflowError),
         ({"type": "invalid_request_error", "message": "x"}, errors.UnexplainedError),
         ("no words", errors.RefusedError),
@@ -64,14 +80,27 @@ def test_an_error_in_the_stream_says_so_too(error: object, kind: type) -> None:
 
 
 def test_what_a_provider_wrote_is_quoted_in_part_and_on_one_line() -> None:
-    text = str(of_response("p", 400, {}, b'{"error": {"message": "a\\n\\tb ' + b"x" * 999 + b'"}}'))
-    assert text.startswith("p answered HTTP 400: a b xxx")
-    assert len(text) < errors.QUOTE_CHARS_MAX + 50
+    for status in (400, 401, 403, 500):
+        body = b'{"error": {"message": "a\\n\\tkey ' + b"x " * 999 + b'"}}'
+        text = str(of_response("p", status, {}, body))
+        assert "p answered HTTP" in text or f"p does not accept the key (HTTP {status})" in text
+        assert ": a key x x" in text
+        assert len(text) < errors.QUOTE_CHARS_MAX + 50
 
 
-def test_a_refused_key_is_never_quoted() -> None:
-    assert "sk-1" not in str(of_response("p", 401, {}, b'{"error": {"message": "sk-1"}}'))
-    assert "sk-1" not in str(of_event("p", {"type": "authentication_error", "message": "sk-1"}))
+def test_what_cannot_be_seen_is_marked_in_a_quotation() -> None:
+    said = {"message": "no\x1b[2J \u202ekey\u200b"}
+    told = (of_response("p", 401, {}, dump(said)), of_event("p", said))
+    assert all(str(text).endswith("no⟨U+001B⟩[2J ⟨U+202E⟩key⟨U+200B⟩") for text in told)
+
+
+@given(
+    st.integers(250, 320), st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=9)
+)
+def test_no_quotation_ends_in_the_middle_of_a_key(before: int, key: str) -> None:
+    for space in (" ", "的"):
+        text = errors.quoted("语" * before + space + key + space + "x" * 400)
+        assert key in text or not re.search("[!-~]", text)
 
 
 def test_an_answer_in_one_piece_may_be_an_error() -> None:

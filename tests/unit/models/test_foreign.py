@@ -1,7 +1,7 @@
 """Models through pydantic-ai: what it is given, what it says, and how it fails."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -16,10 +16,10 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-from wcore.errors import ConfigError, ProviderError
+from wcore.errors import ConfigError, ProviderError, SettingError
 from wcore.models.conversation import ConversationModel
 from wcore.models.errors import AuthRequiredError, RefusedError, StalledError, TransientError
-from wcore.models.factory import create_model
+from wcore.models.factory import ModelEnvironment, create_model
 from wcore.models.model import CallReady, Delta, Finished, Request, Text
 from wcore.models.pydantic_ai_backend import (
     PYDANTIC_AI_PROVIDERS,
@@ -176,3 +176,38 @@ def test_providers_of_the_library_are_chosen_by_name() -> None:
         assert chosen.effort_levels
     with pytest.raises(ConfigError, match="needs a model"):
         create_model("google", None)
+
+
+async def test_a_key_that_no_header_can_carry_is_named_before_the_library_sees_it() -> None:
+    for name, foreign in PYDANTIC_AI_PROVIDERS.items():
+        for variable in foreign.key_names:
+            key = "sk-0123456789abcdef\u2013x"
+            chosen = create_model(name, "m", ModelEnvironment(keys={variable: key}))
+            chosen.warm()
+            with pytest.raises(SettingError, match=f"^{variable} is no key: its character 20 "):
+                await asked(cast("ConversationModel", chosen))
+    companion = {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "a b"}
+    chosen = create_model("bedrock", "m", ModelEnvironment(keys=companion))
+    with pytest.raises(SettingError, match=r"^AWS_SECRET_ACCESS_KEY is no key: its character 2 "):
+        await asked(cast("ConversationModel", chosen))
+
+
+async def test_what_making_a_client_raises_is_an_error_of_the_settings_without_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make(name: str, access: Access) -> FunctionModel:
+        raise ValueError("http://me:secret@h is no proxy")
+
+    access = Access({"FAKE_KEY": "k"}, None, None)
+    backend = PydanticAiBackend(PydanticAiProvider("f", "", ("FAKE_KEY",), make), "m", access, 5.0)
+    backend.warm()
+    with pytest.raises(SettingError) as refused:
+        await asked(ConversationModel(backend, "m", "/"))
+    assert "secret" not in str(refused.value)
+    monkeypatch.setenv("ALL_PROXY", "socks://h:1")
+    for name in ("NO_PROXY", "no_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, key in (("openai-responses", "OPENAI_API_KEY"), ("google", "GOOGLE_API_KEY")):
+        chosen = create_model(name, "m", ModelEnvironment(keys={key: "sk-0123456789abcdef"}))
+        with pytest.raises(SettingError, match=r"^ALL_PROXY: "):
+            await asked(cast("ConversationModel", chosen))

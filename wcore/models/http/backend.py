@@ -15,6 +15,7 @@ from wcore.models.model import Delta
 from wcore.models.providers import DialectName, Provider
 
 REPLY_BYTES_MAX: Final = 256 * 1024 * 1024  # of one answer as it comes; a server gone wild
+KEY_CHARS_MIN: Final = 8  # a shorter one is an ordinary word, which nothing is cleared of
 DRAIN_S: Final = 0.25  # for the last, empty chunk; then the connection can be used again
 
 
@@ -25,7 +26,6 @@ class HttpBackend:
         self.provider = provider
         self.encoding = Chat(provider) if provider.dialect is DialectName.CHAT else Anthropic()
         self._http = http
-        self._headers = self.encoding.headers(http.endpoint.key)
 
     def fresh(self) -> "HttpBackend":
         return HttpBackend(self.provider, self._http)
@@ -44,7 +44,7 @@ class HttpBackend:
         self._http.warm()
 
     def require_key(self) -> None:
-        """Check that there is a key, except for a server on this machine."""
+        """Check that there is a key that can be sent; a server on this machine may need none."""
         endpoint = self._http.endpoint
         if endpoint.key is None and not endpoint.is_loopback:
             raise errors.no_key(self.provider.name, endpoint.key_names)
@@ -54,11 +54,12 @@ class HttpBackend:
     ) -> AsyncGenerator[Sequence[Delta], None]:
         """Send one request; yield what each piece of the answer says."""
         body = self.encoding.body(frame, pieces)
+        headers = self.encoding.headers(self._http.endpoint.key)
         reader = self.encoding.reader()
         events = EventReader()
         received = 0
         try:
-            async with self._http.post(self.encoding.path, self._headers, body) as chunks:
+            async with self._http.post(self.encoding.path, headers, body) as chunks:
                 async for chunk in chunks:
                     received += len(chunk)
                     self._limit(received)
@@ -70,6 +71,11 @@ class HttpBackend:
         except (errors.TransientError, errors.StalledError):
             if not reader.done:
                 raise
+        except errors.AuthInvalidError:
+            if len(self._http.endpoint.key or "") >= KEY_CHARS_MIN:
+                raise
+            text = f"{self.provider.name} does not accept the key"
+            raise errors.AuthInvalidError(text) from None
         yield [*self._read(reader, events, None), *reader.end()]
 
     def _read(self, reader: Reader, events: EventReader, chunk: bytes | None) -> list[Delta]:

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from wcore import __version__
-from wcore.errors import ProviderError
+from wcore import __version__, network
+from wcore.errors import ProviderError, SettingError
 from wcore.models import errors
 from wcore.models.http.endpoint import Endpoint
 
@@ -36,9 +36,11 @@ class HttpClient:
         self._client: httpx2.AsyncClient | None = None
 
     def warm(self) -> None:
-        """Load the library and make the client. A failure is told by the first request."""
+        """Load the library and make the client."""
         try:
             self._opened()
+        except SettingError:
+            return  # told by the first request
         except Exception:
             log.exception("client.failed")
 
@@ -52,6 +54,7 @@ class HttpClient:
 
         Raises:
             ProviderError: no answer, not a good one, or it broke off.
+            SettingError: environment or address let nobody ask.
         """
         import httpx2  # noqa: PLC0415 - loaded already, by `warm`
 
@@ -68,6 +71,8 @@ class HttpClient:
                 if _NO_STREAM.match(response.headers.get("content-type", "")):
                     raise errors.of_whole(name, await _head_of(response))
                 yield response.aiter_bytes()
+        except httpx2.InvalidURL:
+            raise SettingError(f"--base-url: {name} cannot be asked at such an address") from None
         except (httpx2.ReadTimeout, httpx2.WriteTimeout):
             text = f"{name} sent nothing for {self._stall_s:g} s; the request was given up"
             raise errors.StalledError(text) from None
@@ -89,13 +94,12 @@ class HttpClient:
                 "accept-encoding": "identity",  # compressing a stream holds deltas back
                 "user-agent": f"wcore/{__version__}",
             }
-            client = httpx2.AsyncClient(
+            self._client = network.client(
+                self.endpoint.url,
                 headers=headers,
                 timeout=httpx2.Timeout(self._stall_s, connect=CONNECT_S, pool=None),
                 limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEPT_OPEN_S),
-                trust_env=not self.endpoint.is_loopback,  # proxies are for the world outside
             )
-            self._client = client
         return self._client
 
 
@@ -109,4 +113,4 @@ async def _head_of(response: "httpx2.Response") -> bytes:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return errors.quoted(str(error)) or type(error).__name__

@@ -1,15 +1,16 @@
 """Where a provider is, and the key it wants."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
+from wcore import network
 from wcore.errors import ConfigError
 
 _ENDS: Final = ("/chat/completions", "/messages")  # of a URL copied from a manual
 _VERSION: Final = re.compile(r"/v\d+(?:alpha|beta)?\d*(?:/|\Z)")
-_LOOPBACK: Final = re.compile(r"localhost|.+\.localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,22 @@ class Endpoint:
     url: str
     host: str
     is_loopback: bool
-    key: str | None = field(repr=False)
+    keys: Mapping[str, str] = field(repr=False)
     key_names: tuple[str, ...]
 
+    @property
+    def key(self) -> str | None:
+        """The key to send, if there is one.
 
-def endpoint(name: str, given: str, key: str | None, key_names: tuple[str, ...]) -> Endpoint:
+        Raises:
+            SettingError: no header can carry it.
+        """
+        return network.usable_key(self.keys, *self.key_names)
+
+
+def endpoint(
+    name: str, given: str, keys: Mapping[str, str], key_names: tuple[str, ...]
+) -> Endpoint:
     """Return the endpoint at the base URL `given`, with or without a trailing `/v1`.
 
     Raises:
@@ -48,7 +60,7 @@ def endpoint(name: str, given: str, key: str | None, key_names: tuple[str, ...])
         name=name,
         url=urlunsplit((url.scheme, url.netloc, path, "", "")),
         host=host if port is None else f"{host}:{port}",
-        is_loopback=_LOOPBACK.fullmatch(host) is not None,
-        key=key,
+        is_loopback=network.is_loopback(host),
+        keys=keys,
         key_names=key_names,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from wcore import network
 from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, SSE, ServerConfig
 from wcore.tools.mcp.throttle import CountingSender, StreamLimiter, ThrottledReceiver
 
@@ -39,14 +41,18 @@ async def _braked(config: ServerConfig) -> AsyncGenerator[Any, None]:
 
 def _streams(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
     if config.transport == SSE:
-        return sse_client(config.url, dict(config.headers or {}), httpx_client_factory=_made)
+        return sse_client(
+            config.url,
+            dict(config.headers or {}),
+            httpx_client_factory=partial(_made, config.url),
+        )
     return _streamable(config)
 
 
 @asynccontextmanager
 async def _streamable(config: ServerConfig) -> AsyncGenerator[Any, None]:
     async with (
-        _made(dict(config.headers or {})) as client,
+        _made(config.url, dict(config.headers or {})) as client,
         streamable_http_client(
             config.url, http_client=client, max_sse_event_size=EVENT_BYTES_MAX
         ) as streams,
@@ -55,13 +61,15 @@ async def _streamable(config: ServerConfig) -> AsyncGenerator[Any, None]:
 
 
 def _made(
+    url: str,
     headers: dict[str, str] | None = None,
     timeout: httpx2.Timeout | None = None,
     auth: httpx2.Auth | None = None,
 ) -> httpx2.AsyncClient:
     # Compressed answers could be a thousand times larger than they look.
     given = {**(headers or {}), "Accept-Encoding": "identity"}
-    return httpx2.AsyncClient(
+    return network.client(
+        url,
         headers=given,
         timeout=timeout or httpx2.Timeout(CONNECT_S_MAX, read=READ_S_MAX),
         auth=auth,

@@ -118,7 +118,8 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
         text = visible_line(transport, SHOWN_CHARS_MAX)
         raise ServerConfigError(f"unknown transport {text!r}; there are {known}")
     if kind != STDIO:
-        return ServerConfig(name, safe, kind, url=_url(kind, url), headers=_headers(headers or {}))
+        trimmed = {name: value.strip() for name, value in (headers or {}).items()}
+        return ServerConfig(name, safe, kind, url=_url(kind, url), headers=_headers(trimmed))
     if not command or not command.strip():
         raise ServerConfigError("transport stdio needs `command`")
     _check_texts(command, *args)
