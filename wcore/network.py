@@ -7,7 +7,6 @@ variable, and never what stands in it: keys and addresses of proxies are secret.
 import os
 import re
 from collections.abc import Mapping
-from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -23,7 +22,6 @@ _NO_KEY: Final = re.compile(r"[^!-~]")  # servers and the HTTP library take no m
 _LOOPBACK: Final = re.compile(
     r"(?:.+\.)?localhost\.?|127(?:\.\d{1,8}){1,3}|0\.0\.0\.0", re.IGNORECASE
 )
-_SOCKS: Final = frozenset({"socks5", "socks5h"})
 _PROXIED: Final = ("http", "https", "all")
 
 
@@ -133,8 +131,6 @@ def _problem(proxy: str, context: "ssl.SSLContext") -> str:
 
     try:
         url = httpx2.Proxy(proxy).url
-        if url.scheme in _SOCKS and find_spec("socksio") is None:
-            return "SOCKS needs a package: pip install 'httpx2[socks]'; or name an http:// proxy"
         httpx2.AsyncHTTPTransport(verify=context, proxy=proxy)
         usable = bool(url.host) and (url.port is None or 0 < url.port < 65536)
     except Exception:  # noqa: BLE001 - it is no address, in one way of many

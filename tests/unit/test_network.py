@@ -4,7 +4,9 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,15 +95,29 @@ def test_what_is_no_proxy_is_named_whatever_variable_it_stands_in(environ: SetEn
         assert not problem(), "nor where none is to be used"
 
 
-def test_socks_works_or_names_what_is_missing(
-    environ: SetEnv, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(network, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
-    for value in ("socks5://127.0.0.1:1080", "socks5h://h", "SOCKS5://h:1"):
-        environ(ALL_PROXY=value)
-        told = problem()
-        assert told.startswith("ALL_PROXY: SOCKS needs a package: pip install"), value
-        assert not problem(NEAR)
+@pytest.mark.anyio
+@pytest.mark.parametrize("scheme", ["socks5", "SOCKS5H"])
+async def test_a_socks_proxy_is_gone_through(environ: SetEnv, scheme: str) -> None:
+    wanted: list[bytes] = []
+
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            await stream.receive()  # 5, and which ways to log in: none is needed
+            await stream.send(b"\x05\x00")
+            wanted.append(await stream.receive())  # 5, connect, 0, by name, where
+            await stream.send(b"\x05\x00\x00\x01" + bytes(6))
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(SocketAttribute.local_port)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        environ(ALL_PROXY=f"{scheme}://127.0.0.1:{port}")
+        async with network.client(url := "http://api.example.com/v1") as client:
+            assert (await client.get(url)).status_code == 204
+        tasks.cancel_scope.cancel()
+    assert wanted == [b"\x05\x01\x00\x03\x0fapi.example.com\x00\x50"]
 
 
 def test_it_is_an_error_of_the_settings_that_no_attempt_mends(environ: SetEnv) -> None:

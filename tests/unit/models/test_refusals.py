@@ -45,7 +45,8 @@ OK = Reply(text=("fine",))
 async def asking(dialect: Saying) -> AsyncGenerator[tuple[Provider, ConversationModel]]:
     provider = PROVIDERS[dialect.provider]
     async with serving() as server:
-        place = endpoint(provider.name, server.url, "sk-test-0123456789", provider.key_names)
+        keys = dict.fromkeys(provider.key_names, "sk-test-0123456789")
+        place = endpoint(provider.name, server.url, keys, provider.key_names)
         client = HttpClient(place)
         try:
             yield server, ConversationModel(HttpBackend(provider, client), "m", "/")
