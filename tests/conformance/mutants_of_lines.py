@@ -81,6 +81,12 @@ class ReadyLate(Faithful):
         time.sleep(60)  # so long that no judge is late itself
 
 
+class DropsUnknownArgumentsSilently(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        is_told = event["type"] == "info" and "has no effect" in event["message"]
+        return [] if is_told else [event]
+
+
 class ReadyTwice(Faithful):
     def down(self, event: Table) -> list[Table]:
         return [event, event] if event["type"] == "ready" else [event]

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 from msgspec import Struct
 
 from wcore import __version__
-from wcore.cli import environment
+from wcore.cli import environment, family
 from wcore.errors import UsageError
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode
 
@@ -23,7 +23,7 @@ before a rule or a person has said yes."""
 
 EPILOG: Final = """\
 try it:
-  printf '%s\\n' '{"type":"message","msg_id":"m1","content":"run git log --oneline -3"}' \\
+  printf '%s\\n' '{{"type":"message","msg_id":"m1","content":"run git log --oneline -3"}}' \\
     | wcore --force
   wcore-chat                     a conversation in this terminal
 
@@ -38,6 +38,9 @@ models:
   --provider openai --base-url URL --model NAME
                                  any server that speaks Chat Completions; loopback needs no key
   A key in the environment does not choose a model: the default is always offline.
+
+arguments of hosts of the protocol family (`ready` is followed by what has no effect):
+  {family}
 
 rules: yours are in ~/.config/wcore/policy.toml, a folder's own in .wcore/policy.toml
 
@@ -78,6 +81,7 @@ class Options(Struct, frozen=True):
     user_id: str | None
     keep_sessions_days: float
     verbose: bool
+    family: family.Taken
 
 
 def read(argv: list[str], environ: Mapping[str, str]) -> Options:
@@ -88,7 +92,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         ConfigError: it asks for something this version cannot do.
         SystemExit: after `--help` or `--version`.
     """
-    options = _parser().parse_args(argv)
+    options = _parser().parse_args(family.in_our_words(argv))
     if options.resume is not None and options.session_id is not None:
         raise UsageError("--resume and --session-id exclude each other")
     max_mode = options.max_mode or Mode.FORCE
@@ -119,6 +123,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         user_id=options.user_id,
         keep_sessions_days=_kept_days(options.keep_sessions, environ),
         verbose=options.verbose or "WCORE_DEBUG" in environ,
+        family=family.taken(options),
     )
 
 
@@ -131,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="wcore",
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=EPILOG.format(family=" ".join(option.name for option in family.FAMILY)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -139,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_model_options(parser)
     _add_approval_options(parser)
     _add_session_options(parser)
+    family.add_to(parser)
     return parser
 
 
@@ -152,7 +158,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     keys = "read provider keys from descriptor N, a JSON object of names and keys"
     add("--keys-fd", type=_descriptor, metavar="N", help=keys)
     add("--max-tokens", type=_count, metavar="N", help="most tokens in one model reply")
-    add("--max-turns", type=_count, metavar="N", help="most model replies to one message")
+    add("--max-turns", type=_limit, metavar="N", help="most model replies to one message")
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
 
 
@@ -243,6 +249,10 @@ def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
     return int(text)
+
+
+def _limit(text: str) -> int:
+    return 0 if text == "0" else _count(text)  # hosts say 0 for: no limit of theirs
 
 
 def _descriptor(text: str) -> int:

@@ -1,6 +1,7 @@
 """Wires the rooms together and runs the engine."""
 
 import functools
+import json
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -126,10 +127,12 @@ async def _serve(
         settings, wire, {}, model, shell_analyser, persistence
     )  # the engine loads the tools
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
-    session.notices = (*loaded.notices, *dropped, *filter(None, (unused, persistence.consequences)))
-    enter(session, left, (*keys.values(), *location.secrets))
+    told = (*loaded.notices, *dropped, *filter(None, (unused, persistence.consequences)))
+    session.notices = (*told, *options.family.notices)
+    enter(session, left, (*keys.values(), *location.secrets, *options.family.secrets))
+    reader = LineReader(rims.fds[0], _first_lines(options))
     try:
-        return await _engine(session, rims.fds[0], wire, tool_environment).serve()
+        return await _engine(session, reader, wire, tool_environment).serve()
     finally:
         await shell_analyser.close()
         await persistence.close()
@@ -150,12 +153,18 @@ def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> ToolEnvir
     )
 
 
+def _first_lines(options: Options) -> tuple[bytes, ...]:
+    """Return what the command line says and a host could have sent."""
+    settings = options.family.settings
+    return (json.dumps({"type": "set_config", **settings}).encode(),) if settings else ()
+
+
 def _engine(
-    session: Session, in_fd: int, wire: StdoutWriter, tool_environment: ToolEnvironment
+    session: Session, reader: LineReader, wire: StdoutWriter, tool_environment: ToolEnvironment
 ) -> Engine:
     assert tool_environment.supervisor is not None
     warm = functools.partial(_warm, session.model, tool_environment.supervisor)
-    return Engine(session, LineReader(in_fd), wire, tool_environment, warm=warm)
+    return Engine(session, reader, wire, tool_environment, warm=warm)
 
 
 def _warm(model: Model, supervisor: Supervisor) -> None:
