@@ -87,6 +87,12 @@ class DropsUnknownArgumentsSilently(Faithful):
         return [] if is_told else [event]
 
 
+class RefusesUnknownProviders(Faithful):
+    def arguments(self, words: list[str]) -> list[str]:
+        is_known = "no-such-provider-anywhere" not in words
+        return words if is_known else [*words, "--cwd", "/no/such/folder"]
+
+
 class ReadyTwice(Faithful):
     def down(self, event: Table) -> list[Table]:
         return [event, event] if event["type"] == "ready" else [event]

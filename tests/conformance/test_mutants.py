@@ -23,10 +23,8 @@ CAUGHT_BY = {
     "prints-a-banner": ("handshake-ready", "no JSON in UTF-8"),
     "prints-blank-lines": ("handshake-ready", "no JSON in UTF-8"),
     "ready-late": ("handshake-ready", "nothing comes for 5 s"),
-    "drops-unknown-arguments-silently": (
-        "handshake-arguments-of-the-family",
-        "nothing comes",
-    ),
+    "drops-unknown-arguments-silently": ("handshake-arguments-of-the-family", "nothing comes"),
+    "refuses-unknown-providers": ("handshake-no-such-model", "error comes instead of ready"),
     "ready-twice": ("handshake-ready", "ready comes twice"),
     "unknown-current-mode": ("handshake-ready", "current_mode is none of modes"),
     "answers-twice": ("command-ping", "a pong that no ping asked for"),

@@ -35,7 +35,7 @@ class Small(Faithful):
             raise SystemExit(0)
         if odd := set(given) - FLAGS:
             self.refuse(2, f"unknown argument {min(odd)}")
-        if "--provider" in given and words[given["--provider"] + 1] != "openai":
+        if "--provider" in given and words[given["--provider"] + 1] == "anthropic":
             self.refuse(1, "there is no such provider")
         if "--base-url" in given:
             at = given["--base-url"] + 1

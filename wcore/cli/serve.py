@@ -17,7 +17,7 @@ from wcore.cli.options import Options
 from wcore.cli.policy_limits import start_mode, ttl_s
 from wcore.engine.engine import Engine
 from wcore.errors import ConfigError, WcoreError
-from wcore.models.factory import ModelEnvironment, create_model
+from wcore.models.factory import ModelEnvironment, model_at_start
 from wcore.models.model import Model
 from wcore.policy.protected import Places, protection
 from wcore.policy_files import named_paths
@@ -54,7 +54,7 @@ def run(
     """Serve on the claimed descriptors; return the exit code. `keys`: of providers, by name.
 
     Raises:
-        ConfigError: the model cannot be had.
+        ConfigError: a policy file, the store or the session stands against it.
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
     log.setup(verbose=options.verbose)
@@ -69,7 +69,7 @@ def run(
         folder=options.cwd,
         stall_s=options.stall_timeout_s,
     )
-    model = create_model(options.provider, options.model, model_environment)
+    model = model_at_start(options.provider, options.model, model_environment)
     try:
         rims = _Rims(fds, inherited, supervisor)
         return anyio.run(functools.partial(_serve, options, model, keys, location, rims))
@@ -128,7 +128,8 @@ async def _serve(
     )  # the engine loads the tools
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
     told = (*loaded.notices, *dropped, *filter(None, (unused, persistence.consequences)))
-    session.notices = (*told, *options.family.notices)
+    problem = (f"no message can be answered: {model.problem}",) if model.problem else ()
+    session.notices = (*told, *options.family.notices, *problem)
     enter(session, left, (*keys.values(), *location.secrets, *options.family.secrets))
     reader = LineReader(rims.fds[0], _first_lines(options))
     try:

@@ -33,6 +33,13 @@ _PASSING_TYPES: Final = re.compile(
 _BAD_KEY_TYPES: Final = re.compile(r"authentication|permission_error|invalid_api_key")
 
 
+class UnusableModelError(ProviderError):
+    """The model that the engine was started with cannot be had."""
+
+    code = Code.CONFIG
+    retryable = False
+
+
 class AuthRequiredError(ProviderError):
     """No key was given."""
 

@@ -130,6 +130,6 @@ async def test_settings_of_the_command_line_are_as_if_the_host_had_sent_them(tal
 async def test_a_desktop_starts_the_engine_with_all_it_passes(talk: Talk) -> None:
     whose = ("--assistant", "wayland-desktop", "--profile", "__wayland_desktop_session")
     flags = ("--json-stream", "--provider", "openai", "--model", "m", "--session-id", "x", *whose)
-    async with talk(flags=flags, env={"OPENAI_API_KEY": ""}) as host:
+    async with talk(flags=flags, env={"OPENAI_API_KEY": "sk-0123456789"}) as host:
         assert (await host.ready())["session_id"] == "x"
         assert [e["type"] for e in await host.quiet()] == ["info", "info"]
