@@ -105,6 +105,16 @@ class UnknownCurrentMode(Faithful):
         return [event]
 
 
+class ShowsItsOwnNames(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "config_changed":
+            has = event["capabilities"]
+            own = ["default", "read_only", "auto_edit", "force"]
+            now = {"yolo": "force"}.get(has["current_mode"], has["current_mode"])
+            event["capabilities"] = {**has, "modes": [*own], "current_mode": now}
+        return [event]
+
+
 class AnswersTwice(Faithful):
     def down(self, event: Table) -> list[Table]:
         return [event, event] if event["type"] == "pong" else [event]

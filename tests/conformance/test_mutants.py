@@ -27,6 +27,10 @@ CAUGHT_BY = {
     "refuses-unknown-providers": ("handshake-no-such-model", "error comes instead of ready"),
     "ready-twice": ("handshake-ready", "ready comes twice"),
     "unknown-current-mode": ("handshake-ready", "current_mode is none of modes"),
+    "shows-its-own-names": (
+        "mode-alias-is-announced",
+        "current_mode is 'force', not 'yolo'",
+    ),
     "answers-twice": ("command-ping", "a pong that no ping asked for"),
     "ignores-malformed": ("wire-malformed", 'expected {"type": "error"'),
     "error-with-msg-id": ("wire-malformed", "an error carries msg_id"),

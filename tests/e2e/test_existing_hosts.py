@@ -32,7 +32,7 @@ async def test_a_host_that_sends_rules_answers_and_stops(talk: Talk) -> None:
         await host.hear("stream_end")
         assert host.of("error") == []
         await host.say(type="set_mode", mode="yolo")
-        assert (await host.hear("config_changed"))["capabilities"]["current_mode"] == "force"
+        assert (await host.hear("config_changed"))["capabilities"]["current_mode"] == "yolo"
         await host.turn("again", "m2")
 
 

@@ -65,6 +65,7 @@ class Options(Struct, frozen=True):
     stall_timeout_s: float | None
     keys_fd: int | None
     mode: Mode
+    mode_name: str
     max_mode: Mode
     session_id: str | None
     resume: str | None
@@ -95,8 +96,9 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
     options = _parser().parse_args(family.in_our_words(argv))
     if options.resume is not None and options.session_id is not None:
         raise UsageError("--resume and --session-id exclude each other")
-    max_mode = options.max_mode or Mode.FORCE
-    mode = Mode.FORCE if options.force else options.mode or Mode.DEFAULT
+    max_mode = MODE_ALIASES[options.max_mode]
+    mode_name = Mode.FORCE.value if options.force else options.mode
+    mode = MODE_ALIASES[mode_name]
     if mode.rank > max_mode.rank:
         raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
     cwd = environment.folder(options.cwd)
@@ -107,6 +109,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         stall_timeout_s=options.stall_timeout,
         keys_fd=options.keys_fd,
         mode=mode,
+        mode_name=mode_name,
         max_mode=max_mode,
         session_id=options.session_id,
         resume=options.resume,
@@ -164,7 +167,8 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_approval_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("approvals").add_argument
-    add("--mode", type=_mode, metavar="MODE", help="default, read_only, auto_edit or force")
+    modes = "default, read_only, auto_edit or force"
+    add("--mode", type=_mode, default=Mode.DEFAULT.value, metavar="MODE", help=modes)
     for alias in ("--force", "--auto-approve", "--dangerously-skip-permissions"):
         same = (
             "mode force: ask nothing but questions to the user"
@@ -175,6 +179,7 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-mode",
         type=_mode,
+        default=Mode.FORCE.value,
         metavar="MODE",
         help="ceiling: no command can raise the mode above it",
     )
@@ -238,11 +243,11 @@ def _kept_days(given: str | None, environ: Mapping[str, str]) -> float:
     return float(text)
 
 
-def _mode(text: str) -> Mode:
+def _mode(text: str) -> str:
     if text not in MODE_ALIASES:
         known = ", ".join(mode.value for mode in Mode)
         raise argparse.ArgumentTypeError(f"unknown mode {text!r}; modes are {known}")
-    return MODE_ALIASES[text]
+    return text
 
 
 def _count(text: str) -> int:

@@ -108,6 +108,7 @@ async def _serve(
         session_id=persistence.journal.session_id,
         places=places,
         mode=mode,
+        mode_name=options.mode_name,
         max_mode=ceiling,
         prompts=options.prompts,
         hitl_suspend=options.hitl_suspend,

@@ -17,6 +17,7 @@ class Settings(Struct, frozen=True):
     session_id: str
     places: Places
     mode: Mode = Mode.DEFAULT
+    mode_name: str = ""  # as the host named it
     max_mode: Mode = Mode.FORCE
     prompts: bool = True
     hitl_suspend: bool = True
