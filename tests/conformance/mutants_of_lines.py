@@ -115,6 +115,13 @@ class ShowsItsOwnNames(Faithful):
         return [event]
 
 
+class AnnouncesSuspenseUnasked(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "ready":
+            event["capabilities"]["hitl_suspend"] = True
+        return [event]
+
+
 class AnswersTwice(Faithful):
     def down(self, event: Table) -> list[Table]:
         return [event, event] if event["type"] == "pong" else [event]

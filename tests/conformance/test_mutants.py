@@ -31,6 +31,7 @@ CAUGHT_BY = {
         "mode-alias-is-announced",
         "current_mode is 'force', not 'yolo'",
     ),
+    "announces-suspense-unasked": ("suspend-is-asked-for", "capabilities.hitl_suspend"),
     "answers-twice": ("command-ping", "a pong that no ping asked for"),
     "ignores-malformed": ("wire-malformed", 'expected {"type": "error"'),
     "error-with-msg-id": ("wire-malformed", "an error carries msg_id"),

@@ -40,7 +40,7 @@ class Small(Faithful):
         if "--base-url" in given:
             at = given["--base-url"] + 1
             words[at] = relayed(words[at])
-        return [*words, "--no-hitl-suspend"]
+        return words
 
     def refuse(self, code: int, why: str) -> NoReturn:
         message = f"Engine failed to start: {why}"

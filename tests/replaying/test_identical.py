@@ -104,7 +104,7 @@ async def test_an_answer_that_came_too_late(talk: Talk) -> None:
 async def test_questions_by_answer_and_by_token(talk: Talk) -> None:
     question = {"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}
     asks = [call("AskUserQuestion", name, **question) for name in ("q1", "q2", "q3")]
-    async with talk(asks, []) as host:
+    async with talk(asks, [], flags=("--hitl-suspend",)) as host:
         await host.ready()
         await host.message()
         tokens = [(await host.hear("approval_required"))["resume_token"] for _ in asks]

@@ -115,7 +115,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         resume=options.resume,
         cwd=cwd,
         prompts=options.prompts != "none",
-        hitl_suspend=not options.no_hitl_suspend,
+        hitl_suspend=bool(options.hitl_suspend),
         approval_ttl_s=options.approval_ttl,
         reap_interval_s=options.reap_interval,
         max_tokens=options.max_tokens,
@@ -202,9 +202,9 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
         help="look for expired approvals every S seconds",
     )
     add(
-        "--no-hitl-suspend",
-        action="store_true",
-        help="ask questions to the user with tool_request only",
+        "--hitl-suspend",
+        action=argparse.BooleanOptionalAction,
+        help="let questions to the user also suspend (approval_required, suspend); default: no",
     )
     add("--max-writes", type=_count, metavar="N", help="most file changes in one turn")
 
