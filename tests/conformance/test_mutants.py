@@ -70,6 +70,7 @@ CAUGHT_BY = {
     ),
     "set-is-any-of-it": ("approval-prefixes", "tool_running comes instead of tool_request"),
     "grant-lets-all-go": ("approval-grant-lets-go", "which was not approved"),
+    "always-without-a-word": ("approval-always-says-what-it-covers", "info"),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
     "grants-lift-rules-that-ask": ("policy-rule-that-asks", "tool_running comes instead of"),
     "offers-only-what-is-listed": (
