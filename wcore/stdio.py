@@ -14,6 +14,7 @@ import fcntl
 import os
 import select
 import stat
+from collections.abc import Iterable
 from typing import Final
 
 import anyio
@@ -58,9 +59,13 @@ def claim() -> tuple[int, int]:
 
 
 class LineReader:
-    """Reads lines from a descriptor of any kind; never blocks the loop for long."""
+    """Reads lines from a descriptor of any kind; never blocks the loop for long.
 
-    def __init__(self, fd: int) -> None:
+    `first` are lines that come before those of the descriptor.
+    """
+
+    def __init__(self, fd: int, first: Iterable[bytes] = ()) -> None:
+        self._first: list[bytes | Overlong] = list(first)
         self._fd = fd
         self._waits = _is_stream(fd) or os.isatty(fd)
         self._splitter = LineSplitter()
@@ -70,6 +75,9 @@ class LineReader:
 
         An unterminated last line is returned before the end is. Cancelling loses nothing.
         """
+        if self._first:
+            first, self._first = self._first, []
+            return first
         data = await self._read_bytes()
         if data is None:
             return None

@@ -81,6 +81,18 @@ class ReadyLate(Faithful):
         time.sleep(60)  # so long that no judge is late itself
 
 
+class DropsUnknownArgumentsSilently(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        is_told = event["type"] == "info" and "has no effect" in event["message"]
+        return [] if is_told else [event]
+
+
+class RefusesUnknownProviders(Faithful):
+    def arguments(self, words: list[str]) -> list[str]:
+        is_known = "no-such-provider-anywhere" not in words
+        return words if is_known else [*words, "--cwd", "/no/such/folder"]
+
+
 class ReadyTwice(Faithful):
     def down(self, event: Table) -> list[Table]:
         return [event, event] if event["type"] == "ready" else [event]
@@ -90,6 +102,23 @@ class UnknownCurrentMode(Faithful):
     def down(self, event: Table) -> list[Table]:
         if event["type"] == "ready":
             event["capabilities"]["current_mode"] = "yolo"
+        return [event]
+
+
+class ShowsItsOwnNames(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "config_changed":
+            has = event["capabilities"]
+            own = ["default", "read_only", "auto_edit", "force"]
+            now = {"yolo": "force"}.get(has["current_mode"], has["current_mode"])
+            event["capabilities"] = {**has, "modes": [*own], "current_mode": now}
+        return [event]
+
+
+class AnnouncesSuspenseUnasked(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "ready":
+            event["capabilities"]["hitl_suspend"] = True
         return [event]
 
 

@@ -23,8 +23,15 @@ CAUGHT_BY = {
     "prints-a-banner": ("handshake-ready", "no JSON in UTF-8"),
     "prints-blank-lines": ("handshake-ready", "no JSON in UTF-8"),
     "ready-late": ("handshake-ready", "nothing comes for 5 s"),
+    "drops-unknown-arguments-silently": ("handshake-arguments-of-the-family", "nothing comes"),
+    "refuses-unknown-providers": ("handshake-no-such-model", "error comes instead of ready"),
     "ready-twice": ("handshake-ready", "ready comes twice"),
     "unknown-current-mode": ("handshake-ready", "current_mode is none of modes"),
+    "shows-its-own-names": (
+        "mode-alias-is-announced",
+        "current_mode is 'force', not 'yolo'",
+    ),
+    "announces-suspense-unasked": ("suspend-is-asked-for", "capabilities.hitl_suspend"),
     "answers-twice": ("command-ping", "a pong that no ping asked for"),
     "ignores-malformed": ("wire-malformed", 'expected {"type": "error"'),
     "error-with-msg-id": ("wire-malformed", "an error carries msg_id"),
@@ -63,6 +70,7 @@ CAUGHT_BY = {
     ),
     "set-is-any-of-it": ("approval-prefixes", "tool_running comes instead of tool_request"),
     "grant-lets-all-go": ("approval-grant-lets-go", "which was not approved"),
+    "always-without-a-word": ("approval-always-says-what-it-covers", "info"),
     "always-is-the-category": ("approval-always-not-the-category", "tool_running comes instead of"),
     "grants-lift-rules-that-ask": ("policy-rule-that-asks", "tool_running comes instead of"),
     "offers-only-what-is-listed": (

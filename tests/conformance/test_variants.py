@@ -30,7 +30,8 @@ LEFT_OUT: Final = frozenset(
     """
     approval-always-not-the-category approval-prompts-none approval-prompts-none-is-announced
     approval-suggestions call-categories-of-edits call-categories-of-searches call-preview
-    command-set-config-refused handshake-ceiling-in-modes host-that-adds-servers-first
+    command-set-config-refused handshake-arguments-of-the-family handshake-cannot-start
+    handshake-ceiling-in-modes host-that-adds-servers-first
     mode-auto-edit-asks-before-delete mode-ceiling mode-start-above-the-ceiling
     policy-broken-later policy-cannot-be-honoured policy-command-denied-since
     policy-denied-files-are-denied-to-commands policy-denied-files-however-they-are-spelled

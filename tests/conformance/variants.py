@@ -35,12 +35,12 @@ class Small(Faithful):
             raise SystemExit(0)
         if odd := set(given) - FLAGS:
             self.refuse(2, f"unknown argument {min(odd)}")
-        if "--provider" in given and words[given["--provider"] + 1] != "openai":
+        if "--provider" in given and words[given["--provider"] + 1] == "anthropic":
             self.refuse(1, "there is no such provider")
         if "--base-url" in given:
             at = given["--base-url"] + 1
             words[at] = relayed(words[at])
-        return [*words, "--no-hitl-suspend"]
+        return words
 
     def refuse(self, code: int, why: str) -> NoReturn:
         message = f"Engine failed to start: {why}"

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from talking import Conversation, call
 
+from wcore.vocabulary import MODE_ALIASES, Mode
+
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
@@ -61,13 +63,49 @@ async def test_force_asks_again_after_default(talk: Talk) -> None:
         await host.hear("stream_end")
 
 
-@pytest.mark.parametrize("alias", ["yolo", "bypassPermissions", "dangerously_skip_permissions"])
-async def test_other_engines_words_for_a_mode_are_understood(talk: Talk, alias: str) -> None:
+async def test_a_mode_is_announced_by_the_name_it_was_set_by(talk: Talk) -> None:
+    own = [mode.value for mode in Mode]
+    known = list(MODE_ALIASES)
+    names = [*known, *known[::-1]]
     async with talk() as host:
+        now = (await host.ready())["capabilities"]
+        for name, before in zip(names, ["default", *names], strict=False):
+            mode = MODE_ALIASES[name]
+            await host.say(type="set_mode", mode=name)
+            info = await host.next()
+            assert info["message"].startswith(f"mode updated: {name}"), name
+            assert mode in info["message"], name
+            if name != before:
+                now = (await host.next())["capabilities"]
+            assert now["current_mode"] == name
+            rest = [each for each in now["modes"] if each != name]
+            assert [each for each in own if each != name] == rest, name
+            if name not in own:
+                assert now["modes"].index(name) == now["modes"].index(mode) + 1
+        assert await host.quiet() == []
+
+
+@pytest.mark.parametrize("flags", [("--mode", "yolo"), ("--yolo",)], ids=" ".join)
+async def test_a_mode_of_the_start_has_its_name_too_and_runs_what_it_means(
+    talk: Talk, flags: tuple[str, ...]
+) -> None:
+    async with talk(CALLS, [], flags=flags) as host:
+        capabilities = (await host.ready())["capabilities"]
+        assert capabilities["current_mode"] == "yolo"
+        assert capabilities["modes"] == ["default", "read_only", "auto_edit", "force", "yolo"]
+        assert await asked_in(host) == ASKED["force"]
+
+
+async def test_a_name_goes_when_the_mode_falls(talk: Talk) -> None:
+    async with talk([], flags=("--yolo",)) as host:
         await host.ready()
-        await host.say(type="set_mode", mode=alias)
-        assert (await host.next())["message"] == "mode updated: force"
-        assert (await host.next())["capabilities"]["current_mode"] == "force"
+        (host.workspace / ".wcore").mkdir()
+        policy = host.workspace / ".wcore" / "policy.toml"
+        policy.write_text('[limits]\nmax_mode = "auto_edit"\n')
+        await host.turn()
+        now = (await host.hear("config_changed"))["capabilities"]
+        assert now["current_mode"] == "auto_edit"
+        assert now["modes"] == ["default", "read_only", "auto_edit"]
 
 
 async def test_setting_the_same_mode_again_is_info_only(talk: Talk) -> None:
@@ -97,7 +135,7 @@ async def test_nothing_raises_the_mode_above_the_ceiling(talk: Talk) -> None:
             (info,) = await host.quiet()
             assert "refused" in info["message"]
         await host.say(type="set_mode", mode="acceptEdits")
-        assert (await host.hear("config_changed"))["capabilities"]["current_mode"] == "auto_edit"
+        assert (await host.hear("config_changed"))["capabilities"]["current_mode"] == "acceptEdits"
 
 
 async def test_during_a_turn_the_mode_counts_at_once_and_is_announced_after_it(talk: Talk) -> None:

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.anyio
 
 OPTIONS = [{"label": "staging", "description": "s"}, {"label": "production", "description": "p"}]
 ASK = call("AskUserQuestion", "q1", question="Which target?", header="Deploy", options=OPTIONS)
+SUSPENDS = ("--json-stream", "--hitl-suspend")
 KINDS = ["tool_request", "approval_required", "suspend"]
 
 
@@ -32,7 +33,7 @@ async def test_a_question_asks_in_every_mode_and_its_answer_is_the_output(
 
 
 async def test_a_question_suspends_and_resumes_by_its_token(talk: Talk) -> None:
-    async with talk([ASK], []) as host:
+    async with talk([ASK], [], flags=SUSPENDS) as host:
         await host.ready()
         await host.message()
         suspend = await host.hear("suspend")
@@ -60,7 +61,7 @@ async def test_a_question_suspends_and_resumes_by_its_token(talk: Talk) -> None:
 
 
 async def test_a_refused_resume_cancels(talk: Talk) -> None:
-    async with talk([ASK], []) as host:
+    async with talk([ASK], [], flags=SUSPENDS) as host:
         await host.ready()
         await host.message()
         token = (await host.hear("suspend"))["resume_token"]
@@ -72,7 +73,7 @@ async def test_a_refused_resume_cancels(talk: Talk) -> None:
 
 
 async def test_whoever_answers_first_wins_and_one_echo_is_sent(talk: Talk) -> None:
-    async with talk([ASK], []) as host:
+    async with talk([ASK], [], flags=SUSPENDS) as host:
         await host.ready()
         await host.message()
         token = (await host.hear("suspend"))["resume_token"]
@@ -89,7 +90,7 @@ async def test_whoever_answers_first_wins_and_one_echo_is_sent(talk: Talk) -> No
 @pytest.mark.parametrize("ending", ["stop", "eof", "ttl", "deny"])
 async def test_every_ending_of_a_suspended_call_is_echoed_once(talk: Talk, ending: str) -> None:
     flags = ("--approval-ttl", "0.2") if ending == "ttl" else ()
-    async with talk([ASK], [], flags=flags) as host:
+    async with talk([ASK], [], flags=(*SUSPENDS, *flags)) as host:
         await host.ready()
         await host.message()
         await host.hear("suspend")
@@ -111,7 +112,7 @@ async def test_every_ending_of_a_suspended_call_is_echoed_once(talk: Talk, endin
 
 
 async def test_guessed_tokens_release_nothing_and_are_not_repeated(talk: Talk) -> None:
-    async with talk([ASK, call("Bash", "c1", command="echo x > ran")], []) as host:
+    async with talk([ASK, call("Bash", "c1", command="echo x > ran")], [], flags=SUSPENDS) as host:
         await host.ready()
         await host.message()
         token = (await host.hear("suspend"))["resume_token"]
@@ -127,8 +128,11 @@ async def test_guessed_tokens_release_nothing_and_are_not_repeated(talk: Talk) -
         assert not (host.workspace / "ran").exists()
 
 
-async def test_without_suspend_a_question_is_a_plain_card(talk: Talk) -> None:
-    async with talk([ASK], [], flags=("--no-hitl-suspend",)) as host:
+@pytest.mark.parametrize("flags", [(), ("--json-stream",), ("--no-hitl-suspend",)], ids=" ".join)
+async def test_without_suspend_a_question_is_a_plain_card(
+    talk: Talk, flags: tuple[str, ...]
+) -> None:
+    async with talk([ASK], [], flags=flags) as host:
         ready = await host.ready()
         assert "hitl_suspend" not in ready["capabilities"]
         await host.message()
@@ -174,7 +178,7 @@ async def test_a_live_token_never_leaves_in_what_a_tool_prints(talk: Talk) -> No
     show = 'echo "whole $t"; printf %s "${t:0:n}"; sleep 0.2; echo "${t:n}"; '
     edge = 'printf "x%.0s" $(seq 131050); echo "$t"; head -c 300000 /dev/zero | tr "\\0" y'
     run = call("Bash", "c1", command=wait + show + edge)
-    async with talk([ASK, run], [{"echo": True}]) as host:
+    async with talk([ASK, run], [{"echo": True}], flags=SUSPENDS) as host:
         await host.ready()
         await host.message()
         token = (await host.hear("suspend"))["resume_token"]

@@ -478,7 +478,9 @@ async def test_no_secret_is_written_down(talk: Talk, tmp_path: Path, is_alive: b
     question = call("AskUserQuestion", "q", question=key, header="h", options=options)
     asks = call("Bash", "c1", command=f"echo {key}")
     env = {"OPENAI_API_KEY": key}
-    async with talk([{"text": key}, question, asks], DONE, flags=NEW, env=env) as host:
+    async with talk(
+        [{"text": key}, question, asks], DONE, flags=(*NEW, "--hitl-suspend"), env=env
+    ) as host:
         await host.ready()
         await host.message(key)
         token = (await host.hear("suspend"))["resume_token"]

@@ -316,3 +316,45 @@ async def test_a_yes_to_a_protected_path_is_kept_for_the_session_only(
         await host.hear("stream_end")
         await host.say(type="list_grants")
         assert (await host.hear("command_result"))["grants"] == []
+
+
+EXEC = {"Bash": {"command": "true"}, "Spawn": {"task": "look around"}}
+OTHER = {"Read": {"file_path": "a.txt"}, "Write": {"file_path": "b.txt", "content": "x"}}
+
+
+@pytest.mark.parametrize("tool", [*EXEC, *OTHER])
+@pytest.mark.parametrize("scope", ["always", "once"])
+async def test_a_yes_to_every_command_says_so_to_the_person(
+    talk: Talk, tool: str, scope: str
+) -> None:
+    args: dict[str, object] = {**(EXEC | OTHER)[tool]}
+    async with talk([call(tool, "c1", **args)], [], []) as host:
+        (host.workspace / "a.txt").write_text("a")
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request")
+        await host.approve("c1", scope=scope)
+        await host.hear("stream_end")
+        told = [event["message"] for event in host.of("info")]
+    if tool in OTHER or scope == "once":
+        assert told == []
+    else:
+        (text,) = told
+        assert text.startswith(f"c1: every {tool} call of this session now runs unasked")
+        assert "revoke_grant" in text
+
+
+async def test_a_yes_to_some_commands_or_one_that_says_it_already_is_told_no_more(
+    talk: Talk,
+) -> None:
+    ls, date = call("Bash", "c1", command="ls"), call("Bash", "c2", command="date")
+    async with talk([ls], [date], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="c1")
+        await host.approve("c1", scope={"always_prefix": {"prefix": "ls"}})
+        await host.hear("tool_request", call_id="c2")
+        await host.approve("c2", scope="always", persist="user")
+        await host.hear("stream_end")
+        (text,) = [event["message"] for event in host.of("info")]
+        assert text.startswith("c2: the yes is kept for this session only: every Bash command")

@@ -104,7 +104,7 @@ async def test_an_answer_that_came_too_late(talk: Talk) -> None:
 async def test_questions_by_answer_and_by_token(talk: Talk) -> None:
     question = {"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}
     asks = [call("AskUserQuestion", name, **question) for name in ("q1", "q2", "q3")]
-    async with talk(asks, []) as host:
+    async with talk(asks, [], flags=("--hitl-suspend",)) as host:
         await host.ready()
         await host.message()
         tokens = [(await host.hear("approval_required"))["resume_token"] for _ in asks]
@@ -359,10 +359,13 @@ async def test_a_session_that_was_killed_and_resumed(talk: Talk, workspace: Path
 
 
 async def test_limits_that_are_reached(talk: Talk) -> None:
-    flags = ("--force", "--max-writes", "1", "--max-turns", "2")
+    flags = ("--yolo", "--max-writes", "1", "--max-turns", "2")
     async with talk(*[[write("", "a"), write("", "b")]] * 3, flags=flags) as host:
         await host.ready()
         await host.turn()
+        await host.say(type="set_config")  # what the host is told of the mode is compared as well
+        await host.say(type="set_mode", mode="acceptEdits")
+        await host.turn(msg_id="m2")
     assert host.of("stream_end")[0]["finish_reason"] == "max_turns"
     await is_identical(host)
 

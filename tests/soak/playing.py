@@ -21,7 +21,7 @@ ENDS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PAUSE_S: Final = 0.02  # so that commands meet a turn at every point of it
 FLAGS: Final[tuple[tuple[str, ...], ...]] = (
     *((), (), ("--mode", "read_only"), ("--mode", "auto_edit"), ("--force",)),
-    *(("--max-mode", "auto_edit"), ("--max-turns", "3"), ("--no-hitl-suspend",)),
+    *(("--max-mode", "auto_edit"), ("--max-turns", "3"), ("--hitl-suspend",)),
     *(("--prompts", "none"), ("--approval-ttl", "1", "--reap-interval", "1")),
 )
 

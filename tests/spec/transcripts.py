@@ -129,7 +129,7 @@ ASK: Final = call(
 )
 
 
-@scene([ASK], [{"text": "To staging, then."}])
+@scene([ASK], [{"text": "To staging, then."}], flags=("--hitl-suspend",))
 async def question_with_suspend(host: Recorded) -> None:
     """A question to the person.
 

@@ -89,7 +89,7 @@ def _opened(session: Session) -> dict[str, Json]:
         "home": places.home,
         "own": list(places.own),
         "on_path": list(places.on_path),
-        "mode": settings.mode.value,
+        "mode": session.mode_name,
         "max_mode": settings.max_mode.value,
         "prompts": settings.prompts,
         "hitl_suspend": settings.hitl_suspend,

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 from msgspec import Struct
 
 from wcore import __version__
-from wcore.cli import environment
+from wcore.cli import environment, family
 from wcore.errors import UsageError
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode
 
@@ -23,7 +23,7 @@ before a rule or a person has said yes."""
 
 EPILOG: Final = """\
 try it:
-  printf '%s\\n' '{"type":"message","msg_id":"m1","content":"run git log --oneline -3"}' \\
+  printf '%s\\n' '{{"type":"message","msg_id":"m1","content":"run git log --oneline -3"}}' \\
     | wcore --force
   wcore-chat                     a conversation in this terminal
 
@@ -38,6 +38,9 @@ models:
   --provider openai --base-url URL --model NAME
                                  any server that speaks Chat Completions; loopback needs no key
   A key in the environment does not choose a model: the default is always offline.
+
+arguments of hosts of the protocol family (`ready` is followed by what has no effect):
+  {family}
 
 rules: yours are in ~/.config/wcore/policy.toml, a folder's own in .wcore/policy.toml
 
@@ -62,6 +65,7 @@ class Options(Struct, frozen=True):
     stall_timeout_s: float | None
     keys_fd: int | None
     mode: Mode
+    mode_name: str
     max_mode: Mode
     session_id: str | None
     resume: str | None
@@ -78,6 +82,7 @@ class Options(Struct, frozen=True):
     user_id: str | None
     keep_sessions_days: float
     verbose: bool
+    family: family.Taken
 
 
 def read(argv: list[str], environ: Mapping[str, str]) -> Options:
@@ -88,11 +93,12 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         ConfigError: it asks for something this version cannot do.
         SystemExit: after `--help` or `--version`.
     """
-    options = _parser().parse_args(argv)
+    options = _parser().parse_args(family.in_our_words(argv))
     if options.resume is not None and options.session_id is not None:
         raise UsageError("--resume and --session-id exclude each other")
-    max_mode = options.max_mode or Mode.FORCE
-    mode = Mode.FORCE if options.force else options.mode or Mode.DEFAULT
+    max_mode = MODE_ALIASES[options.max_mode]
+    mode_name = Mode.FORCE.value if options.force else options.mode
+    mode = MODE_ALIASES[mode_name]
     if mode.rank > max_mode.rank:
         raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
     cwd = environment.folder(options.cwd)
@@ -103,12 +109,13 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         stall_timeout_s=options.stall_timeout,
         keys_fd=options.keys_fd,
         mode=mode,
+        mode_name=mode_name,
         max_mode=max_mode,
         session_id=options.session_id,
         resume=options.resume,
         cwd=cwd,
         prompts=options.prompts != "none",
-        hitl_suspend=not options.no_hitl_suspend,
+        hitl_suspend=bool(options.hitl_suspend),
         approval_ttl_s=options.approval_ttl,
         reap_interval_s=options.reap_interval,
         max_tokens=options.max_tokens,
@@ -119,6 +126,7 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         user_id=options.user_id,
         keep_sessions_days=_kept_days(options.keep_sessions, environ),
         verbose=options.verbose or "WCORE_DEBUG" in environ,
+        family=family.taken(options),
     )
 
 
@@ -131,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="wcore",
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=EPILOG.format(family=" ".join(option.name for option in family.FAMILY)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -139,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_model_options(parser)
     _add_approval_options(parser)
     _add_session_options(parser)
+    family.add_to(parser)
     return parser
 
 
@@ -152,13 +161,14 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     keys = "read provider keys from descriptor N, a JSON object of names and keys"
     add("--keys-fd", type=_descriptor, metavar="N", help=keys)
     add("--max-tokens", type=_count, metavar="N", help="most tokens in one model reply")
-    add("--max-turns", type=_count, metavar="N", help="most model replies to one message")
+    add("--max-turns", type=_limit, metavar="N", help="most model replies to one message")
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
 
 
 def _add_approval_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("approvals").add_argument
-    add("--mode", type=_mode, metavar="MODE", help="default, read_only, auto_edit or force")
+    modes = "default, read_only, auto_edit or force"
+    add("--mode", type=_mode, default=Mode.DEFAULT.value, metavar="MODE", help=modes)
     for alias in ("--force", "--auto-approve", "--dangerously-skip-permissions"):
         same = (
             "mode force: ask nothing but questions to the user"
@@ -169,6 +179,7 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-mode",
         type=_mode,
+        default=Mode.FORCE.value,
         metavar="MODE",
         help="ceiling: no command can raise the mode above it",
     )
@@ -191,9 +202,9 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
         help="look for expired approvals every S seconds",
     )
     add(
-        "--no-hitl-suspend",
-        action="store_true",
-        help="ask questions to the user with tool_request only",
+        "--hitl-suspend",
+        action=argparse.BooleanOptionalAction,
+        help="let questions to the user also suspend (approval_required, suspend); default: no",
     )
     add("--max-writes", type=_count, metavar="N", help="most file changes in one turn")
 
@@ -232,17 +243,21 @@ def _kept_days(given: str | None, environ: Mapping[str, str]) -> float:
     return float(text)
 
 
-def _mode(text: str) -> Mode:
+def _mode(text: str) -> str:
     if text not in MODE_ALIASES:
         known = ", ".join(mode.value for mode in Mode)
         raise argparse.ArgumentTypeError(f"unknown mode {text!r}; modes are {known}")
-    return MODE_ALIASES[text]
+    return text
 
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
     return int(text)
+
+
+def _limit(text: str) -> int:
+    return 0 if text == "0" else _count(text)  # hosts say 0 for: no limit of theirs
 
 
 def _descriptor(text: str) -> int:

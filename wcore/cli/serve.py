@@ -1,6 +1,7 @@
 """Wires the rooms together and runs the engine."""
 
 import functools
+import json
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from wcore.cli.options import Options
 from wcore.cli.policy_limits import start_mode, ttl_s
 from wcore.engine.engine import Engine
 from wcore.errors import ConfigError, WcoreError
-from wcore.models.factory import ModelEnvironment, create_model
+from wcore.models.factory import ModelEnvironment, model_at_start
 from wcore.models.model import Model
 from wcore.policy.protected import Places, protection
 from wcore.policy_files import named_paths
@@ -61,13 +62,13 @@ def run(
     `secrets` are told to nobody; what is found out about the store is added to them.
 
     Raises:
-        ConfigError: the model cannot be had.
+        ConfigError: a policy file, the store or the session stands against it.
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
     log.setup(secrets.redact, verbose=options.verbose)
     told = environment.settle_home(os.environ)
     location = _store_location(options)
-    for secret in location.secrets:
+    for secret in (*location.secrets, *options.family.secrets):
         secrets.add(secret)
     environment.take_store(os.environ)
     inherited = dict(os.environ)
@@ -79,7 +80,7 @@ def run(
         folder=options.cwd,
         stall_s=options.stall_timeout_s,
     )
-    model = create_model(options.provider, options.model, model_environment)
+    model = model_at_start(options.provider, options.model, model_environment)
     try:
         rims = _Rims(fds, inherited, supervisor, told)
         return anyio.run(functools.partial(_serve, options, model, location, rims, secrets))
@@ -118,6 +119,7 @@ async def _serve(
         session_id=persistence.journal.session_id,
         places=places,
         mode=mode,
+        mode_name=options.mode_name,
         max_mode=ceiling,
         prompts=options.prompts,
         hitl_suspend=options.hitl_suspend,
@@ -137,11 +139,13 @@ async def _serve(
         settings, wire, {}, model, shell_analyser, persistence
     )  # the engine loads the tools
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
+    problem = f"no message can be answered: {model.problem}" if model.problem else ""
     found = (*rims.told, *loaded.notices, *dropped, unused, persistence.consequences)
-    session.notices = tuple(filter(None, found))
+    session.notices = tuple(filter(None, (*found, *options.family.notices, problem)))
     enter(session, left)
+    reader = LineReader(rims.fds[0], _first_lines(options))
     try:
-        return await _engine(session, rims.fds[0], wire, tool_environment).serve()
+        return await _engine(session, reader, wire, tool_environment).serve()
     finally:
         await shell_analyser.close()
         await persistence.close()
@@ -162,12 +166,18 @@ def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> ToolEnvir
     )
 
 
+def _first_lines(options: Options) -> tuple[bytes, ...]:
+    """Return what the command line says and a host could have sent."""
+    settings = options.family.settings
+    return (json.dumps({"type": "set_config", **settings}).encode(),) if settings else ()
+
+
 def _engine(
-    session: Session, in_fd: int, wire: StdoutWriter, tool_environment: ToolEnvironment
+    session: Session, reader: LineReader, wire: StdoutWriter, tool_environment: ToolEnvironment
 ) -> Engine:
     assert tool_environment.supervisor is not None
     warm = functools.partial(_warm, session.model, tool_environment.supervisor)
-    return Engine(session, LineReader(in_fd), wire, tool_environment, warm=warm)
+    return Engine(session, reader, wire, tool_environment, warm=warm)
 
 
 def _warm(model: Model, supervisor: Supervisor) -> None:

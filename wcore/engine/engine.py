@@ -162,7 +162,7 @@ class Engine:
             case commands.InitHistory():
                 self._add_context(command.text)
             case commands.SetMode():
-                await self._configuring.set_mode(command.named, during_turn=self._turn is not None)
+                await self._configuring.set_mode(command.mode, during_turn=self._turn is not None)
             case commands.SetConfig():
                 await self._configuring.set_config(command, during_turn=self._turn is not None)
             case commands.AddMcpServer():

@@ -108,6 +108,15 @@ class ConversationModel:
         """What effort may be asked for."""
         return self._encoding.effort_levels(self.name)
 
+    @property
+    def problem(self) -> str:
+        """That there is no key, where one is needed."""
+        try:
+            self.backend.require_key()
+        except ProviderError as error:
+            return str(error)
+        return ""
+
     def warm(self) -> None:
         """Load what the first request needs, and what tells its price."""
         self.backend.warm()

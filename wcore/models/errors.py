@@ -48,6 +48,13 @@ _BAD_KEY_TYPES: Final = re.compile(r"authentication|invalid_api_key")
 _LAST_WORD: Final = re.compile(r"[!-~]*\Z")  # as far as a key could go
 
 
+class UnusableModelError(ProviderError):
+    """The model that the engine was started with cannot be had."""
+
+    code = Code.CONFIG
+    retryable = False
+
+
 class AuthRequiredError(ProviderError):
     """No key was given."""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import Final
 
@@ -51,6 +52,17 @@ def create_model(
             return _native(vendor.lower(), other, environment)
 
 
+def model_at_start(provider: str | None, name: str | None, environment: ModelEnvironment) -> Model:
+    """Return the model, or one that says to each message why it cannot be had."""
+    try:
+        return create_model(provider, name, environment)
+    except ConfigError as error:
+        from wcore.models.unusable import UnusableModel  # noqa: PLC0415 - seldom needed
+
+        again = partial(create_model, provider, environment=environment)
+        return UnusableModel(name or provider or "", str(error), again)
+
+
 MODEL: Final = "model"
 
 
@@ -66,9 +78,12 @@ class ModelCatalog:
         if name in ("", "offline") or name.startswith("script:"):
             return create_model(None, name)
         from wcore.models.conversation import ConversationModel  # noqa: PLC0415
+        from wcore.models.unusable import UnusableModel  # noqa: PLC0415
 
         if isinstance(model, ConversationModel):
             return model.renamed(name)
+        if isinstance(model, UnusableModel):
+            return model.create(name)
         raise ConfigError(
             f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
             f"`--provider` and `--model`. Here there is {_OWN}."

@@ -112,6 +112,11 @@ class Model(Protocol):
         """How much it can read, as far as is known; `None` where there is no limit to know."""
         ...
 
+    @property
+    def problem(self) -> str:
+        """Why it cannot answer, as far as is known without asking it; empty where nothing is."""
+        ...
+
     def warm(self) -> None:
         """Do what the first request would wait for. Blocks, never fails, may be called twice."""
         ...

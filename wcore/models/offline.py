@@ -50,6 +50,7 @@ class OfflineModel:
     thinks = False
     effort_levels = ()
     window_tokens = None
+    problem = ""
 
     def warm(self) -> None:
         """Nothing to do."""

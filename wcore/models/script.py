@@ -43,6 +43,7 @@ class ScriptModel:
     effort_levels = ()
     window_tokens = None
     price_provider = ""
+    problem = ""
 
     def __init__(self, name: str, lines: tuple[Line, ...]) -> None:
         self.name = name

@@ -109,10 +109,6 @@ class SetMode(Command):
     type: Literal["set_mode"] = "set_mode"
     mode: Annotated[str, AfterValidator(_known_mode)]
 
-    @property
-    def named(self) -> Mode:
-        return MODE_ALIASES[self.mode]
-
 
 class SetConfig(Command):
     """Change model settings; during a turn it applies after the turn."""

@@ -26,8 +26,8 @@ class Capabilities(Part):
     thinking: bool
     effort: bool
     effort_levels: tuple[str, ...] = ()
-    modes: tuple[Mode, ...]
-    current_mode: Mode
+    modes: tuple[Mode | str, ...]  # a word of another engine is among them when it was used
+    current_mode: Mode | str
     mcp: bool
     hitl_suspend: Flag = None
     streaming_tools: Flag = None

@@ -45,6 +45,7 @@ class RecordedModel(Struct):
     window_tokens: int | None = None
     below: str = ""
     cost_usd: float | None = None
+    problem: str = ""
 
     def warm(self) -> None:
         """Nothing is cold."""

@@ -20,7 +20,7 @@ from wcore.replay.timeline import Item, RecordItem, Timeline
 from wcore.session.session import Session
 from wcore.session.settings import Settings
 from wcore.store import Kind, SessionRow
-from wcore.vocabulary import Json, Mode, Usage
+from wcore.vocabulary import MODE_ALIASES, Json, Mode, Usage
 
 Body = Mapping[str, Json]
 
@@ -100,11 +100,13 @@ def set_up(row: SessionRow, opened: Body, script: Timeline, restored: Restored) 
 
 def _settings(session_id: str, opened: Body) -> Settings:
     own, on_path = (tuple(map(str, as_list(opened.get(name)))) for name in ("own", "on_path"))
+    mode_name = str(opened["mode"])
     places = Places(str(opened["workspace"]), str(opened["home"]), own, on_path)
     return Settings(
         session_id=session_id,
         places=places,
-        mode=Mode(str(opened["mode"])),
+        mode=Mode(MODE_ALIASES.get(mode_name, mode_name)),
+        mode_name=mode_name,
         max_mode=Mode(str(opened["max_mode"])),
         prompts=opened["prompts"] is True,
         hitl_suspend=opened["hitl_suspend"] is True,

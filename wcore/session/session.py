@@ -38,6 +38,7 @@ from wcore.tools import ties
 from wcore.tools.tool import Tool
 from wcore.vocabulary import (
     ID_CHARS_MAX,
+    MODE_ALIASES,
     AlwaysExact,
     AlwaysPath,
     Decision,
@@ -105,6 +106,7 @@ class Session:
             self.ledger, self.grants, ttl_s=settings.approval_ttl_s, expired=self.journal.expired
         )
         self.approvals.set_mode(settings.mode)
+        self._mode_name = settings.mode_name
         self.secrets = persistence.journal.secrets
         self.locks = PathLocks()
         self.cards: dict[str, Card] = {}
@@ -179,6 +181,24 @@ class Session:
     def modes(self) -> tuple[Mode, ...]:
         """The modes up to the ceiling."""
         return tuple(mode for mode in Mode if mode.rank <= self.settings.max_mode.rank)
+
+    @property
+    def mode_name(self) -> str:
+        """The mode by the name that the host gave it, as long as that is the mode."""
+        mode = self.approvals.mode
+        return self._mode_name if MODE_ALIASES.get(self._mode_name) is mode else mode.value
+
+    @mode_name.setter
+    def mode_name(self, name: str) -> None:
+        self._mode_name = name
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        """The names of `modes`, and behind its own the one that the host gave the mode."""
+        names = [mode.value for mode in self.modes]
+        if self.mode_name not in names:
+            names.insert(names.index(self.approvals.mode) + 1, self.mode_name)
+        return tuple(names)
 
     @property
     def offered_tools(self) -> dict[str, Tool]:

@@ -17,9 +17,10 @@ class Settings(Struct, frozen=True):
     session_id: str
     places: Places
     mode: Mode = Mode.DEFAULT
+    mode_name: str = ""  # as the host named it
     max_mode: Mode = Mode.FORCE
     prompts: bool = True
-    hitl_suspend: bool = True
+    hitl_suspend: bool = False
     approval_ttl_s: float = manager.DEFAULT_APPROVAL_TTL
     reap_interval_s: float = manager.DEFAULT_REAP_INTERVAL
     max_rounds: int = ROUNDS_MAX

@@ -214,10 +214,10 @@ export interface Capabilities {
   effort: boolean;
   /** which */
   effort_levels: string[];
-  /** the modes `set_mode` can reach */
-  modes: Mode[];
-  /** the mode in force */
-  current_mode: Mode;
+  /** the modes `set_mode` can reach, and the name of another engine by which the mode was set */
+  modes: (Mode | string)[];
+  /** the mode, by the name it was set by */
+  current_mode: Mode | string;
   /** MCP servers can be connected */
   mcp: boolean;
   /** questions are suspended: `approval_required`, `suspend`, `approval_resume` */

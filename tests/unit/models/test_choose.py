@@ -1,11 +1,14 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wcore.errors import ConfigError
 from wcore.models.conversation import ConversationModel
-from wcore.models.factory import ModelCatalog, ModelEnvironment, create_model
+from wcore.models.factory import ModelCatalog, ModelEnvironment, create_model, model_at_start
 from wcore.models.http.backend import HttpBackend
+from wcore.models.unusable import UnusableModel
 
 
 @pytest.fixture
@@ -90,6 +93,27 @@ def test_what_does_not_exist_is_refused_with_what_does(
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         create_model(provider, name)
+
+
+WORDS = st.none() | st.text() | st.sampled_from(["openai", "google", "script", "gpt-5", "script:"])
+URLS = st.none() | st.text() | st.text().map("http://{}".format) | st.from_regex(r"https?://\S*")
+
+
+@given(WORDS, WORDS, URLS)
+def test_whatever_is_named_there_is_a_model_that_answers_or_says_why_not(
+    provider: str | None, name: str | None, url: str | None
+) -> None:
+    model = model_at_start(provider, name, ModelEnvironment(base_url=url))
+    assert isinstance(model, UnusableModel) == _is_refused(provider, name, url)
+    assert not isinstance(model, UnusableModel) or model.problem
+
+
+def _is_refused(provider: str | None, name: str | None, url: str | None) -> bool:
+    try:
+        create_model(provider, name, ModelEnvironment(base_url=url))
+    except ConfigError:
+        return True
+    return False
 
 
 def test_a_missing_script_is_found_when_the_model_is_chosen(tmp_path: Path) -> None:

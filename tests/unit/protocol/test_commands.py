@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wcore.protocol import commands
 from wcore.protocol.codec import Malformed, decode
-from wcore.vocabulary import Mode
+from wcore.vocabulary import MODE_ALIASES, Mode
 
 KINDS: Final[tuple[type[commands.Command], ...]] = get_args(get_args(commands.AnyCommand)[0])
 
@@ -191,7 +191,7 @@ def test_a_command_cannot_be_changed() -> None:
 def test_modes_have_the_names_other_engines_use(name: str, mode: Mode) -> None:
     command = read(commands.SetMode, {"mode": name})
     assert isinstance(command, commands.SetMode)
-    assert command.named is mode
+    assert MODE_ALIASES[command.mode] is mode
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ Model: TypeAlias = Provider | Scripted
 CASE_S_MAX: Final = 120.0  # no case is a long one; more is a case that hangs
 SHOWN_BEFORE: Final = 12  # lines of the transcript before the difference
 SCRIPT: Final = "script.jsonl"  # beside the workspace, where no case looks
+#: Flags that a host must ask for, and the argument by which it does where `--help` names it.
+ASKED_FOR: Final = {"hitl_suspend": "--hitl-suspend"}
 SHOWN_AFTER: Final = 3  # lines that had come already
 _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
@@ -220,6 +222,9 @@ class _Run:
         raise MismatchError("it does not end in time")
 
     def _argv(self, room: Path, provider: Model, flags: tuple[str, ...]) -> list[str]:
+        asks = ASKED_FOR.get(self._case.capability or "")
+        if asks is not None and asks in self._judge.command.help_text:
+            flags = (*flags, asks)
         setting = Setting(
             base_url=provider.url,
             script=str(room / SCRIPT),

@@ -117,6 +117,18 @@ async def _settle(
     elif kept and short is not None:
         how = f"for this {persist} only"
         await session.emit_info(f"{command.call_id}: the yes is kept {how}: {short}")
+    elif text := _all_of_a_tool(kept, card.prepared.category):
+        await session.emit_info(f"{command.call_id}: {text}")
+
+
+def _all_of_a_tool(grants: Sequence[Grant], category: Category) -> str:
+    """Return what a person must know who has said yes to every command and was shown one."""
+    for grant in grants:
+        if isinstance(grant.scope, Always) and category is Category.EXEC:
+            whose = "" if grant.agent == MAIN_AGENT else f" of the agent {grant.agent}"
+            what = f"every {grant.tool} call{whose} of this session now runs unasked"
+            return f"{what}, unless a rule or a check asks; revoke_grant takes the yes back"
+    return ""
 
 
 def how_long(

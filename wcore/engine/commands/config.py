@@ -13,7 +13,7 @@ from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
 from wcore.session.session import Session
 from wcore.store import Kind
-from wcore.vocabulary import Mode
+from wcore.vocabulary import MODE_ALIASES
 
 
 class ConfigCommands:
@@ -24,17 +24,19 @@ class ConfigCommands:
         self._late_config: SetConfig | None = None
         self._late_change = False
 
-    async def set_mode(self, mode: Mode, *, during_turn: bool) -> None:
+    async def set_mode(self, name: str, *, during_turn: bool) -> None:
         """Change the mode for later calls; above the ceiling it is refused with `emit_info`."""
-        session = self._session
+        session, mode = self._session, MODE_ALIASES[name]
         if mode not in session.modes:
             ceiling = session.settings.max_mode
             await session.emit_info(f"mode {mode} refused: the ceiling of this engine is {ceiling}")
             return
-        changed = mode is not session.approvals.mode
+        before = session.mode_name
         session.approvals.set_mode(mode)
+        session.mode_name = name
         session.persistence.tiers.mean_mode()
-        session.emit_nowait(events.Info(message=f"mode updated: {mode}"))
+        session.emit_nowait(events.Info(message=f"mode updated: {_in_words(name)}"))
+        changed = session.mode_name != before
         if changed and during_turn:
             self._late_change = True
         elif changed:
@@ -105,6 +107,11 @@ class ConfigCommands:
 
     def _changed(self) -> events.ConfigChanged:
         return events.ConfigChanged(capabilities=capabilities(self._session))
+
+
+def _in_words(name: str) -> str:
+    mode = MODE_ALIASES[name]
+    return name if name == mode else f"{name} ({mode})"
 
 
 def _tuned(

@@ -29,12 +29,10 @@ export function isRaise(now, wanted) {
   return from >= 0 && to >= 0 ? to > from : now !== wanted;
 }
 
-/** @typedef {import("./types.js").Mode} Mode */
-
 /**
  * Let the person choose a mode.
- * @param {Mode} now
- * @param {readonly Mode[]} modes
+ * @param {string} now
+ * @param {readonly string[]} modes
  */
 export async function chooseMode(now, modes) {
   const root = make("div", { class: "choices", role: "radiogroup", "aria-label": "Mode" });
@@ -52,9 +50,9 @@ export async function chooseMode(now, modes) {
   if (pressed === "set" && wanted !== undefined && wanted !== now) await setMode(now, wanted);
 }
 
-/** @param {Mode} now @param {Mode} wanted */
+/** @param {string} now @param {string} wanted a name that the engine has announced */
 export async function setMode(now, wanted) {
   const raise = isRaise(now, wanted);
   if (raise && !(await confirmed(`Raise the mode to ${modeName(wanted)}?`, meaning(wanted), `Yes, ${modeName(wanted)}`))) return;
-  await say({ type: "set_mode", mode: wanted }).catch(tellError);
+  await say({ type: "set_mode", mode: /** @type {import("./types.js").Mode} */ (wanted) }).catch(tellError);
 }
