@@ -1,5 +1,6 @@
 """Broken engines: lines, turns, commands and how they end."""
 
+import json
 import os
 import signal
 import subprocess
@@ -120,6 +121,20 @@ class AnnouncesSuspenseUnasked(Faithful):
         if event["type"] == "ready":
             event["capabilities"]["hitl_suspend"] = True
         return [event]
+
+
+class RefusesHalfACharacter(Faithful):
+    def up(self, command: Table) -> list[Table]:
+        try:
+            json.dumps(command, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return [{"type": "no JSON"}]
+        return [command]
+
+
+class ReadsTheMarkAsText(Faithful):
+    def tell(self, line: bytes) -> None:
+        super().tell(b"x" + line if line.startswith(b"\xef\xbb\xbf") else line)
 
 
 class AnswersTwice(Faithful):

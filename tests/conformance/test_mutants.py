@@ -32,6 +32,8 @@ CAUGHT_BY = {
         "current_mode is 'force', not 'yolo'",
     ),
     "announces-suspense-unasked": ("suspend-is-asked-for", "capabilities.hitl_suspend"),
+    "refuses-half-a-character": ("wire-half-a-character", "error comes instead of stream_start"),
+    "reads-the-mark-as-text": ("wire-half-a-character", "error comes instead of stream_start"),
     "answers-twice": ("command-ping", "a pong that no ping asked for"),
     "ignores-malformed": ("wire-malformed", 'expected {"type": "error"'),
     "error-with-msg-id": ("wire-malformed", "an error carries msg_id"),

@@ -37,7 +37,7 @@ MALFORMED = [
     b'{"type":"message","msg_id":"m","content":"raw\x00nul"}',
     b'{"type":"message","msg_id":"m","content":"bad \xff utf-8"}',
     b'\xff\xfe{"type":"ping"}',
-    b'{"type":"message","msg_id":"m","content":"\\ud800"}',
+    b'{"type":"message","msg_id":"\\ud800","content":"x"}',
     b'{"type":"ping","x":' + b"[" * 10_000 + b"]" * 10_000 + b"}",
     b'{"type":"set_config","thinking_budget":4294967296}',
     b'{"type":"set_config","thinking_budget":1e999}',
@@ -296,6 +296,36 @@ async def test_what_cannot_start_says_so_once_and_exits(
     assert event["error"]["code"] == "init_failed"  # pyright: ignore
     assert says in event["error"]["message"]  # pyright: ignore
     assert b"Traceback" not in stderr
+
+
+async def test_half_a_character_and_a_mark_at_the_beginning_cost_no_command(talk: Talk) -> None:
+    async with talk([]) as host:
+        await host.ready()
+        await host.say_raw(b'\xef\xbb\xbf{"type":"init_history","text":"cut \\ud83d"}\n')
+        await host.say_raw(b'{"type":"message","msg_id":"m1","content":"cut \xed\xa0\xbd"}\n')
+        await host.hear("stream_end")
+        await host.say(type="get_history")
+        said = (await host.hear("command_result"))["messages"]
+        assert [each["text"] for each in said[:2]] == ["cut \ufffd", "cut \ufffd"]
+        assert host.of("error") == []
+        await host.say_raw(b'\xef\xbb\xbf{"type":"ping"}\n')
+        assert (await host.next())["type"] == "error", "a mark is one at the very beginning only"
+
+
+async def test_what_is_approved_is_never_mended(talk: Talk) -> None:
+    async with talk([call("Write", "w", file_path="a.txt", content="x")], []) as host:
+        await host.ready()
+        await host.message()
+        digest = (await host.hear("tool_request"))["digest"]
+        args = {"file_path": "a\ud83d.txt", "content": "x"}
+        for changed in (args, {"file_path": "a.txt", "content": "\ud83d"}):
+            line = {"type": "tool_approve", "call_id": "w", "digest": digest, "args": changed}
+            await host.say_raw(json.dumps(line).encode() + b"\n")
+            assert (await host.next())["error"]["code"] == "protocol_error"
+        await host.deny("w", reason="no \ud83d")
+        assert (await host.hear("tool_cancelled"))["reason"] == "no \ufffd"
+        await host.hear("stream_end")
+        assert list(host.workspace.iterdir()) == []
 
 
 async def test_flags_of_existing_hosts_are_understood(talk: Talk) -> None:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Final, cast
 
 from spec.requirements import SPEC
-from spec.validating import complaint
+from spec.validating import complaint, mended
 
 Command = dict[str, Any]
 
@@ -102,8 +102,10 @@ def judged(line: bytes, end: bytes = b"\n") -> Command | None:
     if len(line + end) > LINE_BYTES:
         return None
     try:
-        found: Any = json.loads(line.decode("utf-8"), parse_constant=_refuse)
-        json.dumps(found, ensure_ascii=False).encode()  # finds lone surrogates
+        found: Any = json.loads(line.decode("utf-8", "surrogatepass"), parse_constant=_refuse)
+        if isinstance(found, dict):
+            found = mended(cast("Command", found))
+        json.dumps(found, ensure_ascii=False).encode()  # finds other lone surrogates
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):

@@ -8,6 +8,7 @@ import jsonschema_rs
 
 from spec.requirements import SPEC
 from spec.schema import REF, title
+from wcore.protocol.commands import FREE_TEXT
 
 COMPLAINT_CHARS_MAX: Final = 500  # it quotes the message
 BUNDLE: Final = SPEC / "schema" / "wcore.schema.json"
@@ -15,6 +16,8 @@ BUNDLE: Final = SPEC / "schema" / "wcore.schema.json"
 
 def complaint(side: str, message: dict[str, Any]) -> str:
     """Return what the schema has against a message of `commands` or `events`; "" if nothing."""
+    if side == "commands":
+        message = mended(message)
     name = title(side, str(message.get("type")))
     if name not in _definitions(side):
         return f"{message.get('type')} is not in the schema"
@@ -25,6 +28,16 @@ def complaint(side: str, message: dict[str, Any]) -> str:
     except UnicodeEncodeError:
         return f"{message['type']}: a lone surrogate"
     return ""
+
+
+def mended(command: dict[str, Any]) -> dict[str, Any]:
+    """Return a command with its free text as an engine takes it: lone surrogates are replaced."""
+    field = FREE_TEXT.get(str(command.get("type")), "")
+    if field not in command:
+        return command
+    text = json.dumps(command[field], ensure_ascii=False)
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return {**command, field: json.loads(whole)}
 
 
 @cache

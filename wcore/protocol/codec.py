@@ -4,15 +4,16 @@ Nothing a host sends makes `decode` raise: what it cannot read comes back as `Ma
 answered once. What we send is one line of valid UTF-8, or `encode` refuses it whole.
 """
 
+import json
 from collections.abc import Iterator
-from typing import Any, Final, get_args
+from typing import Any, Final, NoReturn, get_args
 
 from msgspec import Struct
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
 
 from wcore.errors import WcoreError
-from wcore.protocol.commands import AnyCommand
+from wcore.protocol.commands import FREE_TEXT, AnyCommand
 from wcore.protocol.events import AnyEvent, Event
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.protocol.scopes import SCOPE_FORMS
@@ -39,7 +40,18 @@ class EventTooLargeError(WcoreError):
 
 
 def decode(line: bytes) -> AnyCommand | Malformed:
-    """Return the command in `line`, or what is wrong with it."""
+    """Return the command in `line`, or what is wrong with it.
+
+    Half a character in free text, where a host has cut a text, becomes U+FFFD.
+    """
+    command = _decode(line)
+    if not isinstance(command, Malformed) or not (mended := _mended(line)):
+        return command
+    again = _decode(mended)
+    return command if isinstance(again, Malformed) else again
+
+
+def _decode(line: bytes) -> AnyCommand | Malformed:
     try:
         command = _COMMANDS.validate_json(line)
         if b"NaN" in line or b"Infinity" in line:  # rare words, so parsed again only then
@@ -50,6 +62,25 @@ def decode(line: bytes) -> AnyCommand | Malformed:
             return Malformed(f"not JSON: NaN or Infinity; line begins: {echo(line)}")
         first = error.errors(include_url=False, include_context=True)[0]
         return Malformed(f"{_complaint(first)}; line begins: {echo(line)}")
+
+
+def _mended(line: bytes) -> bytes:
+    """Return `line` with the lone surrogates of its free text replaced; empty if it has none there.
+
+    Others have no UTF-8 form, so that nothing comes of a line that has some elsewhere as well.
+    """
+    try:
+        command = json.loads(line.decode("utf-8", "surrogatepass"), parse_constant=_refuse)
+        field = FREE_TEXT[command["type"]]
+        text = command[field]
+        command[field] = _without_surrogates(text)
+        return b"" if command[field] == text else json.dumps(command, ensure_ascii=False).encode()
+    except (ValueError, LookupError, TypeError, RecursionError):  # it is no command at all
+        return b""
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 def encode(event: Event) -> bytes:

@@ -5,7 +5,8 @@ optional field means absent. Fields are strict: `"5"` is not a number.
 """
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -242,6 +243,16 @@ class RemoveMcpServer(Introspection):
     type: Literal["remove_mcp_server"] = "remove_mcp_server"
     name: Id
 
+
+#: Where words of people stand that only people and models read: nothing is found, approved or
+#: run by them, so they may be mended. Never a path, an id, or a part of what is approved.
+FREE_TEXT: Final[Mapping[str, str]] = {
+    "message": "content",
+    "init_history": "text",
+    "tool_deny": "reason",
+    "tool_approve": "answer",
+    "approval_resume": "modifications",
+}
 
 AnyCommand: TypeAlias = Annotated[
     Message

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # newline included; a 5 MB image is 6.7 MB as base64
 
+BOM: Final = "\ufeff".encode()  # some write it before the first line of a stream; it is none of it
+
 
 class Overlong(Struct, frozen=True):
     """Stands for a line that was longer than the cap; its bytes are gone."""
@@ -14,12 +16,16 @@ class Overlong(Struct, frozen=True):
 
 
 class LineSplitter:
-    """Cuts a byte stream at newlines. Holds at most one unfinished line of `bytes_max` bytes."""
+    """Cuts a byte stream at newlines, and leaves out a byte order mark at its beginning.
+
+    Holds at most one unfinished line of `bytes_max` bytes.
+    """
 
     def __init__(self, bytes_max: int = LINE_BYTES_MAX) -> None:
         self._bytes_max = bytes_max
         self._rest = bytearray()
         self._dropping = False
+        self._ended = 0  # lines
 
     def feed(self, data: bytes) -> list[bytes | Overlong]:
         """Return the lines that `data` completes, without their newline."""
@@ -37,6 +43,9 @@ class LineSplitter:
         line: bytes | Overlong = bytes(self._rest)
         if self._dropping or len(self._rest) >= self._bytes_max:
             line = Overlong(self._bytes_max)
+        elif not self._ended:
+            line = line.removeprefix(BOM)
+        self._ended += 1
         self._rest.clear()
         self._dropping = False
         return line

@@ -1,7 +1,7 @@
 """A line is a command, or it is malformed and says so briefly; nothing a host sends raises."""
 
 import json
-from typing import Final
+from typing import Final, cast
 
 import pytest
 from hypothesis import example, given
@@ -184,7 +184,6 @@ def test_an_id_has_at_most_128_characters(length: int) -> None:
         b'{"type":"ping","x":"\xff"}',
         b'{"type":"message","msg_id":"m","content":"a\xffb"}',
         b'{"type":"message","msg_id":"m","content":"\xc3("}',
-        b'{"type":"message","msg_id":"m","content":"\xed\xa0\x80"}',  # a surrogate, encoded
         b'{"type":"message","msg_id":"m","content":"\xc0\x80"}',  # NUL, overlong
         b'{"type":"message","msg_id":"m","content":"\xf4\x90\x80\x80"}',  # above U+10FFFF
         b'{"type":"message","msg_id":"m","content":"x"}\xff',
@@ -196,12 +195,117 @@ def test_invalid_utf8_anywhere_is_malformed(line: bytes) -> None:
     malformed(line)
 
 
-@pytest.mark.parametrize(
-    "text", [r"\ud800", r"\udfff", r"a\ud83d", r"\ude00\ud83d", r"\ud83dx\ude00", r"\ud83d\n"]
+# --- lone surrogates: half a character, where a host has cut a text ----------------------------
+
+#: Text with surrogates, lone and in pairs, between letters and what JSON escapes.
+CUT = st.text(
+    st.sampled_from("\ud800\ud83d\udbff\udc00\ude00\udfff")
+    | st.sampled_from('a"\\\n\x00é\U0001f600'),
+    min_size=1,
 )
-def test_lone_surrogates_are_malformed_in_ids_and_in_text(text: str) -> None:
-    malformed(f'{{"type":"message","msg_id":"m","content":"{text}"}}'.encode())
-    malformed(f'{{"type":"tool_deny","call_id":"{text}"}}'.encode())
+HALF = "\ud83d"
+
+#: Where the words of a person or of a conversation stand, and nothing else.
+FREE: Final[dict[str, dict[str, object]]] = {
+    "message": {"msg_id": "m", "content": ...},
+    "init_history": {"text": ...},
+    "tool_deny": {"call_id": "c", "reason": ...},
+    "tool_approve": {"call_id": "c", "answer": ..., "args": {"n": 1.5}, "scope": "once"},
+    "approval_resume": {"resume_token": "t", "approved": True, "modifications": {"answer": ...}},
+}
+
+
+def filled(value: object, text: str) -> object:
+    """Put `text` where `...` is."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        return {key: filled(each, text) for key, each in fields.items()}
+    return text if value is ... else [text] if value == [...] else value
+
+
+def spelled(command: object) -> list[bytes]:
+    """Return a line with its surrogates as escapes, and one with them as bytes."""
+    plain = json.dumps(command, ensure_ascii=False)
+    return [json.dumps(command).encode(), plain.encode("utf-8", "surrogatepass")]
+
+
+def whole(text: str) -> str:
+    """Return `text` with pairs joined and what is left of surrogates replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@given(CUT)
+@example(HALF)
+@example("\ude00\ud83d")
+@example("Infinity \ud800")
+def test_half_a_character_in_free_text_is_replaced(text: str) -> None:
+    for kind, fields in FREE.items():
+        command = {"type": kind, **cast("dict[str, object]", filled(fields, text))}
+        expected = {"type": kind, **cast("dict[str, object]", filled(fields, whole(text)))}
+        assert not isinstance(decode(json.dumps(expected).encode()), Malformed)
+        for line in spelled(command):
+            assert decode(line) == decode(json.dumps(expected).encode()), line
+
+
+#: Every other text of a command, an approval and what it approves above all.
+BOUND: Final[tuple[dict[str, object], ...]] = (
+    {"type": ..., "msg_id": "m", "content": "x"},
+    {"type": "message", "msg_id": ..., "content": "x"},
+    {"type": "message", "msg_id": "m", "content": "x", "files": [...]},
+    {"type": "tool_deny", "call_id": ...},
+    {"type": "tool_approve", "call_id": ...},
+    {"type": "tool_approve", "call_id": "c", "digest": ...},
+    {"type": "tool_approve", "call_id": "c", "digest": "d", "args": {"command": ...}},
+    {"type": "tool_approve", "call_id": "c", "digest": "d", "args": {"file_path": ...}},
+    {"type": "tool_approve", "call_id": "c", "scope": ...},
+    {"type": "tool_approve", "call_id": "c", "scope": {"always_prefix": {"prefix": ...}}},
+    {"type": "tool_approve", "call_id": "c", "scope": {"always_exact": {"command": ...}}},
+    {"type": "tool_approve", "call_id": "c", "scope": {"always_path": {"root": ...}}},
+    {"type": "tool_approve", "call_id": "c", "answer": "x", "later": ...},
+    {"type": "approval_resume", "resume_token": ..., "approved": True},
+    {"type": "give_grant", "tool": "Bash", "scope": {"always_exact": {"command": ...}}},
+    {"type": "set_mode", "mode": ...},
+    {"type": "set_config", "model": ...},
+    {"type": "add_mcp_server", "name": "s", "transport": "stdio", "command": ...},
+    {"type": "add_mcp_server", "name": "s", "transport": "stdio", "env": {"A": ...}},
+)
+
+
+@given(CUT.filter(lambda text: "\ufffd" in whole(text)))
+@example(HALF)
+def test_half_a_character_anywhere_else_makes_the_line_no_command(text: str) -> None:
+    for fields in BOUND:
+        for line in spelled(filled(fields, text)):
+            assert isinstance(decode(line), Malformed), line
+    named = {"type": "tool_approve", "call_id": "c", "digest": "d", "args": {text: 1}}
+    both = {"type": "message", "msg_id": text, "content": text}
+    for line in (*spelled(named), *spelled(both)):
+        assert isinstance(decode(line), Malformed), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        rb'{"type":"init_history","text":"\ud800","x":NaN}',
+        rb'{"type":"init_history","text":"\ud800","x":-Infinity}',
+        rb'{"type":"init_history","text":"\ud800"}]',
+        b'{"type":"init_history","text":"\\ud800 \xff"}',
+        b'{"type":"init_history","text":"\\ud800 \xf0\x9f\x98"}',
+        rb'["init_history","\ud800"]',
+        rb'{"type":["init_history"],"text":"\ud800"}',
+        rb'{"type":"init_history","text":["\ud800"]}',
+        b'{"type":"init_history","text":"\\ud800","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"type":"approval_resume","resume_token":"t","approved":true,"modifications":'
+        + b"[" * 100_000 + rb'"\ud800"' + b"]" * 100_000 + b"}",
+    ],
+)  # fmt: skip
+def test_what_is_wrong_besides_stays_malformed(line: bytes) -> None:
+    malformed(line)
+
+
+def test_of_a_repeated_text_the_last_one_counts() -> None:
+    line = rb'{"type":"init_history","text":"\ud800","text":"a\ud800"}'
+    assert decode(line) == commands.InitHistory(text="a\ufffd")
 
 
 def test_an_escaped_pair_is_one_character() -> None:
