@@ -7,7 +7,7 @@ from models.conftest import Engine
 from models.dialects import CHAT, Call, Reply, say
 from models.serving import Provider
 
-from wcore.turn.printed_calls import REMINDER, TOLD_HOST
+from wcore.models.printed_calls import REMINDER, TOLD_HOST
 
 pytestmark = pytest.mark.anyio
 

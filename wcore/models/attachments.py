@@ -14,7 +14,7 @@ from msgspec import Struct
 from wcore.locked_files import open_unlocked
 
 IMAGE_CHARS_MAX: Final = 5 * 1024 * 1024  # of its base64; the least of what the providers take
-IMAGE_BYTES_MAX: Final = IMAGE_CHARS_MAX // 4 * 3
+IMAGE_BYTES_MAX: Final = IMAGE_CHARS_MAX // 4 * 3  # as many as that base64 holds
 IMAGE_PIXELS_MAX: Final = 8000  # of width and height; the same
 IMAGES_MAX: Final = 20  # of one message; the least of what the providers take
 _HEAD_BYTES: Final = 16

@@ -26,16 +26,15 @@ from wcore.models.model import (
     Text,
     Thinking,
 )
+from wcore.models.printed_calls import REMINDER, TOLD_HOST, is_printed_call
 from wcore.persistence import records
 from wcore.persistence.restore import OpenTurn
 from wcore.protocol import events
 from wcore.session.session import Session
 from wcore.store import Kind, Record, StoreLostError
-from wcore.turn import printed_calls
 from wcore.turn.batch import run_batch
 from wcore.turn.denials import Denials
 from wcore.turn.policy_reload import reload_policy
-from wcore.turn.printed_calls import is_printed_call
 from wcore.turn.reply import Reply, split_delta
 from wcore.turn.subagents import AT_ONCE_MAX
 from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
@@ -242,7 +241,7 @@ class Turn:
             self._is_reminded = True
             reminder = UserMessage(reply.reminder, context=True)
             self.session.append_history(self.msg_id, reminder)
-            await self.session.emit_info(printed_calls.TOLD_HOST, self.msg_id)
+            await self.session.emit_info(TOLD_HOST, self.msg_id)
         return reply, calls
 
     def _reminder(self, reply: Reply, message: AssistantMessage) -> str:
@@ -251,7 +250,7 @@ class Turn:
         tools = self.session.offered_tools
         if self._is_reminded or not ended or not is_printed_call(message.text, tools):
             return ""
-        return printed_calls.REMINDER
+        return REMINDER
 
     def _note(self, reply: Reply, message: AssistantMessage) -> None:
         """Note a reply and its pieces; written with the first call, or the end of the turn."""

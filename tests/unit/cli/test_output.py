@@ -26,10 +26,12 @@ def test_a_stdout_that_takes_nothing_is_one_line(
     tmp_path: Path, command: list[str], full: str, words: str
 ) -> None:
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    folder = tmp_path / "workspace"
+    folder.mkdir()
     wcore = [sys.executable, "-P", "-m", "wcore"]
-    waiting.run(wcore, env=environ, cwd=tmp_path, said=SAID, check=True)
+    waiting.run(wcore, env=environ, cwd=folder, said=SAID, check=True)
     done = waiting.run(
-        ["sh", "-c", f'"$@" {full}', "sh", *wcore, *command], env=environ, cwd=tmp_path
+        ["sh", "-c", f'"$@" {full}', "sh", *wcore, *command], env=environ, cwd=folder
     )
     if done.returncode == 0:
         assert command[:2] == ["policy", "lint"], "it had nothing to say"

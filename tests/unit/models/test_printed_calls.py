@@ -3,7 +3,7 @@
 import json
 from itertools import product
 
-from wcore.turn.printed_calls import TEXT_CHARS_MAX, is_printed_call
+from wcore.models.printed_calls import TEXT_CHARS_MAX, is_printed_call
 
 TOOLS = ("Bash", "Read", "mcp__db__query")
 
