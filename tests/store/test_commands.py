@@ -243,7 +243,7 @@ def test_a_session_is_called_after_its_first_message_on_one_line(
 def test_a_session_is_shown_with_its_records_and_hostile_text_is_visible(
     run: Callable[..., str], name: str
 ) -> None:
-    head, first, second = run("sessions", "show", name).splitlines()
+    head, first, second = run("sessions", "show", name, "--journal").splitlines()
     assert head.startswith("done  ")
     assert 'turn_started  {"text": "hi\\u001b[2J"}' in first
     assert "turn_ended    {}" in second

@@ -2,26 +2,29 @@
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
+from uuid import UUID
 
 from msgspec.structs import asdict
 
 from wcore.cli import store_options
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError, UsageError
-from wcore.store import AuditDecision, audit
+from wcore.store import AuditDecision, Kind, StoreError, audit, journal
 from wcore.store.audit import FIRST_PREV_HASH
 from wcore.store.audit_verify import AuditReport, Head, Problem, verify
-from wcore.store.database import opened
+from wcore.store.database import Database, opened
 from wcore.store.values import AuditRow
 from wcore.visible import visible_line
 
 EXIT_TAMPERED: Final = 3
 PEOPLE_ROWS: Final = 100  # shown unless --limit or --json says otherwise
 CELL_CHARS_MAX: Final = 60  # a table must fit a terminal
+WORDS_CHARS_MAX: Final = 120  # of what a call was about; `sessions show` has more
 SOURCE_CHARS_MAX: Final = 200  # a path with its line, which is of no use without its end
 REASON_CHARS_MAX: Final = 300  # a reason is a sentence; --json has all of it
 
@@ -106,8 +109,9 @@ def _list(options: Namespace, environ: Mapping[str, str]) -> int:
     with opened(place) as database:
         rows = audit.newest_first(database, options.since or "0001-01-01T00:00:00.000000Z")
         wanted = islice((row for row in rows if _matches(row, options)), limit)
+        calls = _Calls(database)
         shown = store_options.write_lines(
-            _json_line(row) if options.json else _line(row) for row in wanted
+            _json_line(row) if options.json else _line(row, calls.words(row)) for row in wanted
         )
     if not shown and not options.json:
         write("no decision was recorded that fits\n")
@@ -124,7 +128,28 @@ def _json_line(row: AuditRow) -> str:
     return json.dumps(asdict(row), separators=(",", ":"))
 
 
-def _line(row: AuditRow) -> str:
+class _Calls:
+    """What calls were about, as far as their sessions are kept; each session is read once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[tuple[str, str], dict[str, str]] = {}
+
+    def words(self, row: AuditRow) -> str:
+        """Return the description of the call; empty if its session is not kept, or is damaged."""
+        session = row.user_id, row.chat_id
+        if session not in self._known:
+            self._known[session] = dict(self._read(*session))
+        return self._known[session].get(row.tool_call_id, "")
+
+    def _read(self, user_id: str, session_id: str) -> Iterator[tuple[str, str]]:
+        with suppress(StoreError):
+            for record in journal.read_all(self._database, UUID(user_id), session_id):
+                if record.kind is Kind.PREPARED:
+                    yield str(record.body.get("call_id")), str(record.body.get("description"))
+
+
+def _line(row: AuditRow, words: str) -> str:
     allowed = row.decision == AuditDecision.APPROVED
     decision = "approved" if allowed else "denied"
     parts = [
@@ -137,6 +162,8 @@ def _line(row: AuditRow) -> str:
         f"by {_by(row)}",
         store_options.coloured(visible_line(row.tool_call_id, CELL_CHARS_MAX), store_options.DIM),
     ]
+    if words:
+        parts.append(visible_line(words, WORDS_CHARS_MAX))
     if row.reason is not None:
         parts.append(f"“{visible_line(row.reason, REASON_CHARS_MAX)}”")
     return "  ".join(parts)

@@ -65,7 +65,7 @@ def run(
         ConfigError: a policy file, the store or the session stands against it.
         CrashedError: a bug of ours ended the engine; every child is dead.
     """
-    log.setup(secrets.redact, verbose=options.verbose)
+    drain_log = log.setup(secrets.redact, verbose=options.verbose)
     told = environment.settle_home(os.environ)
     location = _store_location(options)
     for secret in (*location.secrets, *options.family.secrets):
@@ -89,6 +89,8 @@ def run(
     except Exception as error:
         logging.getLogger("wcore").exception("engine.crashed")
         raise CrashedError("internal error, see the log on stderr") from error
+    finally:
+        drain_log()
 
 
 def _store_location(options: Options) -> Location:

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from wcore.cli import sessions_replay, store_options
 from wcore.cli.consent import add_yes, require
+from wcore.cli.conversation_text import markdown
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
@@ -21,6 +22,7 @@ from wcore.visible import visible_line
 CELL_CHARS_MAX: Final = 128  # a table must fit a terminal
 TITLE_CHARS_MAX: Final = 48  # beside the id, in a row of a terminal
 BODY_CHARS_MAX: Final = 160  # a glance; `export` has all of it
+OUTPUT_LINES_SHOWN: Final = 20  # of a tool's output in a terminal; `export --md` has all of it
 
 DESCRIPTION: Final = """\
 The stored conversations of one user. A journal holds what model and tools said: it is as
@@ -30,6 +32,7 @@ EPILOG: Final = """\
 examples:
   wcore sessions list
   wcore sessions show latest               the last one of the workspace you are in
+  wcore sessions export latest --md > talk.md
   wcore sessions export my-session > my-session.jsonl
   wcore sessions replay latest             does the engine still do the same?
   wcore sessions purge --older-than 30     delete what was not used for 30 days
@@ -73,8 +76,13 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         return command
 
     add("list", _list, "show all sessions, the one used last first")
-    _add_id(add("show", _show, "show a session and the records of its journal"))
-    _add_id(add("export", _export, "write a session as JSON lines"))
+    showing = add("show", _show, "show the conversation of a session")
+    _add_id(showing)
+    journal_help = "show the records of its journal, a line each"
+    showing.add_argument("--journal", action="store_true", help=journal_help)
+    exporting = add("export", _export, "write a session as JSON lines, or its words as Markdown")
+    _add_id(exporting)
+    exporting.add_argument("--md", action="store_true", help="write the conversation as Markdown")
     _add_id(add("replay", _replay, "run the engine again on a session, and compare"))
     _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
     options = parser.parse_args(argv)
@@ -120,14 +128,21 @@ def _show(options: Namespace, environ: Mapping[str, str]) -> int:
         row = _chosen(database, options)
         write(f"{_line(row)}\n")
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
-        store_options.write_lines(_record_line(record) for record in records)
+        if options.journal:
+            store_options.write_lines(_record_line(record) for record in records)
+        else:
+            store_options.write_lines(markdown(records, OUTPUT_LINES_SHOWN))
     return 0
 
 
 def _export(options: Namespace, environ: Mapping[str, str]) -> int:
     with _stored(options, environ) as database:
         row = _chosen(database, options)
-        store_options.write_lines(_exported(database, row))
+        if getattr(options, "md", False):
+            records = journal.read_all(database, UUID(row.user_id), row.session_id)
+            store_options.write_lines(markdown(records, None))
+        else:
+            store_options.write_lines(_exported(database, row))
     return 0
 
 

@@ -113,6 +113,8 @@ async def _set_tools(session: Session, command: commands.SetAgentTools) -> dict[
     for name in named:
         if named.count(name) > 1:
             raise RefusedError(f"{visible_line(name, 60)!r} is named twice; nothing was changed")
+        if not _may_exist(session, name):
+            raise RefusedError(f"{_unknown(session, name)}; nothing was changed")
     tools = None
     if command.tools is not None:
         tools = {
@@ -126,9 +128,6 @@ async def _set_tools(session: Session, command: commands.SetAgentTools) -> dict[
     for tool, row in (tools or {}).items():
         if row.tier is Tier.ALWAYS_ALLOW and before.get(tool) != row:
             await _tell_of_order(session, command.agent, tool, "set_agent_tools")
-    for name in named:
-        if not _may_exist(session, name):
-            await session.emit_info(f"{_unknown(session, name)}; it is kept all the same")
     for call_id, card in list(session.cards.items()):
         if card.prepared.tool not in card.owner.offered_tools:  # blocked while it waited
             reason = f"{reasons.RULE}{card.prepared.tool} is not offered"
