@@ -89,10 +89,17 @@ def test_a_turn_that_failed_shows_in_the_exit_code(place: Place) -> None:
 
 
 def test_an_engine_that_does_not_start_is_explained(place: Place) -> None:
-    said = chat(place, "", "--model", "script:/nowhere/at/all")
+    said = chat(place, "", "--resume", "no-such-session")
     assert said.returncode == 1
     assert "the engine does not start" in said.stderr
-    assert "/nowhere/at/all" in said.stderr
+    assert "no-such-session" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_a_model_that_cannot_be_had_is_explained(place: Place) -> None:
+    said = chat(place, "go\n", "--model", "script:/nowhere/at/all")
+    assert said.returncode == 1
+    assert said.stdout.count("/nowhere/at/all") >= 2, "at the start, and for the message"
     assert "Traceback" not in said.stderr
 
 

@@ -175,7 +175,7 @@ async def test_an_engine_that_dies_is_said_plainly(place: Place) -> None:
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (("--model", "script:/nowhere"), "start: /nowhere: the model script cannot be read"),
+        (("--store", "mysql://x"), "start: .*mysql"),
         (("--frobnicate",), "unrecognized arguments: --frobnicate .*those of wcore-acp in the edi"),
         (("--engine", "/no/such/engine"), "start: program not found: /no/such/engine$"),
         (("--engine", "echo Welcome"), "exited with code 0; its first words were 'Welcome'"),
