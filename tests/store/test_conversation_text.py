@@ -1,4 +1,4 @@
-"""A stored conversation as people read it: whole, in order, and nobody's words leave their place."""
+"""A stored conversation as people read it: whole, in order, no words outside of their place."""
 
 import json
 import os
