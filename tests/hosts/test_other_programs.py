@@ -31,7 +31,7 @@ def nosy(what: str) -> str:
     return f"{sys.executable} -I {NOSY} {what} {KEY[::-1]}"
 
 
-def chat(place: Place, said: str, *flags: str) -> str:
+def chat(place: Place, said: str, *flags: str, code: int = 0) -> str:
     """Return what a `wcore-chat` of an ordinary user prints, with keys in its environment."""
     give(place.workspace.parent)
     done = waiting.run(
@@ -40,7 +40,7 @@ def chat(place: Place, said: str, *flags: str) -> str:
         env=place.env | dict.fromkeys(NAMES, KEY),
         said=said,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout
 
 
@@ -62,7 +62,7 @@ def test_a_tool_cannot_speak_for_the_host_nor_for_the_person(place: Place) -> No
     """It is approved once; then it tries to give itself more."""
     run: list[object] = [call("Bash", command=nosy("pry"))]
     more: list[object] = [call("Bash", command="touch pwned")]
-    told = chat(place, "go\ny\n", "--model", place.script(run, more, OK))
+    told = chat(place, "go\ny\n", "--model", place.script(run, more, OK), code=1)
     assert pried(place)["pipes"] == []
     assert told.count("allow Bash?") == 2, "what comes after it asks"
     assert not place.file("pwned").exists()

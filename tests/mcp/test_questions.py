@@ -25,7 +25,7 @@ async def card(host: Conversation, name: str = "ask") -> Event:
 async def test_a_question_is_a_card_of_its_own_and_its_answer_goes_to_the_server_only(
     talk: Talk,
 ) -> None:
-    async with talk([tool("ask")], []) as host:
+    async with talk([tool("ask")], [], flags=("--hitl-suspend",)) as host:
         request = await card(host)
         assert request["call_id"] != "c"
         assert request["tool"]["name"] == "AskUserQuestion"
@@ -105,7 +105,7 @@ async def test_a_question_of_a_call_that_is_over_is_withdrawn(talk: Talk) -> Non
 async def test_an_answer_that_comes_after_its_question_was_withdrawn_is_kept_nowhere(
     talk: Talk, tmp_path: Path
 ) -> None:
-    async with talk([tool("leave_open")], []) as host:
+    async with talk([tool("leave_open")], [], flags=("--hitl-suspend",)) as host:
         request = await card(host, "leave_open")
         token = (await host.hear("suspend"))["resume_token"]
         await ended(host, request["call_id"])

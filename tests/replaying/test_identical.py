@@ -310,7 +310,7 @@ async def test_a_provider_that_fails_and_is_tried_again(talk: Talk) -> None:
         ok = say(CHAT, Reply(text=("fi", "ne"), usage=Usage(135_950, 50)))
         broken = Streamed(ok.chunks[:2], breaks=True)
         provider.will_say(
-            busy, busy, ok, Whole(400, {"error": {"message": "no \x1b[2J"}}), broken, ok
+            busy, busy, ok, Whole(404, {"error": {"message": "no \x1b[2J"}}), broken, ok
         )
         flags = ("--provider", CHAT.provider, "--model", CHAT.model, "--base-url", provider.url)
         env = {"NO_PROXY": "*", "OPENAI_API_KEY": "sk-test-0123456789abcdef"}
