@@ -24,13 +24,9 @@ def wcore(home: Path, *words: str, said: str = "") -> str:
 def home(tmp_path: Path) -> Path:
     """A home in whose store is one conversation."""
     lines = "".join(f"line {number}\n" for number in range(50))
-    script = write_script(
-        tmp_path,
-        [
-            [{"text": "I look."}, call("Bash", "c1", command="cat a")],
-            [{"text": HOSTILE}],
-        ],
-    )
+    looks: list[object] = [{"text": "I look."}, call("Bash", "c1", command="cat a")]
+    says: list[object] = [{"text": HOSTILE}]
+    script = write_script(tmp_path, (looks, says))
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "a").write_text(lines)
     message = {"type": "message", "msg_id": "m1", "content": "what is in a?"}
@@ -56,7 +52,7 @@ def test_a_session_is_shown_as_what_was_said_and_done(home: Path) -> None:
     assert "line 49" in exported
     journal = wcore(home, "sessions", "show", "s1", "--journal")
     assert "turn_started" in journal
-    assert "## User" not in journal
+    assert "\n## User" not in journal
 
 
 def test_an_audited_call_is_told_by_what_it_was_about(home: Path) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from wcore.cli import store_options
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import ConfigError, UsageError
-from wcore.store import AuditDecision, Kind, StoreError, audit, journal
+from wcore.store import AuditDecision, Kind, StoreError, audit, identity, journal, sessions
 from wcore.store.audit import FIRST_PREV_HASH
 from wcore.store.audit_verify import AuditReport, Head, Problem, verify
 from wcore.store.database import Database, opened
@@ -133,6 +133,7 @@ class _Calls:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._sessions: dict[str, dict[str, str]] = {}  # of a user: chat id to session id
         self._known: dict[tuple[str, str], dict[str, str]] = {}
 
     def words(self, row: AuditRow) -> str:
@@ -142,9 +143,17 @@ class _Calls:
             self._known[session] = dict(self._read(*session))
         return self._known[session].get(row.tool_call_id, "")
 
-    def _read(self, user_id: str, session_id: str) -> Iterator[tuple[str, str]]:
+    def _read(self, user_id: str, chat_id: str) -> Iterator[tuple[str, str]]:
+        user = UUID(user_id)
+        if user_id not in self._sessions:
+            rows = sessions.list_sessions(self._database, user)
+            kept = {str(identity.chat_id(row.session_id)): row.session_id for row in rows}
+            self._sessions[user_id] = kept
+        session_id = self._sessions[user_id].get(chat_id)
+        if session_id is None:
+            return
         with suppress(StoreError):
-            for record in journal.read_all(self._database, UUID(user_id), session_id):
+            for record in journal.read_all(self._database, user, session_id):
                 if record.kind is Kind.PREPARED:
                     yield str(record.body.get("call_id")), str(record.body.get("description"))
 
