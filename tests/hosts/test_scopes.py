@@ -14,7 +14,8 @@ from wcore_host.plain.style import Style
 
 EXACT = always_exact("git add a && git commit \u202e")
 SET = always_prefixes("git add", "git commit")
-PREFIX: Scope = {"always_prefix": {"prefix": "git"}}
+NOTE = "It runs the project's own code. \u202e"
+PREFIX: Scope = {"always_prefix": {"prefix": "git", "note": NOTE}}
 FOLDER: Scope = {"always_path": {"root": "/data"}}
 KNOWN = [EXACT, SET, PREFIX, FOLDER]
 UNKNOWN: list[Scope] = [
@@ -46,6 +47,21 @@ def approved(done: object) -> JsonObject:
     assert isinstance(done, Done)
     assert isinstance(done.command, dict)
     return done.command
+
+
+def test_what_the_engine_says_of_a_prefix_stands_on_the_offer_of_every_host() -> None:
+    offered: Scope = {"always_prefixes": {"prefixes": ["git add", "make"], "note": NOTE}}
+    for scope in (PREFIX, offered):
+        terminal = AnswerMenu(Card(request(scope)), persists=True)
+        options = permission_options.choices(request(scope), frozenset({"persist"}), forms=False)
+        chat = " ".join(" ".join(CallDialog(request(scope), can_keep=True).rows(Style())).split())
+        shown = (
+            chat.replace("│ ", ""),
+            " ".join(choice.label for choice in terminal.choices),
+            " ".join(each.option.name for each in options),
+        )
+        for text in shown:
+            assert "It runs the project's own code. ⟨U+202E⟩" in text, scope
 
 
 @pytest.mark.parametrize("scope", UNKNOWN)

@@ -45,6 +45,29 @@ def suggest(
     return list(spares)[: shell.SUGGESTIONS_MAX]
 
 
+def note_of(scope: Scope) -> str | None:
+    """Return what a person should know of a suggested prefix: what it runs and leaves out."""
+    match scope:
+        case AlwaysPrefix(prefix):
+            return " ".join(_sentences(prefix)) or None
+        case AlwaysPrefixes(prefixes):
+            said = [
+                f"`{prefix}`: {' '.join(found)}"
+                for prefix in prefixes
+                if (found := _sentences(prefix))
+            ]
+            return " ".join(said) or None
+        case _:
+            return None
+
+
+def _sentences(prefix: str) -> tuple[str, ...]:
+    grant = shell.parse_grant(prefix)
+    return (
+        () if isinstance(grant, shell.PrefixGrantRefused) else shell.note_of(grant.words).sentences
+    )
+
+
 def scopes_for(facts: Facts) -> list[Scope]:
     """Return the narrow scopes that may cover a call; none has been weighed."""
     found: list[Scope] = []

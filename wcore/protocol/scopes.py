@@ -44,10 +44,12 @@ def _forms_in(data: Any) -> int:
 
 class Prefix(_Part):
     prefix: ScopeText
+    note: str | None = None
 
 
 class Prefixes(_Part):
     prefixes: Annotated[list[ScopeText], Field(min_length=1, max_length=PREFIXES_MAX)]
+    note: str | None = None
 
 
 class Exact(_Part):
@@ -105,17 +107,17 @@ def from_wire(scope: WireScope | None) -> Scope:
             return AlwaysPath(scope.always_path.root, scope.always_path.write or False)
 
 
-def to_wire(scope: Scope) -> WireScope:
-    """Return the form that `tool_approve.scope` takes."""
+def to_wire(scope: Scope, note: str | None = None) -> WireScope:
+    """Return the form that `tool_approve.scope` takes; `note` says what it means, for people."""
     match scope:
         case Once():
             return "once"
         case Always():
             return "always"
         case AlwaysPrefix(prefix):
-            return PrefixScope(always_prefix=Prefix(prefix=prefix))
+            return PrefixScope(always_prefix=Prefix(prefix=prefix, note=note))
         case AlwaysPrefixes(prefixes):
-            return PrefixesScope(always_prefixes=Prefixes(prefixes=list(prefixes)))
+            return PrefixesScope(always_prefixes=Prefixes(prefixes=list(prefixes), note=note))
         case AlwaysExact(command):
             return ExactScope(always_exact=Exact(command=command))
         case AlwaysPath(root, write):

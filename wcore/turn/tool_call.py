@@ -19,6 +19,7 @@ from wcore.persistence import records
 from wcore.persistence.restore import OpenCall
 from wcore.policy import shell
 from wcore.policy.facts import Studied
+from wcore.policy.suggestions import note_of
 from wcore.protocol import events, scopes
 from wcore.store import Kind, StoreLostError, ToolApprovalDecisionEvent
 from wcore.tools.tool import Tool
@@ -165,7 +166,7 @@ class ToolCall:
             tool=_info(prepared.tool, self.category, prepared.args, prepared.description),
             why=why,
             preview=prepared.preview,
-            suggestions=tuple(scopes.to_wire(scope) for scope in suggestions) or None,
+            suggestions=tuple(scopes.to_wire(s, note_of(s)) for s in suggestions) or None,
             digest=prepared.digest,
             expires_in_s=expires_in_s,
             agent=self.session.agent or None,

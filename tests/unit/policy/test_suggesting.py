@@ -11,7 +11,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
-from wcore.policy.suggestions import suggest
+from wcore.policy.suggestions import note_of, suggest
 from wcore.vocabulary import (
     Access,
     AlwaysExact,
@@ -111,3 +111,16 @@ def test_a_text_that_nobody_reads_to_its_end_has_no_suggestion_of_its_own() -> N
 )
 def test_what_no_grant_can_spare_has_none(prepared: Prepared, rules: str) -> None:
     assert offered(prepared, rules) == []
+
+
+def test_a_suggestion_says_what_it_runs_and_what_it_leaves_out() -> None:
+    assert note_of(AlwaysPrefix("npm run build")) is not None
+    for prefix in ("make test", "npm run build", "pytest", "cargo test"):
+        assert "It runs the project's own code." in str(note_of(AlwaysPrefix(prefix))), prefix
+    assert "It does not cover -o" in str(note_of(AlwaysPrefix("sort")))
+    for scope in (AlwaysPrefix("echo"), AlwaysExact("make test"), AlwaysPath("/data")):
+        assert note_of(scope) is None, scope
+    both = str(note_of(AlwaysPrefixes(("make test", "sort", "echo"))))
+    assert both.startswith("`make test`: It runs the project's own code.")
+    assert "`sort`: It does not cover" in both
+    assert "`echo`" not in both

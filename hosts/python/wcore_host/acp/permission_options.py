@@ -17,6 +17,7 @@ from wcore_host.events import Json, Scope, ToolRequest
 from wcore_host.headless.grants import (
     GRANT_CHARS_SHOWN,
     grant_label,
+    grant_note,
     grant_shown,
     grant_text,
     is_known,
@@ -74,7 +75,8 @@ def _grants(key: str, scope: Scope, request: ToolRequest, *, lasting: bool) -> I
         return
     label = f"Allow every {grant_shown(scope)}"
     if granted := grant_text(scope):
-        label = f"Allow every {grant_label(scope)} “{visible_line(granted, GRANT_CHARS_SHOWN)}”"
+        shown = visible_line(granted, GRANT_CHARS_SHOWN)
+        label = f"Allow every {grant_label(scope)} “{shown}”{grant_note(scope)}"
     yield _choice(key, f"{label} {KEPT['session']}", "allow_always", Allow(scope=scope))
     for kept in ("project", "user") if lasting else ():
         here_only = request.agent or not kept_everywhere(scope)  # a sub-agent is this project's

@@ -15,6 +15,7 @@ from wcore_host.headless.card_queue import Card
 from wcore_host.headless.grants import (
     NOT_DESCRIBED,
     grant_label,
+    grant_note,
     grant_shown,
     grant_text,
     is_known,
@@ -206,7 +207,7 @@ def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
 
 def _named(scope: Scope) -> str:
     """Return what a choice says of a scope; what can be edited stands beside it."""
-    return grant_label(scope) if grant_text(scope) else grant_shown(scope)
+    return grant_label(scope) + grant_note(scope) if grant_text(scope) else grant_shown(scope)
 
 
 def _noes() -> list[Choice]:

@@ -6,6 +6,7 @@ from wcore_host.events import Grant, Json, Scope
 from wcore_host.visible import visible_line
 
 GRANT_CHARS_SHOWN: Final = 200
+NOTE_CHARS_SHOWN: Final = 300  # two sentences
 NOT_DESCRIBED: Final = "another lasting yes is offered, of a form that this host cannot describe"
 _EXACT: Final = "call of this exact command"
 _KINDS: Final = {"always_prefix": "prefix", "always_path": "root"}
@@ -58,8 +59,15 @@ def grant_shown(scope: Scope) -> str:
         return _EXACT
     if prefixes := _prefixes(scope):
         begins = " or ".join(f"`{visible_line(prefix, GRANT_CHARS_SHOWN)}`" for prefix in prefixes)
-        return f"command that begins with {begins}"
-    return f"{grant_label(scope)} {visible_line(grant_text(scope), GRANT_CHARS_SHOWN)!r}"
+        return f"command that begins with {begins}{grant_note(scope)}"
+    shown = visible_line(grant_text(scope), GRANT_CHARS_SHOWN)
+    return f"{grant_label(scope)} {shown!r}{grant_note(scope)}"
+
+
+def grant_note(scope: Scope) -> str:
+    """Return, in brackets, what the engine says of the scope; empty if it says nothing."""
+    note = _parts(scope)[1].get("note")
+    return f" ({visible_line(note, NOTE_CHARS_SHOWN)})" if isinstance(note, str) and note else ""
 
 
 def kept_everywhere(scope: Scope) -> bool:

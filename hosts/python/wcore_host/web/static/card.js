@@ -3,7 +3,7 @@ import { reason } from "./calls.js";
 import { changing, differences, isExact } from "./change.js";
 import { make, put, replace } from "./dom.js";
 import { shown } from "./preview.js";
-import { described, editable, keeps, KEPT } from "./scopes.js";
+import { described, editable, keeps, KEPT, noteOf } from "./scopes.js";
 import { visible, visibleLine } from "./visible.js";
 
 /** @typedef {import("./types.js").ToolRequest} ToolRequest */
@@ -92,7 +92,7 @@ function remember(request, name, answer) {
     const label = described(scope);
     if (label !== null) {
       choices.push({ radio, scope: () => scope });
-      put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, label)));
+      put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, label)), note(scope));
       continue;
     }
     const found = editable(scope);
@@ -106,7 +106,7 @@ function remember(request, name, answer) {
     };
     const text = make("input", { type: "text", value: found.text, spellcheck: "false", autocomplete: "off", "aria-label": `${found.label}: exactly what is stored`, input: choose, focus: choose });
     choices.push({ radio, scope: () => found.with(text.value) });
-    put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, found.label), text));
+    put(root, make("div", { class: "choice" }, radio, make("label", { for: radio.id }, found.label), text), note(scope));
   }
   const radio = make("input", { type: "radio", name: group, id: `${group}-tool` });
   choices.push({ radio, scope: () => "always" });
@@ -124,6 +124,12 @@ function remember(request, name, answer) {
     root,
     make("div", { class: "row" }, make("label", { for: kept.id }, "Keep it"), kept, make("button", { type: "button", class: "yes", click: allow }, "Allow and remember")),
   );
+}
+
+/** @param {import("./types.js").Scope} scope */
+function note(scope) {
+  const text = noteOf(scope);
+  return text === "" ? null : make("p", { class: "why" }, text);
 }
 
 /**

@@ -38,6 +38,16 @@ export function editable(scope) {
   return { label: known.label, text, with: (changed) => /** @type {Scope} */ ({ [kind]: { ...body, [known.key]: changed } }) };
 }
 
+/**
+ * What the engine says of a suggested scope: what it runs, and what it leaves out.
+ * @param {Scope} scope
+ * @returns {string}
+ */
+export function noteOf(scope) {
+  const body = typeof scope === "string" ? undefined : Object.values(/** @type {{[name: string]: any}} */ (scope))[0];
+  return typeof body?.note === "string" ? visibleLine(body.note, 300) : "";
+}
+
 export const KEPT = /** @type {const} */ ([
   ["session", "for this session"],
   ["project", "in this project, always"],
