@@ -54,9 +54,9 @@ def test_what_the_engine_says_of_a_prefix_stands_on_the_offer_of_every_host() ->
     for scope in (PREFIX, offered):
         terminal = AnswerMenu(Card(request(scope)), persists=True)
         options = permission_options.choices(request(scope), frozenset({"persist"}), forms=False)
-        chat = " ".join(" ".join(CallDialog(request(scope), can_keep=True).rows(Style())).split())
+        chat = " ".join(CallDialog(request(scope), can_keep=True).rows(Style(width=400)))
         shown = (
-            chat.replace("│ ", ""),
+            chat,
             " ".join(choice.label for choice in terminal.choices),
             " ".join(each.option.name for each in options),
         )

@@ -616,6 +616,8 @@ export interface PongEvent {
 export interface Prefix {
   /** at most 4,096 characters */
   prefix: string;
+  /** in suggestions: what it runs and leaves out, for people; in answers it counts for nothing */
+  note?: string | null;
 }
 
 /** Commands of this tool that begin with these words. */
@@ -628,6 +630,8 @@ export interface PrefixScope {
 export interface Prefixes {
   /** 1 to 16, each of at most 4,096 characters */
   prefixes: string[];
+  /** in suggestions: what it runs and leaves out, for people; in answers it counts for nothing */
+  note?: string | null;
 }
 
 /** Commands of this tool of which every part begins with one of these. */

@@ -76,8 +76,9 @@ def _grants(key: str, scope: Scope, request: ToolRequest, *, lasting: bool) -> I
     label = f"Allow every {grant_shown(scope)}"
     if granted := grant_text(scope):
         shown = visible_line(granted, GRANT_CHARS_SHOWN)
-        label = f"Allow every {grant_label(scope)} “{shown}”{grant_note(scope)}"
-    yield _choice(key, f"{label} {KEPT['session']}", "allow_always", Allow(scope=scope))
+        label = f"Allow every {grant_label(scope)} “{shown}”"
+    note = grant_note(scope) if granted else ""  # else it is shown already
+    yield _choice(key, f"{label} {KEPT['session']}{note}", "allow_always", Allow(scope=scope))
     for kept in ("project", "user") if lasting else ():
         here_only = request.agent or not kept_everywhere(scope)  # a sub-agent is this project's
         if kept == "project" or not here_only:
