@@ -325,3 +325,8 @@ def test_the_version_is_told_without_loading_the_engine(tmp_path: Path) -> None:
     assert "wcore.cli" in loaded
     assert not loaded & {"pydantic", "anyio", "wcore.engine", "wcore.tools"}
     assert len(done.stdout.splitlines()) == 1
+
+
+def test_type_checkers_of_users_look_into_our_packages() -> None:
+    for package in (ROOT / "wcore", ROOT / "hosts" / "python" / "wcore_host"):
+        assert (package / "py.typed").is_file(), package
