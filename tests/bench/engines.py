@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -111,7 +112,11 @@ class Child:
 
     def tree_ms(self) -> float:
         """Return the CPU time of the process and of the children that it has now."""
-        return sum(map(cpu_ms, (self.pid, *(child.pid for child in self.children()))))
+        used = cpu_ms(self.pid)
+        for child in self.children():
+            with suppress(OSError):  # it has ended since it was listed
+                used += cpu_ms(child.pid)
+        return used
 
     def settle(self) -> None:
         """Wait until the process and its children have nothing to do any more."""

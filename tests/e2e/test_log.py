@@ -40,6 +40,7 @@ def test_an_engine_whose_log_nobody_reads_answers_and_leaves(tmp_path: Path, end
             pass
     if ends == "TERM":
         process.send_signal(signal.SIGTERM)
+        waiting.wait_until(lambda: process.poll() is not None, "the end by a signal")
     assert waiting.finish(process).returncode == (128 + signal.SIGTERM if ends == "TERM" else 0)
     os.close(writes)
     assert os.read(reads, 2 * PIPE_BYTES) == b"x" * PIPE_BYTES

@@ -115,7 +115,9 @@ def test_the_key_tests_of_the_permission_engine_have_their_documented_names() ->
 async def test_a_tool_of_an_agent_has_one_of_three_statuses(talk: Talk) -> None:
     async with talk([]) as host:
         await host.ready()
-        tools: list[dict[str, str]] = [{"name": f"t-{t.value}", "status": t.value} for t in Tier]
+        tools: list[dict[str, str]] = [
+            {"name": f"mcp__t__{tier.value}", "status": tier.value} for tier in Tier
+        ]
         tools.append({"name": "LS"})
         await host.say(type="set_agent_tools", request_id="r", agent="main", tools=tools)
         (listed,) = (await host.hear("command_result"))["agents"]

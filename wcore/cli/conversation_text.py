@@ -15,7 +15,7 @@ from wcore.visible import visible, visible_line
 from wcore.vocabulary import AssistantMessage, Message, ToolMessage, UserMessage
 
 ARGUMENTS_CHARS_MAX: Final = 400  # of a call on its line; the journal has all of it
-FENCE_MIN: Final = 3
+FENCE_MIN: Final = 3  # backticks, as Markdown wants them
 
 
 def markdown(records: Iterable[JournalRecord], output_lines_max: int | None) -> Iterator[str]:
