@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from talking import Conversation, call
 
+from wcore.turn.turn import EMPTY
+
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
@@ -339,3 +341,27 @@ async def test_a_tool_that_is_silent_shows_that_it_lives(talk: Talk) -> None:
         await host.ready()
         await host.turn()
         assert len(host.of("tool_running")) == 2
+
+
+async def test_a_reply_without_anything_is_told(talk: Talk) -> None:
+    async with talk([]) as host:
+        await host.ready()
+        turn = await host.turn()
+    assert [event["message"] for event in turn if event["type"] == "info"] == [EMPTY]
+    assert turn[-1]["finish_reason"] == "stop"
+
+
+async def test_a_call_that_was_stopped_while_it_ran_is_not_called_denied(talk: Talk) -> None:
+    runs = call("Bash", "c1", command="touch begun; sleep 1000")
+    async with talk([runs], [{"echo": True}], flags=("--force",)) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_running")
+        await host.say(type="stop")
+        await host.hear("tool_cancelled", call_id="c1")
+        await host.hear("stream_end")
+        await host.turn(msg_id="m2")
+        await host.say(type="get_history")
+        said = str((await host.hear("command_result"))["messages"])
+    assert "while it ran; what it had done by then stays done" in said
+    assert "Tool denied" not in said

@@ -237,7 +237,9 @@ class ConversationModel:
                 return (TOO_LONG, 0) if self._shrink(error.window_tokens) else None
             case errors.SealRefusedError() if self._transcript.drop_seals():
                 return "the provider refused thinking of earlier replies; going on without it", 0
-            case errors.ImagesRefusedError() if (name := self._transcript.drop_image()) is not None:
+            case errors.ThinkingWantedError() if self._transcript.send_thinking():
+                return "the provider wants the thinking of earlier replies; sending it", 0
+            case errors.ImagesRefusedError() if (name := self._without_image(error)) is not None:
                 text = f"the provider refused {name}; going on without that image"
                 return text if name else NO_IMAGES, 0
             case errors.UnexplainedError() if self._may_be_too_long():
@@ -245,6 +247,9 @@ class ConversationModel:
                 return (TOO_LONG_PERHAPS, 0) if self._shrink(error.window_tokens) else None
             case _:
                 return None
+
+    def _without_image(self, error: errors.ImagesRefusedError) -> str | None:
+        return self._transcript.drop_image(may_be_all=error.takes_none)
 
     def _may_be_too_long(self) -> bool:
         """Whether a refusal for no reason that we know may be about length; believed once."""

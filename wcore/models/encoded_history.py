@@ -137,28 +137,26 @@ class EncodedHistory:
         attached = self._attached.get(id(message))
         text, images = message.text, ()
         if attached is not None:
-            text = f"{text}\n\n{attached.note}".strip()
-            images = attached.images if self._shows_images else ()
-            for at, image in enumerate(images):
-                if (id(message), at) in self._refused:
-                    text += f"\n[{image.name}: left out, the provider refused it]"
-            images = [
-                image for at, image in enumerate(images) if (id(message), at) not in self._refused
-            ]
+            problems = [self._why_not(message, at) for at in range(len(attached.images))]
+            named = list(zip(attached.images, problems, strict=True))
+            images = [image for image, problem in named if not problem]
+            notes = [f"[{image.name}: {problem}]" for image, problem in named if problem]
+            text = "\n".join([f"{text}\n\n{attached.note}".strip(), *notes])
         if message is self._first and self._summary:
             text = compaction.framed(self._summary, text)
         return self._dialect.user(text, images)
+
+    def _why_not(self, message: Message, number: int) -> str:
+        """Return why an image of a message does not go out; empty if it does."""
+        if not self._shows_images:
+            return "not shown, this model cannot see images"
+        return "left out, the provider refused it" if (id(message), number) in self._refused else ""
 
     def _result(self, message: ToolMessage) -> EncodedMessage:
         image, output = _image_of(message), message.output
         if image is None:
             return self._dialect.result(message.call_id, output, None)
-        problem = refusal_of(image)
-        if not self._shows_images:
-            problem = "this model cannot see images"
-        elif (id(message), 0) in self._refused:
-            problem = "left out, the provider refused it"
-        if problem:
+        if problem := self._why_not(message, 0) or refusal_of(image):
             output, image = ToolOutput(Status.SUCCESS, f"[an image: {problem}]"), None
         return self._dialect.result(message.call_id, output, image)
 
@@ -227,14 +225,21 @@ class EncodedHistory:
     def drop_seals(self) -> bool:
         """Send no sealed parts of replies any more; return whether that changes anything."""
         self._sends_seals = False
-        return self._encode_again(
-            [at for at, source in enumerate(self._sources) if isinstance(source, AssistantMessage)]
-        )
+        return self._encode_again(self._replies())
 
-    def drop_image(self) -> str | None:
-        """Leave out the largest image; return its name, empty if it was the only one and small.
+    def send_thinking(self) -> bool:
+        """Send the thinking of earlier replies as well; return whether that changes anything."""
+        return self._dialect.send_thinking() and self._encode_again(self._replies())
 
-        Then it was refused for being an image, and none is sent any more. `None`: there is none.
+    def _replies(self) -> list[int]:
+        sources = enumerate(self._sources)
+        return [at for at, source in sources if isinstance(source, AssistantMessage)]
+
+    def drop_image(self, *, may_be_all: bool) -> str | None:
+        """Leave out the largest image; return its name. `None`: there is none.
+
+        Empty: none is sent any more. That is so where `may_be_all`, and it was the only one, and
+        small: then it was refused for being an image.
         """
         sent = [
             (len(image.data), (id(source), number), at, image)
@@ -246,7 +251,7 @@ class EncodedHistory:
         if not sent:
             return None
         size, key, at, image = max(sent, key=lambda each: each[:2])
-        if len(sent) == 1 and size <= SMALL_IMAGE_CHARS_MAX:
+        if may_be_all and len(sent) == 1 and size <= SMALL_IMAGE_CHARS_MAX:
             self._shows_images = False
             self._encode_again([at for at, piece in enumerate(self._pieces) if piece.images])
             return ""

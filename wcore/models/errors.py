@@ -29,11 +29,24 @@ _WINDOW: Final = re.compile(
     r"[^\n]{0,80}?\b([1-9]\d{0,2}(?:[,._]\d{3}){1,2}|[1-9]\d{3,7})\b",
     re.IGNORECASE,
 )
+#: That the thinking behind a call must come back with it, in the field in which it came.
+_THINKING_WANTED: Final = re.compile(
+    r"(?:missing|must|require\w*|need\w*|provide\w*|pass\w*|expect\w*).{0,120}reasoning_content"
+    r"|reasoning_content.{0,120}(?:missing|must|require\w*|need\w*|provide\w*|pass\w*|expect\w*)",
+    re.IGNORECASE,
+)
 _SEALED: Final = re.compile(
     r"thinking|thought|signature|reasoning|redacted|encrypted|extra_content", re.IGNORECASE
 )
 _NO_MONEY: Final = re.compile(
     r"insufficient_quota|insufficient balance|billing|credit balance", re.IGNORECASE
+)
+#: That a model takes no images at all, and not that it does not take this one.
+_BLIND: Final = re.compile(
+    r"(?:no|not|n't|without|lacks?)\b.{0,40}\b(?:support\w*|accept\w*|allow\w*|capab\w*|handle|see)\b"
+    r".{0,60}(?:image|vision|multi-?modal)|(?:images?|vision|multi-?modal)\b.{0,60}\b(?:no|not|n't)\b"
+    r".{0,20}\b(?:supported|accepted|allowed|available|enabled)|no vision|text[- ]only",
+    re.IGNORECASE,
 )
 _NO_IMAGES: Final = re.compile(r"image|vision|multi-?modal", re.IGNORECASE)
 _PASSING: Final = frozenset({408, 409, 425, 429})  # and every 5xx
@@ -98,11 +111,23 @@ class UnexplainedError(RefusedError):
 
 
 class ImagesRefusedError(UnexplainedError):
-    """The model takes no images, or not this one."""
+    """The model takes not this image; with `takes_none`, no image at all."""
+
+    takes_none = False
+
+
+class NoImagesError(ImagesRefusedError):
+    """The model takes no images, it seems."""
+
+    takes_none = True
 
 
 class SealRefusedError(UnexplainedError):
     """The provider does not take back what it sealed itself, or says so."""
+
+
+class ThinkingWantedError(UnexplainedError):
+    """The provider wants the thinking of earlier replies back."""
 
 
 class StalledError(ProviderError):
@@ -142,7 +167,7 @@ def of_response(
     if status in {400, 413, 422}:
         return _refusal(text, whole)
     if status in {404, 415} and _NO_IMAGES.search(whole):
-        return ImagesRefusedError(text)
+        return NoImagesError(text)
     return RefusedError(text)
 
 
@@ -151,8 +176,12 @@ def _refusal(text: str, words: str) -> ProviderError:
     if _OVERFLOW.search(words):
         return ContextOverflowError(text, window_in(words))
     window_tokens = window_in(words)
+    if _THINKING_WANTED.search(words):
+        return ThinkingWantedError(text, window_tokens)
     if _SEALED.search(words):
         return SealRefusedError(text, window_tokens)
+    if _BLIND.search(words):
+        return NoImagesError(text, window_tokens)
     if _NO_IMAGES.search(words):
         return ImagesRefusedError(text, window_tokens)
     return UnexplainedError(text, window_tokens)

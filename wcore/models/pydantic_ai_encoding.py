@@ -25,6 +25,9 @@ class ForeignEncoding:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, str]] = {}  # our id: the tool and the id it goes by
 
+    def send_thinking(self) -> bool:
+        return False
+
     def thinks(self, model: str) -> bool:
         """Every model may be asked; the library passes over what a model does not have."""
         return bool(model)

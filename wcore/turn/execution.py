@@ -73,6 +73,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
         call.turn.fail_later(error)
         return ToolOutput.failed(unrecorded(error))
     call.session.ledger.move(call.call_id, Move.RUN)
+    call.has_begun = True
     heartbeat = _Heartbeat(call)
     await heartbeat.beat()
     output: ToolOutput | None = None

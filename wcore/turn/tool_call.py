@@ -49,6 +49,7 @@ _BUG: Final = Denied("internal error", By.POLICY)
 TOO_LARGE: Final = "the call is too large to be shown to the host"
 LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # no property of the text
 UNRECORDED: Final = "not run: the journal of the session cannot be written"
+CUT_OFF: Final = "{reason} while it ran; what it had done by then stays done"
 OVERTAKEN: Final = "not run: the store was lost at that moment; ask again if it is still wanted"
 
 
@@ -104,6 +105,7 @@ class ToolCall:
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False
+        self.has_begun = False
         self.outcome_unknown = interrupted is not None and interrupted.is_started
         self.recorded_approval = (
             interrupted.answer if interrupted else None
@@ -267,8 +269,9 @@ class ToolCall:
 
     async def stop(self) -> None:
         """End because the turn was told to end."""
-        ending = self.turn.ending
-        await self.cancel(Refusal(ending.reason if ending else reasons.STOP))
+        reason = self.turn.ending.reason if self.turn.ending else reasons.STOP
+        told = CUT_OFF.format(reason=reason) if self.has_begun else None
+        await self.cancel(Refusal(reason, model_text=told))
 
     async def cancel(self, refusal: Refusal) -> None:
         """End without a result: written down, then told."""

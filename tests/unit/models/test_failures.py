@@ -48,7 +48,7 @@ def test_providers_word_an_overflow_in_many_ways(body: bytes) -> None:
         (408, b"", errors.TransientError),
         (500, b"maximum context", errors.TransientError),
         (529, b"", errors.TransientError),
-        (400, b'{"error": "this model has no vision"}', errors.ImagesRefusedError),
+        (400, b'{"error": "this model has no vision"}', errors.NoImagesError),
         (400, b"\xff\xfe", errors.UnexplainedError),
         (400, b"[]", errors.UnexplainedError),
         (400, b"null", errors.UnexplainedError),

@@ -266,7 +266,8 @@ async def test_the_picture_that_is_refused_is_left_out_and_the_others_stay() -> 
         history: list[Message] = [UserMessage("look"), AssistantMessage("", "", calls)]
         history += map(picture, names, (10_000, 900_000, 30_000))
         async with asking(dialect) as (provider, asked):
-            provider.will_say(refusal, say(dialect, OK), refusal, refusal, say(dialect, OK))
+            blind = Whole(400, {"error": {"message": "this model does not support image input"}})
+            provider.will_say(refusal, say(dialect, OK), refusal, blind, say(dialect, OK))
             (notice,) = notices(await reply(asked, history))
             assert "large.png" in notice
             assert pictures(provider.asked[1].body) == 2
@@ -274,6 +275,52 @@ async def test_the_picture_that_is_refused_is_left_out_and_the_others_stay() -> 
             said = notices(await reply(asked, history))
             assert ["middle.png" in said[0], said[1]] == [True, NO_IMAGES]
             assert pictures(provider.asked[-1].body) == 0
+
+
+async def test_a_picture_that_cannot_be_read_costs_itself_only() -> None:
+    for words in (
+        "Could not process image",
+        "The image data you provided does not represent a valid image",
+        "image dimensions exceed max allowed size",
+    ):
+        refusal = Whole(400, {"error": {"message": words}})
+        calls = (("bad.png", ModelCall("bad.png", "Read", {})),)
+        history: list[Message] = [UserMessage("look"), AssistantMessage("", "", calls)]
+        history.append(picture("bad.png", 1_000))
+        async with asking(CHAT) as (provider, asked):
+            provider.will_say(refusal, say(CHAT, OK), say(CHAT, OK))
+            (notice,) = notices(await reply(asked, history))
+            assert "bad.png" in notice, words
+            more = (("good.png", ModelCall("good.png", "Read", {})),)
+            history += [
+                AssistantMessage("fine"),
+                UserMessage("and"),
+                AssistantMessage("", "", more),
+            ]
+            await reply(asked, [*history, picture("good.png", 1_000)])
+            assert pictures(provider.asked[-1].body) == 1, words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "thinking is enabled but reasoning_content is missing in assistant tool call message",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    ],
+)
+async def test_thinking_that_is_wanted_back_is_sent_from_then_on(words: str) -> None:
+    refusal = Whole(400, {"error": {"message": words}})
+    calls = (("c1", ModelCall("c1", "Read", {})),)
+    result = ToolMessage("c1", "Read", ToolOutput(Status.SUCCESS, "out"))
+    history: list[Message] = [UserMessage("one"), AssistantMessage("", "hm hm", calls), result]
+    async with asking(CHAT) as (provider, asked):
+        provider.will_say(refusal, say(CHAT, OK), say(CHAT, OK), refusal)
+        assert len(notices(await reply(asked, history))) == 1
+        await reply(asked, [*history, AssistantMessage("fine"), UserMessage("two")])
+        found = [each.body["messages"][1].get("reasoning_content") for each in provider.asked]
+        assert found == [None, "hm hm", "hm hm"]
+        with pytest.raises(ProviderError):
+            await reply(asked, history)
 
 
 def pictures(body: object) -> int:

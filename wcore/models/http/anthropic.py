@@ -40,6 +40,9 @@ class Anthropic:
         self._tools: Sequence[ToolSpec] = ()
         self._tools_encoded = b""
 
+    def send_thinking(self) -> bool:
+        return False
+
     def thinks(self, model: str) -> bool:
         return _NO_THINKING.match(model) is None
 

@@ -32,12 +32,17 @@ class Chat:
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
+        self._thinking_back = provider.thinking_back
         self._tools: Sequence[ToolSpec] = ()
         self._tools_encoded = b""
 
     @property
     def takes_images(self) -> bool:
         return self._provider.images
+
+    def send_thinking(self) -> bool:
+        was, self._thinking_back = self._thinking_back, self._thinking_back or _THINKING[0]
+        return was != self._thinking_back
 
     def thinks(self, model: str) -> bool:
         return self._provider.thinking_on is not None and self._is_thinker(model)
@@ -64,8 +69,8 @@ class Chat:
         if text is None and not message.calls:
             return EncodedMessage("assistant", b"")
         encoded: dict[str, Json] = {"role": "assistant", "content": text}
-        if self._provider.thinking_back and message.calls:
-            encoded[self._provider.thinking_back] = message.thinking
+        if self._thinking_back and message.calls:
+            encoded[self._thinking_back] = message.thinking
         if message.calls:
             encoded["tool_calls"] = [
                 self._call(call_id, call) | extra
