@@ -225,3 +225,56 @@ async def test_secrets_of_a_definition_are_shown_to_nobody(talk: Talk) -> None:
         assert '"GITHUB_TOKEN": "[REDACTED]"' in output
         assert "production" in output
         await host.hear("stream_end")
+
+
+async def test_a_slow_start_goes_on_behind_the_turn_and_its_tools_come_with_the_next(
+    talk: Talk, tmp_path: Path
+) -> None:
+    user_policy(tmp_path, table("mine", "slow"))
+    async with talk([tool("echo", server="mine")], []) as host:
+        await host.ready()
+        await host.message()
+        assert "waiting for MCP servers: mine" in (await host.hear("info"))["message"]
+        await host.say(type="stop")
+        await host.hear("stream_end")
+        (tmp_path / "home" / "go").touch()
+        assert (await host.hear("mcp_ready"))["name"] == "mine"
+        await host.message("again", "m2")
+        assert (await approved(host, "c"))["status"] == "success"
+        await host.hear("stream_end", msg_id="m2")
+        assert host.of("mcp_failed") == []
+
+
+async def test_a_turn_waits_for_a_server_only_once(talk: Talk, tmp_path: Path) -> None:
+    user_policy(tmp_path, table("mine", "slow"))
+    async with talk([], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("info")
+        await host.say(type="stop")
+        await host.hear("stream_end")
+        await host.turn("again", "m2")
+        assert len(host.of("info")) == 1
+
+
+async def test_a_server_that_failed_is_tried_again_by_the_next_turn(
+    talk: Talk, workspace: Path
+) -> None:
+    async with talk([], [tool("echo")], []) as host:
+        await host.ready()
+        failed = await connect(host, "r", "broken")
+        assert "exit code 4" in failed["reason"]
+        await host.turn()
+        (workspace / "go").touch()
+        await host.say(type="remove_mcp_server", name="r")
+        assert (await host.hear("command_result"))["ok"] is True
+        assert [e["name"] for e in host.of("mcp_failed")] == ["r"]
+    async with talk([tool("echo")], []) as host:
+        (workspace / "go").unlink()
+        await host.ready()
+        await connect(host, "r", "broken")
+        (workspace / "go").touch()
+        await host.message()
+        await host.hear("mcp_ready")
+        assert (await approved(host, "c"))["status"] == "success"
+        await host.hear("stream_end")

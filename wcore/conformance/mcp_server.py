@@ -1,7 +1,11 @@
-"""A small MCP server for the cases: one tool `add`, over stdin and stdout. Run with `-m`."""
+"""A small MCP server for the cases: one tool `add`, over stdin and stdout. Run with `-m`.
+
+With the name of a file it fails, and leaves that file, where it is not there yet.
+"""
 
 import json
 import sys
+from pathlib import Path
 from typing import Any, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -30,6 +34,8 @@ def answer(request: JsonObject) -> JsonObject | None:
             given = request["params"]["arguments"]
             if given.get("die"):
                 sys.exit(3)
+            if given.get("hang"):
+                return None
             text = str(given["a"] + given["b"])
             return {"content": [{"type": "text", "text": text}], "isError": False}
         case _:
@@ -38,6 +44,10 @@ def answer(request: JsonObject) -> JsonObject | None:
 
 def main() -> None:
     """Serve until the end of input."""
+    for name in sys.argv[1:]:
+        if not Path(name).exists():
+            Path(name).touch()
+            sys.exit(4)
     for line in sys.stdin:
         request = json.loads(line)
         result = answer(request)

@@ -10,6 +10,7 @@ from wcore.vocabulary import Category, Json, ToolSpec
 DEFINED: Final = "defines"  # each of these is followed by the name of a server
 READY: Final = "connected"
 FAILED: Final = "unconnected"
+RETRIED: Final = "connects again"
 OFFERED: Final = "offers"
 UNSETTLED: Final = "waits for servers"
 SETTLED: Final = "servers settled"

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from wcore.errors import Code, WcoreError
 from wcore.tools.arguments import canonical
+from wcore.tools.mcp.life import CALL_S, START_S, TIMEOUT_S_MAX
 from wcore.tools.mcp.names import SEPARATOR, SERVER_CHARS_MAX, server_part
 from wcore.visible import visible_line
 
@@ -42,7 +43,8 @@ class ServerConfig(Struct, frozen=True):
     """One server. `safe_name` stands for it in the names of its tools.
 
     `cwd` is where a program is started. `on_path` are the folders that a program without a path
-    is looked for in; `None` are those of its PATH.
+    is looked for in; `None` are those of its PATH. `start_timeout_s` and `call_timeout_s` are no
+    part of what it is: see `life`.
     """
 
     name: str
@@ -55,6 +57,8 @@ class ServerConfig(Struct, frozen=True):
     headers: Mapping[str, str] | None = None
     cwd: str = ""
     on_path: tuple[str, ...] | None = None
+    start_timeout_s: float = START_S
+    call_timeout_s: float = CALL_S
 
     @property
     def digest(self) -> str:
@@ -99,6 +103,8 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
     headers: Mapping[str, str] | None = None,
     cwd: str = "",
     on_path: tuple[str, ...] | None = None,
+    start_timeout_s: float | None = None,
+    call_timeout_s: float | None = None,
 ) -> ServerConfig:
     """Check what somebody wrote down.
 
@@ -117,13 +123,26 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
         known = ", ".join((STDIO, HTTP, SSE))
         text = visible_line(transport, SHOWN_CHARS_MAX)
         raise ServerConfigError(f"unknown transport {text!r}; there are {known}")
+    limits = {
+        "start_timeout_s": _timeout("start_timeout_s", start_timeout_s, START_S),
+        "call_timeout_s": _timeout("call_timeout_s", call_timeout_s, CALL_S),
+    }
     if kind != STDIO:
-        return ServerConfig(name, safe, kind, url=_url(kind, url), headers=_headers(headers or {}))
+        where, given = _url(kind, url), _headers(headers or {})
+        return ServerConfig(name, safe, kind, url=where, headers=given, **limits)
     if not command or not command.strip():
         raise ServerConfigError("transport stdio needs `command`")
     _check_texts(command, *args)
     _check_environment(env or {})
-    return ServerConfig(name, safe, kind, command, args, env, cwd=cwd, on_path=on_path)
+    return ServerConfig(name, safe, kind, command, args, env, cwd=cwd, on_path=on_path, **limits)
+
+
+def _timeout(key: str, value: float | None, default: float) -> float:
+    if value is None:
+        return default
+    if not 1 <= value <= TIMEOUT_S_MAX:
+        raise ServerConfigError(f"`{key}` must be 1 to {TIMEOUT_S_MAX:g} seconds")
+    return float(value)
 
 
 def _check_texts(*texts: str) -> None:
