@@ -479,3 +479,12 @@ class WaitsForServersForEver(Faithful):
     def up(self, command: Table) -> list[Table]:
         limits = ("start_timeout_s", "call_timeout_s")
         return [{key: value for key, value in command.items() if key not in limits}]
+
+
+class NamesServersInLatinOnly(Faithful):
+    """Shows the name that it has made of a server's own."""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] != "mcp_ready":
+            return [event]
+        return [{**event, "name": "".join(c if c.isascii() else "_" for c in event["name"])}]

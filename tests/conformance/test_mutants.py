@@ -15,6 +15,7 @@ OR = " or "  # between two things of which a busy machine shows either first
 CAUGHT_BY = {
     "never-tries-servers-again": ("mcp-tried-again", "mcp__calc__add"),
     "waits-for-servers-for-ever": ("mcp-timeouts", "comes instead of"),
+    "names-servers-in-latin-only": ("mcp-server-names-in-any-script", "name is '___'"),
     "drops-stream-end": ("turn-text", 'expected {"type": "stream_end"'),
     "ends-twice": ("turn-text", "stream_end of 'm1', which does not run"),
     "cumulative-text": ("turn-text", "the text is 'aab', not 'ab'"),

@@ -22,7 +22,7 @@ from wcore.store import Kind
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.environment import McpEnvironment, path_outside
 from wcore.tools.mcp.life import State
-from wcore.tools.mcp.names import sampling_name
+from wcore.tools.mcp.names import PREFIX, SEPARATOR, sampling_name
 from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse_server_config
 from wcore.tools.mcp.tool import McpTool
@@ -279,8 +279,21 @@ class McpServers:
         """Take what a server offers now, unless it was removed."""
         name = server.config.name
         if self._servers.get(name) is server:
-            self._note(journal_facts.OFFERED, name, tools=journal_facts.facts_of(server.offers))
+            self._note(journal_facts.OFFERED, name, **journal_facts.facts_of(server.offers))
             self._publish_tools()
+            self._tell_of_names(server)
+
+    def _tell_of_names(self, server: Server) -> None:
+        """Say once what is left out of what a server lists, and how it is called elsewhere."""
+        config, refused = server.config, server.offers.refused
+        told = [f"tools left out: {'; '.join(refused)}"] if refused else []
+        if config.safe_name != config.name:
+            told.append(f"its tools are named {PREFIX}{config.safe_name}{SEPARATOR}…")
+        text = f"MCP server {config.shown_name}: {'. '.join(told)}"
+        if told and (config.name, text) not in self._told:
+            self._told.add((config.name, text))
+            with suppress(HostGoneError):
+                self._session.emit_nowait(events.Info(message=text))
 
     def _note(self, what: str, name: str, **facts: Json) -> None:
         self._session.journal.record(Kind.FOUND, what=f"{what} {name}", **facts)

@@ -96,5 +96,6 @@ class RecordedServer(Server):
     def _learn(self, head: Item) -> None:
         tools = [as_list(each) for each in as_list(facts_of(head).get("tools"))]
         known = [(str(raw_name), str(digest)) for raw_name, digest in tools]
-        self.offers = journal_facts.offers_of(self.config.safe_name, known)
+        refused = map(str, as_list(facts_of(head).get("refused")))
+        self.offers = journal_facts.offers_of(self.config.safe_name, known, refused)
         self.changed(self)

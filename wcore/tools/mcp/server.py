@@ -187,7 +187,7 @@ class Server:
         return (connection.epitaph or done.problem or connection.problem) + UNKNOWN
 
     def _failed(self, problem: str) -> ToolError:
-        return ToolError(f"the server {self.config.safe_name}: {problem}")
+        return ToolError(f"the server {self.config.shown_name}: {problem}")
 
     async def close(self) -> None:
         """End the server and everything it has started, for good; an attempt to connect too."""

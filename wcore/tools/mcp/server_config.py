@@ -11,7 +11,7 @@ from msgspec import Struct
 from wcore.errors import Code, WcoreError
 from wcore.tools.arguments import canonical
 from wcore.tools.mcp.life import CALL_S, START_S, TIMEOUT_S_MAX
-from wcore.tools.mcp.names import SEPARATOR, SERVER_CHARS_MAX, server_part
+from wcore.tools.mcp.names import RAW_CHARS_MAX, server_part
 from wcore.visible import visible_line
 
 STDIO: Final = "stdio"
@@ -40,7 +40,7 @@ class ServerConfigError(WcoreError):
 
 
 class ServerConfig(Struct, frozen=True):
-    """One server. `safe_name` stands for it in the names of its tools.
+    """One server. `safe_name` stands for it in the names of its tools, `shown_name` for people.
 
     `cwd` is where a program is started. `on_path` are the folders that a program without a path
     is looked for in; `None` are those of its PATH. `start_timeout_s` and `call_timeout_s` are no
@@ -59,6 +59,10 @@ class ServerConfig(Struct, frozen=True):
     on_path: tuple[str, ...] | None = None
     start_timeout_s: float = START_S
     call_timeout_s: float = CALL_S
+
+    @property
+    def shown_name(self) -> str:
+        return visible_line(self.name, SHOWN_CHARS_MAX)
 
     @property
     def digest(self) -> str:
@@ -112,11 +116,11 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
         ServerConfigError: it cannot work; says what to change.
     """
     shown = visible_line(name, SHOWN_CHARS_MAX)
-    safe = None if SEPARATOR in name else server_part(name)
+    safe = server_part(name)
     if safe is None:
         raise ServerConfigError(
-            f"{shown!r} cannot name a server: use up to {SERVER_CHARS_MAX} letters, digits, "
-            "`-` and single `_` inside"
+            f"{shown!r} cannot name a server: use up to {RAW_CHARS_MAX} characters that can be "
+            "seen, and `_` inside only, no two of them together"
         )
     kind = TRANSPORTS.get(transport)
     if kind is None:
