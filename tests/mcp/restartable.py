@@ -20,16 +20,19 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
+def runner(name: str, description: str) -> Callable[[int], str]:
+    def run(n: int) -> str:
+        with (FOLDER / "ran").open("a") as ran:
+            ran.write(f"{name} {n} {description}\n")
+        return f"{name} {n}"
+
+    return run
+
+
 def made() -> MCPServer[Any]:
     server = MCPServer[Any]("restartable", subscriptions=False if KIND == "silent" else None)
     for name, description in json.loads((FOLDER / "tools.json").read_text()).items():
-
-        def run(n: int, name: str = name, description: str = description) -> str:
-            with (FOLDER / "ran").open("a") as ran:
-                ran.write(f"{name} {n} {description}\n")
-            return f"{name} {n}"
-
-        server.add_tool(lambda n, run=run: run(n), name=name, description=description)
+        server.add_tool(runner(name, description), name=name, description=description)
     return server
 
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 import waiting
 from rogue_servers import approved, asked, connect, ended, free_port, listening, tool
-from talking import Conversation, call
+from talking import Conversation, Event, call
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
@@ -58,13 +58,13 @@ class Restartable:
         found = psutil.process_iter(["cmdline"])
         return [each.pid for each in found if each.info["cmdline"] == self._command]
 
-    async def connect(self, host: Conversation, **more: object) -> dict[str, object]:
+    async def connect(self, host: Conversation) -> Event:
         transport, path = TRANSPORTS.get(self.kind, ("streamable-http", "mcp"))
         if transport == "stdio":
             program, *args = self._command
-            return await connect(host, command=program, args=args, **more)
+            return await connect(host, command=program, args=args)
         url = f"http://127.0.0.1:{self.port}/{path}"
-        return await connect(host, transport=transport, url=url, **more)
+        return await connect(host, transport=transport, url=url)
 
     def ran(self) -> list[str]:
         path = self.folder / "ran"
@@ -82,7 +82,7 @@ async def serving(kind: str, folder: Path) -> AsyncGenerator[Restartable]:
             await server.stop()
 
 
-def pause(number: int) -> list[object]:
+def pause(number: int) -> list[dict[str, object]]:
     """Return a reply that waits for a person, so that a test can do something meanwhile."""
     return [call("Bash", f"p{number}", command=f"true {number}")]
 
@@ -91,7 +91,7 @@ def pause(number: int) -> list[object]:
 async def test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved(
     talk: Talk, tmp_path: Path, kind: str
 ) -> None:
-    replies: list[list[object]] = [[tool("echo", "first", n=1)]]
+    replies: list[list[dict[str, object]]] = [[tool("echo", "first", n=1)]]
     steps = ("same", "other", "asked", "late", "again")
     for number, name in enumerate(steps, 2):
         replies += [pause(number), [tool("echo", name, n=number)]]

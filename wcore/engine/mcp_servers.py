@@ -31,8 +31,10 @@ from wcore.vocabulary import Json, Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
 SETTLE_S_MAX: Final = 28.0  # a turn waits so long for new servers, once; hosts expect them in 30 s
+CHANGED_SHOWN_MAX: Final = 8  # tools that changed, in an info: nobody reads more
 QUIET_S: Final = 1.0  # most servers are there by then, and nobody needs to hear of it
 
+NAMES: Final = "names"  # of what people were told, beside reasons why a server is not started
 UNTRUSTED: Final = "folder not trusted"
 CHANGED: Final = "changed since this session began: it waits for the next start or accept_changes"
 UNNAMED: Final = "no policy file that counts names it any more"
@@ -248,6 +250,7 @@ class McpServers:
         server = self._session.runtime.server(config.name, make)
         self._servers[config.name] = server
         self._awaited.discard(config.name)
+        self._told.discard((config.name, NAMES))
         self._connect(server, is_asked=asked)
 
     def _connect(self, server: Server, *, is_asked: bool = False) -> None:
@@ -289,9 +292,9 @@ class McpServers:
         told = [f"tools left out: {'; '.join(refused)}"] if refused else []
         if config.safe_name != config.name:
             told.append(f"its tools are named {PREFIX}{config.safe_name}{SEPARATOR}…")
-        text = f"MCP server {config.shown_name}: {'. '.join(told)}"
-        if told and (config.name, text) not in self._told:
-            self._told.add((config.name, text))
+        if told and (config.name, NAMES) not in self._told:
+            self._told.add((config.name, NAMES))
+            text = f"MCP server {config.shown_name}: {'. '.join(told)}"
             with suppress(HostGoneError):
                 self._session.emit_nowait(events.Info(message=text))
 
@@ -309,11 +312,18 @@ class McpServers:
         session.inner_tools.update(map(sampling_name, safe))
         session.tools.clear()
         session.tools.update(tools)
+        changed: set[str] = set()
         for grant in [grant for grant in session.grants if grant.pin]:
             old, new = before.get(grant.tool), tools.get(grant.tool)
             if isinstance(old, McpTool) and isinstance(new, McpTool) and old.offer != new.offer:
                 if grant.persist is Persist.SESSION:  # a lasting one does not match any more
                     session.grants.revoke(grant.grant_id)
-                text = f"{grant.tool} is not the tool that was granted any more: it asks again"
-                with suppress(HostGoneError):
-                    session.emit_nowait(events.Info(message=text))
+                changed.add(grant.tool)
+        names = ", ".join(sorted(changed)[:CHANGED_SHOWN_MAX])
+        text = f"{names} is not the tool that was granted any more: it asks again"
+        if len(changed) > 1:
+            more = "…" if len(changed) > CHANGED_SHOWN_MAX else ""
+            text = f"{names}{more} are not the tools that were granted any more: they ask again"
+        if changed:
+            with suppress(HostGoneError):
+                session.emit_nowait(events.Info(message=text))

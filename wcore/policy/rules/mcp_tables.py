@@ -6,8 +6,10 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 SERVERS_MAX: Final = 64  # of one file; each is a process or a connection
-LIMITS: Final = ("start_timeout_s", "call_timeout_s")
-KEYS: Final = ("name", "transport", "command", "args", "env", "url", "headers", *LIMITS)
+KEYS: Final = (
+    *("name", "transport", "command", "args", "env", "url", "headers"),
+    *("start_timeout_s", "call_timeout_s"),
+)
 
 #: Where in the file something is wrong, and what; returns the error to raise.
 Wrong = Callable[[tuple[str | int, ...], str], Exception]
@@ -75,5 +77,6 @@ def parse_server(index: int, table: Mapping[str, Any], source: str, wrong: Wrong
         url,
         headers,
         source,
-        **{key: seconds(key) for key in LIMITS},
+        seconds("start_timeout_s"),
+        seconds("call_timeout_s"),
     )

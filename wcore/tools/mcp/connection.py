@@ -124,8 +124,10 @@ class Connection:
                 async with self._made() as self._client, anyio.create_task_group() as self._tasks:
                     self._tasks.start_soon(self._keep_list, self._client)
                     self._tasks.start_soon(self._subscribe, self._client)
-                    await self._ended.wait()
-                    self._lose()
+                    try:
+                        await self._ended.wait()
+                    finally:
+                        self._lose()
                     self._scope.deadline = anyio.current_time() + END_S_MAX
                     self._tasks.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - whatever a server does, it costs itself only
@@ -133,7 +135,6 @@ class Connection:
         finally:
             self.problem = self.problem or self.epitaph or self._late()
             log.info("server.ended %s: %s", self._config.name, self.problem)
-            self._lose()
             self.closed.set()
 
     def _late(self) -> str:
@@ -192,19 +193,24 @@ class Connection:
 
     async def _keep_list(self, client: Client) -> None:
         """Read the list, and again when it may have changed. One that cannot be read ends us."""
+        last: ToolListing | None = None
         while self._changes <= CHANGES_MAX:
-            self._changed = anyio.Event()
+            self._changed, told, charged = anyio.Event(), self._changes, self._listed_bytes
             try:
                 listing = await self._listed(client)
             except TimeoutError:
                 if not self._calls:  # else it may do one thing at a time
                     raise
                 continue
+            if listing == last:  # nothing more is held of it
+                self._listed_bytes = charged
+            last = listing
             if not self._changed.is_set():  # else it has changed meanwhile
                 self._scope.deadline = math.inf
                 self._take(listing)
-            await anyio.sleep(SETTLE_S)
             await self._changed.wait()
+            if self._changes > told:
+                await anyio.sleep(SETTLE_S)
         raise ToolError("it goes on changing its tools")
 
     async def _listed(self, client: Client) -> ToolListing:
@@ -274,28 +280,27 @@ class Connection:
             problem=f"no answer, progress or question for {call.silence_s_max:g} s; "
             "`call_timeout_s` can give it more"
         )
+        is_lost = False
         try:
             with call.scope:
                 call.expect()
                 try:
                     done = await self._answer(call)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it ends this call only
-                    done = self._failed(error)
+                    done, is_lost = self._failed(error)
             await call.end(done)
         finally:
             self._calls.remove(call)
             call.over()
+            if is_lost:
+                self._lose()
 
-    def _failed(self, error: Exception) -> Done:
-        """Return how a call ended without an answer; behind an address the connection ends too."""
+    def _failed(self, error: Exception) -> tuple[Done, bool]:
+        """Return how a call ended without a result, and whether the connection is of no use now."""
         if isinstance(error, MCPError) and error.error.data == SESSION_GONE:
-            self._lose()
-            return Done(problem="it knows this session no more", was_heard=False)
-        if isinstance(error, MCPError) and error.error.code != CONNECTION_CLOSED:
-            return Done(problem=self.why(error))
-        if self._program is None:
-            self._lose()
-        return Done(problem=self.why(error))
+            return Done(problem="it knows this session no more", was_heard=False), True
+        has_answer = isinstance(error, MCPError) and error.error.code != CONNECTION_CLOSED
+        return Done(problem=self.why(error)), self._program is None and not has_answer
 
     async def _answer(self, call: ServerCall) -> Done:
         async def progressed(progress: float, total: float | None, message: str | None) -> None:

@@ -88,6 +88,8 @@ async def _bound(response: httpx2.Response) -> None:
         # Whatever it says: the server has not looked at the request, which can be sent once more.
         error = {"code": INVALID_REQUEST, "message": "no such session", "data": SESSION_GONE}
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            await response.stream.aclose()
         response.headers["content-type"] = "application/json"
         response.stream = httpx2.ByteStream(body)
         return

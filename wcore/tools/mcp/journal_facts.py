@@ -14,14 +14,11 @@ RETRIED: Final = "connects again"
 OFFERED: Final = "offers"
 UNSETTLED: Final = "waits for servers"
 SETTLED: Final = "servers settled"
-DIGEST_CHARS: Final = 16  # tells two tools apart, and is not compared with anything else
 
 
 def facts_of(offers: ToolListing) -> dict[str, Json]:
     """Return the tools of a server for the journal: by their own names, with a digest each."""
-    tools: list[Json] = [
-        [each.raw_name, each.digest[-DIGEST_CHARS:]] for each in offers.tools.values()
-    ]
+    tools: list[Json] = [[each.raw_name, each.digest] for each in offers.tools.values()]
     return {"tools": tools, "refused": list(offers.refused)} if offers.refused else {"tools": tools}
 
 

@@ -26,7 +26,7 @@ WAIT_S_MAX: Final = 25.0  # a call waits so long for a server that is started ag
 RETRY_S: Final = 5.0  # before a turn starts a server that failed twice; doubled each time
 RETRY_S_MAX: Final = 600.0  # then no longer: whoever repairs a server sees it soon
 CHANGES_MAX: Final = 200  # of a list in one connection; more is a way to keep us busy
-SETTLE_S: Final = 0.2  # between two lists: several changes are one
+SETTLE_S: Final = 0.2  # from a change to the new list: several changes are one
 SUBSCRIBE_S: Final = 1.0  # before a subscription that ended is asked for again; doubled each time
 SUBSCRIBE_S_MAX: Final = 60.0  # meanwhile each call reads the list
 END_S_MAX: Final = 3.0  # for a program to be ended with everything it has started
@@ -89,7 +89,7 @@ OFFERS: Final[Mapping[Move, str]] = {Move.LIST: "those of the list", Move.REMOVE
 CALLS: Final[Mapping[State, str]] = {
     State.ABSENT: "starts it, and waits",
     State.STARTING: "waits",
-    State.READY: "runs, if the tool is the one that was shown",
+    State.READY: "runs, if the tool is the one that was shown; stale first where no change is told",
     State.STALE: "waits for the new list",
     State.ENDING: "waits",
     State.LOST: "starts it, and waits",

@@ -33,7 +33,7 @@ from wcore.tools.mcp.server_config import ServerConfig
 from wcore.tools.mcp.server_requests import Elicitation, Sampling
 from wcore.tools.mcp.tool_listing import EMPTY_LISTING, OfferedTool, ToolListing
 from wcore.tools.tool import RunContext
-from wcore.vocabulary import Args, ToolOutput
+from wcore.vocabulary import Args, ServerTools, ToolOutput
 
 if TYPE_CHECKING:
     from wcore.tools.mcp.connection import Connection
@@ -71,6 +71,12 @@ class Server:
         self._connection: Connection | None = None
         self._failures = 0
         self._due_at = -math.inf
+
+    @property
+    def listed(self) -> ServerTools:
+        """All tools as they are offered now."""
+        tools = tuple((name, offer.digest) for name, offer in self.offers.tools.items())
+        return ServerTools(self.config.name, self.config.digest, tools)
 
     @property
     def is_due(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.errors import Code, WcoreError
 from wcore.tools.arguments import canonical
@@ -127,18 +128,20 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
         known = ", ".join((STDIO, HTTP, SSE))
         text = visible_line(transport, SHOWN_CHARS_MAX)
         raise ServerConfigError(f"unknown transport {text!r}; there are {known}")
-    limits = {
-        "start_timeout_s": _timeout("start_timeout_s", start_timeout_s, START_S),
-        "call_timeout_s": _timeout("call_timeout_s", call_timeout_s, CALL_S),
-    }
+    config = ServerConfig(
+        name,
+        safe,
+        kind,
+        start_timeout_s=_timeout("start_timeout_s", start_timeout_s, START_S),
+        call_timeout_s=_timeout("call_timeout_s", call_timeout_s, CALL_S),
+    )
     if kind != STDIO:
-        where, given = _url(kind, url), _headers(headers or {})
-        return ServerConfig(name, safe, kind, url=where, headers=given, **limits)
+        return replace(config, url=_url(kind, url), headers=_headers(headers or {}))
     if not command or not command.strip():
         raise ServerConfigError("transport stdio needs `command`")
     _check_texts(command, *args)
     _check_environment(env or {})
-    return ServerConfig(name, safe, kind, command, args, env, cwd=cwd, on_path=on_path, **limits)
+    return replace(config, command=command, args=args, env=env, cwd=cwd, on_path=on_path)
 
 
 def _timeout(key: str, value: float | None, default: float) -> float:

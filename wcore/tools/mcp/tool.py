@@ -72,6 +72,7 @@ class McpTool(Struct, frozen=True):
             digest=call_digest(name, args, self.server.environment.workspace, depends=depends),
             preview=Preview("text", text, truncated=cut),
             pin=self.pin,
+            listed=self.server.listed,
         )
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:

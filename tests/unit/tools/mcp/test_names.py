@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.tools.mcp.names import NAME_CHARS_MAX, SERVER_CHARS_MAX, sampling_name, server_part, tool_name
+from wcore.tools.mcp.names import (
+    NAME_CHARS_MAX,
+    SERVER_CHARS_MAX,
+    sampling_name,
+    server_part,
+    tool_name,
+)
 
 TEXT = st.text(max_size=80) | st.text("ab_-. é数据库(]", max_size=40)
 
