@@ -1,9 +1,12 @@
 """A server that misbehaves, and a way to have an engine connect it."""
 
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
+import waiting
 from talking import Conversation, Event, call
 
 ROGUE = Path(__file__).parent / "mcp" / "rogue.py"
@@ -44,3 +47,23 @@ async def ended(host: Conversation, call_id: str) -> Event:
 def tool(name: str, call_id: str = "c", server: str = "r", **args: object) -> dict[str, object]:
     """Return a script item that calls a tool of a server."""
     return call(f"mcp__{server}__{name}", call_id, **args)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+async def listening(port: int) -> None:
+    """Wait until somebody takes connections."""
+    with waiting.patience():
+        while True:
+            try:
+                stream = await anyio.connect_tcp("127.0.0.1", port)
+            except OSError:
+                await anyio.sleep(0.05)
+            else:
+                await stream.aclose()
+                return

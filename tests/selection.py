@@ -76,6 +76,8 @@ SAMPLED: Final = {
     "crash/test_crashes.py": 2,
     "hosts/test_terminal_cards.py::test_any_screen_shows_what_would_run_and_the_chosen_answer": 2,
     "hosts/test_typescript.py::test_it_survives_everything_an_engine_may_do": 6,
+    "mcp/test_restarts.py::"
+    "test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved": 3,
     "replaying/test_servers.py::test_every_record_of_a_session_with_a_server_is_missed": 8,
     "shell/test_generated.py": 4,
     "shell/test_labels.py": 8,
@@ -110,6 +112,7 @@ FIRST: Final = (
     "hosts/acp/test_calls.py",
     "hosts/test_terminal_cards.py",
     "hosts/acp/test_sessions.py",
+    "mcp/test_restarts.py",
     "mcp/test_questions.py",
     "mcp/test_servers.py",
     "e2e/test_wire.py",

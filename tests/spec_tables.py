@@ -11,6 +11,7 @@ from spec.words import entries
 
 from wcore.approval import manager, reasons, table
 from wcore.policy import decide, protected, safety, tiers
+from wcore.tools.mcp import life
 from wcore.vocabulary import MODE_ALIASES, Category, Mode
 
 PAGES: Final[tuple[Path, ...]] = tuple(sorted(SPEC.glob("*.md")))
@@ -103,6 +104,7 @@ def _codes_of_errors() -> str:
 
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "life of a call": table.as_markdown,
+    "life of a server": life.as_markdown,
     "reasons": _reasons,
     "decision": _decision,
     "protected": _protected,

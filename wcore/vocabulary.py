@@ -159,7 +159,15 @@ class AlwaysPath(Struct, frozen=True):
     write: bool = False
 
 
-Scope: TypeAlias = Once | Always | AlwaysPrefix | AlwaysPrefixes | AlwaysPath | AlwaysExact
+class AlwaysServer(Struct, frozen=True):
+    """Yes to each tool of an MCP server as it is listed now: one grant each."""
+
+    server: str
+
+
+Scope: TypeAlias = (
+    Once | Always | AlwaysPrefix | AlwaysPrefixes | AlwaysPath | AlwaysExact | AlwaysServer
+)
 
 
 # --- tools ------------------------------------------------------------------------------------
@@ -233,12 +241,23 @@ class ToolSpec(Struct, frozen=True):
     schema: Mapping[str, Json]
 
 
+class ServerTools(Struct, frozen=True):
+    """All tools of an MCP server as it last listed them: `tools` are names and schema digests.
+
+    `launch` is the first half of their pins.
+    """
+
+    server: str
+    launch: str
+    tools: tuple[tuple[str, str], ...]
+
+
 class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
     change; `plan` is the tool's own note to itself. `named` are the paths that `command` names,
-    `programs` what its words would start.
+    `programs` what its words would start. `listed` are all tools of the server of an MCP tool.
     """
 
     tool: str
@@ -253,6 +272,7 @@ class Prepared(Struct, frozen=True):
     pin: Pin | None = None
     named: tuple[PathFact, ...] | None = None
     programs: tuple[ProgramFact, ...] = ()
+    listed: ServerTools | None = None
 
 
 class Status(StrEnum):

@@ -474,3 +474,43 @@ class AcceptsAnyDigest(Faithful):
         if event.get("command") == "accept_changes":
             return [{"type": "command_result", "command": "accept_changes", "ok": True}]
         return [event]
+
+
+class NeverTriesServersAgain(Faithful):
+    """Starts a server once, and never again."""
+
+    failed: set[str] = set()  # noqa: RUF012 - one engine a process
+
+    def up(self, command: Table) -> list[Table]:
+        if command["type"] != "message":
+            return [command]
+        return [*({"type": "remove_mcp_server", "name": name} for name in self.failed), command]
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "mcp_failed":
+            self.failed.add(event["name"])
+        return [] if event["type"] == "command_result" else [event]
+
+
+class WaitsForServersForEver(Faithful):
+    """Knows no limits of a server of its own."""
+
+    def up(self, command: Table) -> list[Table]:
+        limits = ("start_timeout_s", "call_timeout_s")
+        return [{key: value for key, value in command.items() if key not in limits}]
+
+
+class NamesServersInLatinOnly(Faithful):
+    """Shows the name that it has made of a server's own."""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] != "mcp_ready":
+            return [event]
+        return [{**event, "name": "".join(c if c.isascii() else "_" for c in event["name"])}]
+
+
+class AServerIsAllServers(Grants):
+    """Takes a yes to one server for a yes to every tool of any."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        return isinstance(scope, dict) and "always_server" in scope and tool["category"] == "mcp"

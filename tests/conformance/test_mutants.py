@@ -13,6 +13,13 @@ OR = " or "  # between two things of which a busy machine shows either first
 
 #: mutant: the case that catches it, and a part of what the report says.
 CAUGHT_BY = {
+    "never-tries-servers-again": ("mcp-tried-again", "mcp__calc__add"),
+    "waits-for-servers-for-ever": ("mcp-timeouts", "comes instead of"),
+    "names-servers-in-latin-only": ("mcp-server-names-in-any-script", "name is '___'"),
+    "a-server-is-all-servers": (
+        "mcp-always-another-server",
+        "comes instead of tool_request",
+    ),
     "drops-stream-end": ("turn-text", 'expected {"type": "stream_end"'),
     "ends-twice": ("turn-text", "stream_end of 'm1', which does not run"),
     "cumulative-text": ("turn-text", "the text is 'aab', not 'ab'"),

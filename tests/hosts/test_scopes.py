@@ -17,7 +17,8 @@ SET = always_prefixes("git add", "git commit")
 NOTE = "It runs the project's own code. \u202e"
 PREFIX: Scope = {"always_prefix": {"prefix": "git", "note": NOTE}}
 FOLDER: Scope = {"always_path": {"root": "/data"}}
-KNOWN = [EXACT, SET, PREFIX, FOLDER]
+SERVER: Scope = {"always_server": {"server": "数据库"}}
+KNOWN = [EXACT, SET, PREFIX, FOLDER, SERVER]
 UNKNOWN: list[Scope] = [
     {"always_moon": {"phase": "full"}},
     {"always_exact": {"words": "x"}},
@@ -27,6 +28,9 @@ UNKNOWN: list[Scope] = [
     {"always_prefixes": {"prefixes": ["git", "x\u202e"]}},
     {"always_prefix": {"prefix": "x\u202e"}},
     {"always_prefix": {}},
+    {"always_server": {}},
+    {"always_server": {"server": 7}},
+    {"always_server": {"server": "x\u202e"}},
     {},
     "always_everything",
 ]
@@ -35,6 +39,7 @@ WORDS = {
     "set": "begins with `git add` or `git commit`",
     "prefix": "starts with",
     "folder": "reading below",
+    "server": "any tool of the MCP server `数据库`, as its tools are now",
 }
 
 

@@ -1,7 +1,8 @@
 """A server that misbehaves as it is told to: raw JSON lines, no SDK, nothing but this file.
 
 `rogue.py [MANNER]`: `plain`, `silent` (never answers), `banner` (rubbish, then works), `rubbish`
-(nothing else), `odd` (strange tools), `big` (an endless line), `pages` (an endless list).
+(nothing else), `odd` (strange tools), `big` (an endless line), `pages` (an endless list), `slow`
+(until the file `go` is there), `broken` (ends at once unless it is).
 """
 
 import json
@@ -219,13 +220,17 @@ def text(value: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": value}]}
 
 
-def main() -> None:
+def main() -> None:  # noqa: C901 - each manner of its own
     if MANNER == "banner":
         sys.stdout.write("Welcome!\n\nlistening on stdin\n")
     while MANNER == "rubbish":
         sys.stdout.write("no JSON at all\n")
     while MANNER == "big":
         sys.stdout.write("x" * 100_000)
+    while MANNER == "slow" and not Path("go").exists():
+        time.sleep(0.02)
+    if MANNER == "broken" and not Path("go").exists():
+        sys.exit(4)
     for line in sys.stdin:
         message = json.loads(line)
         note(message)

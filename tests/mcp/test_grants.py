@@ -91,6 +91,60 @@ async def test_a_grant_of_a_servers_tool_is_for_no_built_in_tool(talk: Talk) -> 
         await host.hear("stream_end")
 
 
+async def test_one_yes_covers_all_tools_of_a_server_as_they_were_on_the_card(talk: Talk) -> None:
+    replies = [
+        [tool("echo", "first")],
+        [tool("roots", "second"), tool("echo", "other", server="s")],
+        [tool("change", "third")],
+        [tool("roots", "shown")],
+        [tool("roots", "fourth")],
+        [],
+    ]
+    async with talk(*replies) as host:
+        await host.ready()
+        await connect(host)
+        await connect(host, "s", "plain")
+        await host.message()
+        card = await host.hear("tool_request", call_id="first")
+        assert card["suggestions"] == [{"always_server": {"server": "r"}}]
+        await host.approve("first", scope=card["suggestions"][0])
+        await host.hear("call_announced", call_id="second")
+        await host.hear("tool_request", call_id="other")
+        await host.deny("other")
+        await host.hear("call_announced", call_id="third")
+        assert "is not what it was" in (await ended(host, "shown"))["output"]
+        await host.hear("tool_request", call_id="fourth")
+        (told,) = [e["message"] for e in host.of("info") if "granted any more" in e["message"]]
+        assert told.endswith("they ask again")
+        await host.deny("fourth")
+        await host.hear("stream_end")
+
+
+async def test_a_lasting_yes_to_a_server_holds_for_what_it_had_and_for_no_other_launch(
+    talk: Talk,
+) -> None:
+    server = {"always_server": {"server": "r"}}
+    async with talk([tool("echo")], []) as first:
+        await first.ready()
+        await connect(first)
+        await first.message()
+        await first.hear("tool_request")
+        await first.approve("c", scope=server, persist="user")
+        await first.hear("stream_end")
+    async with talk([tool("roots")], []) as second:
+        await second.ready()
+        await connect(second)
+        await second.turn()
+        assert second.of("call_announced")[0]["why"]["row"] == "grant"
+    async with talk([tool("roots")], []) as other:
+        await other.ready()
+        await connect(other, "r", "plain")
+        await other.message()
+        await other.hear("tool_request")
+        await other.deny("c")
+        await other.hear("stream_end")
+
+
 async def test_hints_of_a_server_change_no_verdict(talk: Talk) -> None:
     async with talk([tool("die")], [], flags=("--mode", "auto_edit")) as host:
         await host.ready()

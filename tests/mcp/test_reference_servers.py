@@ -8,7 +8,6 @@ import importlib.util
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from pathlib import Path
 import anyio
 import pytest
 import waiting
-from rogue_servers import approved, asked, connect, ended, tool
+from rogue_servers import approved, asked, connect, ended, free_port, listening, tool
 from talking import ROOT, Conversation
 
 Talk = Callable[..., Conversation]
@@ -135,13 +134,6 @@ async def test_everything_asks_a_person_and_the_model(talk: Talk) -> None:
         await host.hear("stream_end")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
 @pytest.mark.parametrize(
     ("kind", "transport", "path"),
     [("streamableHttp", "streamable-http", "mcp"), ("sse", "sse", "sse")],
@@ -165,16 +157,3 @@ async def test_everything_over_http(talk: Talk, kind: str, transport: str, path:
     finally:
         server.kill()
         await server.aclose()
-
-
-async def listening(port: int) -> None:
-    """Wait until somebody takes connections."""
-    with waiting.patience():
-        while True:
-            try:
-                stream = await anyio.connect_tcp("127.0.0.1", port)
-            except OSError:
-                await anyio.sleep(0.05)
-            else:
-                await stream.aclose()
-                return

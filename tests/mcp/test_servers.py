@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rogue_servers import ROGUE, approved, connect, tool
+from rogue_servers import ROGUE, approved, asked, connect, tool
 from talking import Conversation
 
 Talk = Callable[..., Conversation]
@@ -92,6 +92,8 @@ async def test_a_projects_servers_start_only_when_it_is_trusted(
         ("[[mcp]]\ncommand='x'", "`name` is missing"),
         ("[[mcp]]\nname='a'\ncommand='x'\nargs='y'", "must be a list of texts"),
         ("[[mcp]]\nname='a'\nurl='http://x'\nheaders=[1]", "must be a table of texts"),
+        ("[[mcp]]\nname='a'\nurl='http://x'\ncall_timeout_s='5'", "must be a number of seconds"),
+        ("[[mcp]]\nname='a'\nurl='http://x'\ncall_timeout_s=true", "must be a number of seconds"),
     ],
 )
 async def test_a_table_that_is_not_understood_ends_the_start(
@@ -125,6 +127,9 @@ async def test_a_program_of_the_users_policy_is_never_looked_for_in_the_workspac
         ({"name": "a__b"}, "cannot name a server"),
         ({"name": "_a"}, "cannot name a server"),
         ({"name": "a\u202e__"}, "cannot name a server"),
+        ({"name": "\u202e"}, "cannot name a server"),
+        ({"name": "r", "call_timeout_s": 0}, "`call_timeout_s` must be 1 to 86400 seconds"),
+        ({"name": "r", "start_timeout_s": 1e9}, "`start_timeout_s` must be 1 to 86400 seconds"),
         ({"name": "r", "transport": "carrier-pigeon"}, "unknown transport 'carrier-pigeon'"),
         ({"name": "r", "command": None}, "needs `command`"),
         ({"name": "r", "transport": "sse", "url": "file:///etc/passwd"}, "http:// or https://"),
@@ -224,4 +229,78 @@ async def test_secrets_of_a_definition_are_shown_to_nobody(talk: Talk) -> None:
         assert secret not in output
         assert '"GITHUB_TOKEN": "[REDACTED]"' in output
         assert "production" in output
+        await host.hear("stream_end")
+
+
+async def test_a_slow_start_goes_on_behind_the_turn_and_its_tools_come_with_the_next(
+    talk: Talk, tmp_path: Path
+) -> None:
+    user_policy(tmp_path, table("mine", "slow"))
+    async with talk([tool("echo", server="mine")], []) as host:
+        await host.ready()
+        await host.message()
+        assert "waiting for MCP servers: mine" in (await host.hear("info"))["message"]
+        await host.say(type="stop")
+        await host.hear("stream_end")
+        (tmp_path / "home" / "go").touch()
+        assert (await host.hear("mcp_ready"))["name"] == "mine"
+        await host.message("again", "m2")
+        assert (await approved(host, "c"))["status"] == "success"
+        await host.hear("stream_end", msg_id="m2")
+        assert host.of("mcp_failed") == []
+
+
+async def test_a_turn_waits_for_a_server_only_once(talk: Talk, tmp_path: Path) -> None:
+    user_policy(tmp_path, table("mine", "slow"))
+    async with talk([], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("info")
+        await host.say(type="stop")
+        await host.hear("stream_end")
+        await host.turn("again", "m2")
+        assert len(host.of("info")) == 1
+
+
+async def test_a_server_that_failed_is_tried_again_by_the_next_turn(
+    talk: Talk, workspace: Path
+) -> None:
+    async with talk([], [tool("echo")], []) as host:
+        await host.ready()
+        failed = await connect(host, "r", "broken")
+        assert "exit code 4" in failed["reason"]
+        await host.turn()
+        (workspace / "go").touch()
+        await host.say(type="remove_mcp_server", name="r")
+        assert (await host.hear("command_result"))["ok"] is True
+        assert [e["name"] for e in host.of("mcp_failed")] == ["r"]
+    async with talk([tool("echo")], []) as host:
+        (workspace / "go").unlink()
+        await host.ready()
+        await connect(host, "r", "broken")
+        (workspace / "go").touch()
+        await host.message()
+        await host.hear("mcp_ready")
+        assert (await approved(host, "c"))["status"] == "success"
+        await host.hear("stream_end")
+
+
+async def test_servers_are_named_in_any_script_and_people_see_the_true_name(talk: Talk) -> None:
+    names = ["数据库", "日历日", "café [dev]"]
+    async with talk([]) as probe:
+        await probe.ready()
+        parts: list[str] = []
+        for name in names:
+            assert (await connect(probe, name))["name"] == name
+            told = next(e["message"] for e in probe.of("info") if name in e["message"])
+            parts.append(told.rpartition("mcp__")[2].removesuffix("__…"))
+    assert len(set(parts)) == len(names)
+    async with talk([tool("echo", server=parts[0])], []) as host:
+        await host.ready()
+        await connect(host, names[0])
+        await host.message()
+        card = await asked(host, "c")
+        assert card["preview"]["text"].startswith("数据库: echo\n")
+        assert card["tool"]["description"].startswith("数据库/echo ")
+        assert (await approved(host, "c"))["status"] == "success"
         await host.hear("stream_end")

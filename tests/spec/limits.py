@@ -7,7 +7,7 @@ from typing import Final
 
 from wcore import shell_worker, stdio, vocabulary
 from wcore.approval import manager
-from wcore.engine import engine
+from wcore.engine import engine, mcp_servers
 from wcore.engine.commands import approvals, introspection
 from wcore.policy import grants
 from wcore.policy.shell import analysis, suggestions
@@ -16,6 +16,7 @@ from wcore.protocol import codec, lines, scopes
 from wcore.session import settings
 from wcore.tools.builtin import ask_user_question
 from wcore.tools.fs import files
+from wcore.tools.mcp import life
 from wcore.tools.process import shell_output
 from wcore.turn import batch, denials, execution
 
@@ -52,6 +53,14 @@ ROWS: Final[tuple[tuple[str, ModuleType, str], ...]] = (
     ("time for the analysis", shell_worker, "DEADLINE_S"),
     ("replies of the model in one turn (`--max-turns`)", settings, "ROUNDS_MAX"),
     ("messages of a history page", introspection, "HISTORY_LIMIT"),
+    ("a turn waits for a new MCP server, once", mcp_servers, "SETTLE_S_MAX"),
+    ("an MCP server, to list its tools (`start_timeout_s`)", life, "START_S"),
+    ("silence of a call at one (`call_timeout_s`)", life, "CALL_S"),
+    ("either of them, if a server sets it", life, "TIMEOUT_S_MAX"),
+    ("a server that is there, to list its tools again", life, "LIST_S_MAX"),
+    ("a call waits for its server", life, "WAIT_S_MAX"),
+    ("pause before a server that failed twice is started again", life, "RETRY_S"),
+    ("that pause in the end", life, "RETRY_S_MAX"),
     ("from a signal to the end", engine, "SHUTDOWN_S"),
 )
 

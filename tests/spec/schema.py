@@ -27,6 +27,7 @@ SCOPES: Final[list[Schema]] = [
     {"$ref": f"{REF}PrefixesScope"},
     {"$ref": f"{REF}ExactScope"},
     {"$ref": f"{REF}PathScope"},
+    {"$ref": f"{REF}ServerScope"},
 ]
 ANY: Final = "JsonValue"
 RESULT: Final = "command_result"

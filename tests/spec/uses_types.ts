@@ -68,6 +68,9 @@ function named(scope: Scope): string {
   if ("always_prefixes" in scope) {
     return scope.always_prefixes.prefixes.join(" ");
   }
+  if ("always_server" in scope) {
+    return scope.always_server.server;
+  }
   return "always_prefix" in scope ? scope.always_prefix.prefix : scope.always_path.root;
 }
 

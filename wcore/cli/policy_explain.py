@@ -24,6 +24,7 @@ from wcore.vocabulary import (
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
+    AlwaysServer,
     Args,
     Decision,
     Mode,
@@ -171,6 +172,8 @@ def _as_sent(scope: Scope) -> dict[str, Any] | str:
             return {"always_prefixes": {"prefixes": list(prefixes)}}
         case AlwaysPath(root, write):
             return {"always_path": {"root": root, "write": write}}
+        case AlwaysServer(server):
+            return {"always_server": {"server": server}}
         case Always():
             return "always"
         case _:

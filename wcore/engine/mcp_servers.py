@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-import anyio
 from anyio.abc import TaskGroup
 
 from wcore.engine.sampling import sample
@@ -22,7 +21,8 @@ from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.environment import McpEnvironment, path_outside
-from wcore.tools.mcp.names import sampling_name
+from wcore.tools.mcp.life import State
+from wcore.tools.mcp.names import PREFIX, SEPARATOR, sampling_name
 from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse_server_config
 from wcore.tools.mcp.tool import McpTool
@@ -31,10 +31,11 @@ from wcore.user_folders import lies_in
 from wcore.vocabulary import Json, Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
-SETTLE_S_MAX: Final = 28.0  # a turn waits as long as a server may take to connect, and a little
-
+SETTLE_S_MAX: Final = 28.0  # a turn waits so long for new servers, once; hosts expect them in 30 s
+CHANGED_SHOWN_MAX: Final = 8  # tools that changed, in an info: nobody reads more
 QUIET_S: Final = 1.0  # most servers are there by then, and nobody needs to hear of it
 
+NAMES: Final = "names"  # of what people were told, beside reasons why a server is not started
 UNTRUSTED: Final = "folder not trusted"
 CHANGED: Final = "changed since this session began: it waits for the next start or accept_changes"
 UNNAMED: Final = "no policy file that counts names it any more"
@@ -50,7 +51,7 @@ class McpServers:
         self._tasks = tasks
         self._builtin = dict(session.tools)
         self._servers: dict[str, Server] = {}
-        self._connecting: dict[str, anyio.Event] = {}
+        self._awaited: set[str] = set()  # those of them that turns have waited for
         self._tried: dict[str, ServerConfig] = {}  # of policy files, whatever has become of them
         self._told: set[tuple[str, str]] = set()
         self._mcp_environment = McpEnvironment(
@@ -80,10 +81,12 @@ class McpServers:
                 env=command.env,
                 url=command.url,
                 headers=command.headers,
+                start_timeout_s=command.start_timeout_s,
+                call_timeout_s=command.call_timeout_s,
                 cwd=self._environment.workspace,
             )
             config = self._defined_by_host(command.name, make)
-            self._admit(config)
+            await self._admit(config)
         except ServerConfigError as error:
             await self._refuse(command.name, error.code, str(error))
             return
@@ -135,13 +138,15 @@ class McpServers:
             is_of_files = self._tried.get(name) == server.config
             if is_of_files and wanted.get(name) != server.config:
                 del self._tried[name]
+                had_failed = server.life.state is State.FAILED
                 await self._drop(server)
-                await self._failed(name, UNNAMED)
+                if not had_failed:
+                    await self._failed(name, UNNAMED)
         for name, config in wanted.items():
             if self._tried.get(name) != config and name not in self._servers:
                 self._tried[name] = config
                 try:
-                    self._admit(config)
+                    await self._admit(config)
                 except ServerConfigError as error:
                     await self._failed(name, str(error))
                 else:
@@ -186,6 +191,8 @@ class McpServers:
             env=table.env,
             url=table.url,
             headers=table.headers,
+            start_timeout_s=table.start_timeout_s,
+            call_timeout_s=table.call_timeout_s,
             cwd=workspace if ours else apart,
             on_path=None if ours else path_outside(environment.environ, workspace),
         )
@@ -195,32 +202,47 @@ class McpServers:
     async def wait_until_ready(self) -> None:
         """Bring the servers in line with the policy files, and wait until all are ready or failed.
 
-        Waits `SETTLE_S_MAX` at most; cancelling it leaves them connecting.
+        Waits `SETTLE_S_MAX` at most, and once for each; cancelling it leaves them connecting. Those
+        that could not be had are tried again behind the turn.
         """
         await self.sync_with_policy()
-        if not self._connecting:
+        for server in list(self._servers.values()):
+            if server.is_due:
+                self._note(journal_facts.RETRIED, server.config.name)
+                self._connect(server)
+        names = self._connecting()
+        if not names:
             return
-        names = ", ".join(self._connecting)
-        session = self._session
-        if not await session.runtime.within(QUIET_S, self._settled):
+        session, new = self._session, [name for name in names if name not in self._awaited]
+        self._awaited.update(names)
+        if not await session.runtime.within(QUIET_S, self._settled) and new:
             await session.journal.record_sync_point(journal_facts.UNSETTLED)
-            await session.emit_info(f"waiting for MCP servers: {names}")
+            await session.emit_info(f"waiting for MCP servers: {', '.join(new)}")
             await session.runtime.within(SETTLE_S_MAX, self._settled)
+            if left := ", ".join(self._connecting()):
+                await session.emit_info(f"MCP servers still starting, for a later turn: {left}")
         await session.journal.record_sync_point(journal_facts.SETTLED)
 
+    def _connecting(self) -> list[str]:
+        servers = self._servers.items()
+        return [name for name, each in servers if each.life.state is State.STARTING]
+
     async def _settled(self) -> None:
-        while self._connecting:
-            await next(iter(self._connecting.values())).wait()
+        for server in list(self._servers.values()):
+            await server.life.leaves(State.STARTING)
 
     # --- one server ---------------------------------------------------------------------------
 
-    def _admit(self, config: ServerConfig) -> None:
+    async def _admit(self, config: ServerConfig) -> None:
         """Refuse a server whose tools could be taken for another's."""
-        for server in self._servers.values():
-            if server.config.safe_name.lower() == config.safe_name.lower():
+        for server in list(self._servers.values()):
+            if server.config.safe_name.lower() != config.safe_name.lower():
+                continue
+            if server.life.state is not State.FAILED:
                 raise ServerConfigError(
                     f"there is a server {server.config.name!r} already; remove it first"
                 )
+            await self._drop(server)
         if len(self._servers) >= SERVERS_MAX:
             raise ServerConfigError(f"there are {SERVERS_MAX} servers already")
 
@@ -230,35 +252,29 @@ class McpServers:
         make = partial(Server, config, self._mcp_environment, self._tools_changed)
         server = self._session.runtime.server(config.name, make)
         self._servers[config.name] = server
-        self._connecting[config.name] = settled = anyio.Event()
-        self._tasks.start_soon(self._connect, server, settled, asked)
+        self._awaited.discard(config.name)
+        self._told.discard((config.name, NAMES))
+        self._connect(server, is_asked=asked)
 
-    async def _connect(self, server: Server, settled: anyio.Event, asked: bool) -> None:  # noqa: FBT001 - for start_soon
-        name = server.config.name
-        problem = await self._outcome(server)
-        is_ours = self._servers.get(name) is server  # else it was removed meanwhile
-        if problem and is_ours:
-            del self._servers[name]
-            self._publish_tools()
-        if self._connecting.get(name) is settled:
-            del self._connecting[name]
-        settled.set()
-        if problem is None:
-            await self._session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
-        elif asked and is_ours:
-            await self._refuse(name, problem.code, str(problem))
-        else:
-            await self._failed(name, str(problem))
+    def _connect(self, server: Server, *, is_asked: bool = False) -> None:
+        is_news = server.life.state is not State.FAILED
+        server.start()
+        self._tasks.start_soon(self._report, server, is_asked, is_news)
 
-    async def _outcome(self, server: Server) -> ServerError | None:
-        name = server.config.name
+    async def _report(self, server: Server, is_asked: bool, is_news: bool) -> None:  # noqa: FBT001 - for start_soon
+        """Say what became of a start; of another one that failed nobody needs to hear."""
+        name, session = server.config.name, self._session
         try:
-            await server.connect()
+            await server.started()
         except ServerError as error:
             self._note(journal_facts.FAILED, name, **failure(error))
-            return error
-        self._note(journal_facts.READY, name)
-        return None
+            if is_asked and self._servers.get(name) is server:
+                await self._refuse(name, error.code, str(error))
+            elif is_news:
+                await self._failed(name, str(error))
+        else:
+            self._note(journal_facts.READY, name)
+            await session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
 
     async def _drop(self, server: Server) -> None:
         self._servers.pop(server.config.name, None)
@@ -269,8 +285,21 @@ class McpServers:
         """Take what a server offers now, unless it was removed."""
         name = server.config.name
         if self._servers.get(name) is server:
-            self._note(journal_facts.OFFERED, name, tools=journal_facts.facts_of(server.offers))
+            self._note(journal_facts.OFFERED, name, **journal_facts.facts_of(server.offers))
             self._publish_tools()
+            self._tell_of_names(server)
+
+    def _tell_of_names(self, server: Server) -> None:
+        """Say once what is left out of what a server lists, and how it is called elsewhere."""
+        config, refused = server.config, server.offers.refused
+        told = [f"tools left out: {'; '.join(refused)}"] if refused else []
+        if config.safe_name != config.name:
+            told.append(f"its tools are named {PREFIX}{config.safe_name}{SEPARATOR}…")
+        if told and (config.name, NAMES) not in self._told:
+            self._told.add((config.name, NAMES))
+            text = f"MCP server {config.shown_name}: {'. '.join(told)}"
+            with suppress(HostGoneError):
+                self._session.emit_nowait(events.Info(message=text))
 
     def _note(self, what: str, name: str, **facts: Json) -> None:
         self._session.journal.record(Kind.FOUND, what=f"{what} {name}", **facts)
@@ -286,11 +315,18 @@ class McpServers:
         session.inner_tools.update(map(sampling_name, safe))
         session.tools.clear()
         session.tools.update(tools)
+        changed: set[str] = set()
         for grant in [grant for grant in session.grants if grant.pin]:
             old, new = before.get(grant.tool), tools.get(grant.tool)
             if isinstance(old, McpTool) and isinstance(new, McpTool) and old.offer != new.offer:
                 if grant.persist is Persist.SESSION:  # a lasting one does not match any more
                     session.grants.revoke(grant.grant_id)
-                text = f"{grant.tool} is not the tool that was granted any more: it asks again"
-                with suppress(HostGoneError):
-                    session.emit_nowait(events.Info(message=text))
+                changed.add(grant.tool)
+        names = ", ".join(sorted(changed)[:CHANGED_SHOWN_MAX])
+        text = f"{names} is not the tool that was granted any more: it asks again"
+        if len(changed) > 1:
+            more = "…" if len(changed) > CHANGED_SHOWN_MAX else ""
+            text = f"{names}{more} are not the tools that were granted any more: they ask again"
+        if changed:
+            with suppress(HostGoneError):
+                session.emit_nowait(events.Info(message=text))

@@ -15,6 +15,7 @@ from wcore.vocabulary import (
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
+    AlwaysServer,
     Json,
     Once,
     Persist,
@@ -27,7 +28,7 @@ def kept(grant: Grant) -> LastingGrant:
     Raises:
         ValueError: it is none that can be kept.
     """
-    if isinstance(grant.scope, Once | AlwaysPrefixes):
+    if isinstance(grant.scope, Once | AlwaysPrefixes | AlwaysServer):
         raise ValueError("this yes is not kept as it is")  # noqa: TRY004 - no type is wrong
     return LastingGrant(
         grant_id=grant.grant_id,

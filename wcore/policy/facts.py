@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
 from wcore.policy.shell_paths.named_paths import paths_named
-from wcore.vocabulary import Category, PathAccess, PathFact, Pin, Prepared
+from wcore.vocabulary import Category, PathAccess, PathFact, Pin, Prepared, ServerTools
 
 __all__ = ["Facts", "PathFact", "gather", "of_access"]
 
@@ -16,7 +16,8 @@ class Facts(Struct, frozen=True):
 
     `pin` says which version of an MCP tool it is; a yes to another one does not count. `command`
     is the shell text to the byte; `ties` is the digest of the scripts that it names, and of where
-    the paths that it names lead, `UNTIED` where that cannot be told.
+    the paths that it names lead, `UNTIED` where that cannot be told. `listed` are all tools of the
+    server of an MCP tool.
     """
 
     tool: str
@@ -26,6 +27,7 @@ class Facts(Struct, frozen=True):
     pin: Pin | None = None
     command: str | None = None
     ties: str | None = None
+    listed: ServerTools | None = None
 
 
 class Studied(Struct, frozen=True):
@@ -52,8 +54,16 @@ def gather(
         paths += paths_named(prepared.command, places)
     if analysis is not None and prepared.programs:
         analysis = replace(analysis, programs=prepared.programs)
-    category, command = prepared.category, prepared.command
-    return Facts(prepared.tool, category, tuple(paths), analysis, prepared.pin, command, ties)
+    return Facts(
+        prepared.tool,
+        prepared.category,
+        tuple(paths),
+        analysis,
+        prepared.pin,
+        prepared.command,
+        ties,
+        prepared.listed,
+    )
 
 
 def of_access(touch: PathAccess, places: Places) -> PathFact:

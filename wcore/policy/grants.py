@@ -22,11 +22,13 @@ from wcore.vocabulary import (
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
+    AlwaysServer,
     Category,
     Once,
     Persist,
     Pin,
     Scope,
+    ServerTools,
 )
 
 GRANTS_MAX: Final = 1024  # more than a person can review
@@ -72,8 +74,9 @@ class ScopeRefused(Struct, frozen=True):
     reason: str
 
 
-#: What `validate_scope` finds: nothing more to say, or the parsed prefixes that the scope spells.
-Weighed: TypeAlias = shell.PrefixGrant | tuple[shell.PrefixGrant, ...] | None
+#: What `validate_scope` finds: nothing more to say, the parsed prefixes that the scope spells, or
+#: the tools that it covers.
+Weighed: TypeAlias = shell.PrefixGrant | tuple[shell.PrefixGrant, ...] | ServerTools | None
 
 
 class GrantBook:
@@ -194,15 +197,24 @@ def is_of_project(scope: Scope) -> bool:
     return isinstance(scope, AlwaysExact)
 
 
-def parts_of(scope: Scope, weighed: Weighed) -> list[tuple[Scope, shell.PrefixGrant | None]]:
-    """Return what is kept of a scope that was weighed: of a set, each prefix as one grant."""
+def grants_of(scope: Scope, weighed: Weighed, facts: Facts) -> list[Grant]:
+    """Return what is kept of a scope that was weighed, of a set one grant each; without ids."""
+
+    def grant(kept: Scope, prefix: shell.PrefixGrant | None = None) -> Grant:
+        ties = exact_grants.ties_of(facts) if isinstance(kept, AlwaysExact) else None
+        return Grant("", facts.tool, kept, "", "", prefix, pin=facts.pin, ties=ties)
+
     match weighed:
         case None:
-            return [(scope, None)]
+            return [grant(scope)]
+        case ServerTools(launch=launch, tools=tools):
+            return [
+                Grant("", tool, Always(), "", "", pin=(launch, schema)) for tool, schema in tools
+            ]
         case shell.PrefixGrant():
-            return [(AlwaysPrefix(weighed.text), weighed)]
+            return [grant(AlwaysPrefix(weighed.text), weighed)]
         case _:
-            return [(AlwaysPrefix(prefix.text), prefix) for prefix in weighed]
+            return [grant(AlwaysPrefix(prefix.text), prefix) for prefix in weighed]
 
 
 def validate_scope(
@@ -210,13 +222,13 @@ def validate_scope(
 ) -> Weighed | ScopeRefused:
     """Return whether `scope` may be kept after a yes to the call of `facts`.
 
-    `None` means yes; for prefixes the parsed grants are returned. `AlwaysPath.root` must be
-    absolute and resolved. A scope that does not cover the very call it is given with is refused.
+    `None` means yes; for prefixes the parsed grants are returned, for a server its tools.
+    `AlwaysPath.root` must be absolute and resolved. A scope that does not cover the very call it is
+    given with is refused.
     """
     if isinstance(scope, Once):
         return None
-    count = len(scope.prefixes) if isinstance(scope, AlwaysPrefixes) else 1
-    if len(book) + count > GRANTS_MAX:
+    if len(book) + _count(scope, facts) > GRANTS_MAX:
         return ScopeRefused(f"there are {len(book)} of {GRANTS_MAX} grants; revoke some")
     match scope:
         case Always():
@@ -230,6 +242,28 @@ def validate_scope(
             return None if problem is None else ScopeRefused(problem)
         case AlwaysPath():
             return _weigh_path(scope, facts, places, book)
+        case AlwaysServer(server):
+            return _weigh_server(server, facts)
+
+
+def _count(scope: Scope, facts: Facts) -> int:
+    """Return how many grants `scope` would make, as far as that can be told before."""
+    match scope:
+        case AlwaysPrefixes(prefixes):
+            return len(prefixes)
+        case AlwaysServer() if facts.listed is not None:
+            return len(facts.listed.tools)
+        case _:
+            return 1
+
+
+def _weigh_server(server: str, facts: Facts) -> ServerTools | ScopeRefused:
+    listed = facts.listed
+    if listed is None or listed.server != server:
+        return ScopeRefused("that is not the MCP server of this call")
+    if (facts.tool, facts.pin) not in {(name, (listed.launch, d)) for name, d in listed.tools}:
+        return ScopeRefused(f"{facts.tool} is not what the server lists any more")
+    return listed
 
 
 def _weigh_prefix(prefix: str, facts: Facts) -> shell.PrefixGrant | ScopeRefused:

@@ -7,12 +7,12 @@ lasting yes let it run. Everything else is decided anew, by the engine's own dec
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext
-from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import Facts, gather
-from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook, ScopeRefused, parts_of, validate_scope
+from wcore.policy.grants import MAIN_AGENT, GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.inheritance import decide_for_subagent
 from wcore.policy.protected import Places
 from wcore.policy.rules.policy_set import PolicySet
@@ -70,9 +70,7 @@ def _grants(facts: Facts, places: Places) -> GrantBook:
     for scope in [*likely, Always()]:  # an exact one lifts most: it is taken for the last
         weighed = validate_scope(scope, facts, places, book)
         if not isinstance(weighed, ScopeRefused):
-            for number, (part, prefix) in enumerate(parts_of(scope, weighed)):
-                book.add(
-                    Grant(f"then-{number}", facts.tool, part, "", "", prefix, ties=ties_of(facts))
-                )
+            for number, grant in enumerate(grants_of(scope, weighed, facts)):
+                book.add(replace(grant, grant_id=f"then-{number}"))
             break
     return book

@@ -8,14 +8,12 @@ from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext
-from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import Facts
 from wcore.policy.grants import (
     PREFIXES_MAX,
-    Grant,
     GrantBook,
     ScopeRefused,
-    parts_of,
+    grants_of,
     validate_scope,
 )
 from wcore.policy.inheritance import decide_for_subagent
@@ -25,6 +23,7 @@ from wcore.vocabulary import (
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
+    AlwaysServer,
     Scope,
     Verdict,
 )
@@ -78,6 +77,8 @@ def scopes_for(facts: Facts) -> list[Scope]:
     outside = {path.path for path in facts.paths if not path.inside}
     if len(outside) == 1:
         found.append(AlwaysPath(posixpath.dirname(outside.pop())))
+    if facts.listed is not None:
+        found.append(AlwaysServer(facts.listed.server))
     return found
 
 
@@ -112,10 +113,9 @@ def _spares(
     weighed = validate_scope(scope, facts, places, context.grants)
     if isinstance(weighed, ScopeRefused):
         return False
-    ties = ties_of(facts)
     tried = [
-        Grant(f"{_TRIED} {number}", facts.tool, part, "", "", prefix, pin=facts.pin, ties=ties)
-        for number, (part, prefix) in enumerate(parts_of(scope, weighed))
+        replace(grant, grant_id=f"{_TRIED} {number}")
+        for number, grant in enumerate(grants_of(scope, weighed, facts))
     ]
     granted = replace(context, grants=GrantBook((*context.grants, *tried)))
     return decide_for_subagent(facts, granted, above).verdict is Verdict.ALLOW

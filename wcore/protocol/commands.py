@@ -133,6 +133,8 @@ class AddMcpServer(Command):
     env: dict[str, str] | None = None
     url: str | None = None
     headers: dict[str, str] | None = None
+    start_timeout_s: float | None = None
+    call_timeout_s: float | None = None
     allow_local: bool | None = None
 
 

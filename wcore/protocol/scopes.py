@@ -10,6 +10,7 @@ from wcore.vocabulary import (
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
+    AlwaysServer,
     Once,
     Scope,
 )
@@ -20,7 +21,15 @@ PREFIXES_MAX = 16  # of a set: more are not read before they are granted
 ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
 
 
-SCOPE_FORMS = ("once", "always", "always_exact", "always_prefix", "always_prefixes", "always_path")
+SCOPE_FORMS = (
+    "once",
+    "always",
+    "always_exact",
+    "always_prefix",
+    "always_prefixes",
+    "always_path",
+    "always_server",
+)
 
 
 class _Part(BaseModel):
@@ -61,6 +70,10 @@ class Path(_Part):
     write: bool | None = None
 
 
+class ServerName(_Part):
+    server: ScopeText
+
+
 class PrefixScope(_Form):
     """`{"always_prefix": {"prefix": "cargo "}}`."""
 
@@ -85,8 +98,14 @@ class PathScope(_Form):
     always_path: Path
 
 
+class ServerScope(_Form):
+    """`{"always_server": {"server": "github"}}`."""
+
+    always_server: ServerName
+
+
 WireScope: TypeAlias = (
-    Literal["once", "always"] | PrefixScope | PrefixesScope | ExactScope | PathScope
+    Literal["once", "always"] | PrefixScope | PrefixesScope | ExactScope | PathScope | ServerScope
 )
 
 
@@ -105,6 +124,8 @@ def from_wire(scope: WireScope | None) -> Scope:
             return AlwaysExact(scope.always_exact.command)
         case PathScope():
             return AlwaysPath(scope.always_path.root, scope.always_path.write or False)
+        case ServerScope():
+            return AlwaysServer(scope.always_server.server)
 
 
 def to_wire(scope: Scope, note: str | None = None) -> WireScope:
@@ -122,3 +143,5 @@ def to_wire(scope: Scope, note: str | None = None) -> WireScope:
             return ExactScope(always_exact=Exact(command=command))
         case AlwaysPath(root, write):
             return PathScope(always_path=Path(root=root, write=write))
+        case AlwaysServer(server):
+            return ServerScope(always_server=ServerName(server=server))

@@ -9,6 +9,7 @@ from wcore.errors import Code
 from wcore.persistence.records import as_list
 from wcore.replay.timeline import NOTHING, Item, Timeline, facts_of, what_of
 from wcore.tools.mcp import journal_facts
+from wcore.tools.mcp.life import Life, Move
 from wcore.tools.mcp.names import server_part
 from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.server_config import STDIO, ServerConfig, ServerConfigError
@@ -56,7 +57,18 @@ class RecordedServer(Server):
         self._script = script
         self._open = anyio.CancelScope()
 
-    async def connect(self) -> None:
+    @property
+    def is_due(self) -> bool:
+        head = self._script.head
+        return head is not None and what_of(head) == f"{journal_facts.RETRIED} {self.config.name}"
+
+    def start(self) -> None:
+        """Start nothing: what became of it comes in its time."""
+        self._open.cancel()
+        self.life = Life()
+        self.life.move(Move.START)
+
+    async def started(self) -> None:
         waited = {f"{what} {self.config.name}": what for what in CONNECTING}
         while True:
             head = await self._script.wait_for(lambda item: what_of(item) in waited)
@@ -64,22 +76,26 @@ class RecordedServer(Server):
                 case journal_facts.OFFERED:
                     self._learn(head)
                 case journal_facts.FAILED:
+                    self.life.move(Move.END)
                     raise RecordedServerError(facts_of(head))
                 case _:
-                    self.environment.tasks.start_soon(self._follow)
+                    self.life.move(Move.LIST)
+                    self._open = anyio.CancelScope()
+                    self.environment.tasks.start_soon(self._follow, self._open)
                     return
 
     async def close(self) -> None:
         self._open.cancel()
 
-    async def _follow(self) -> None:
+    async def _follow(self, scope: anyio.CancelScope) -> None:
         mine = f"{journal_facts.OFFERED} {self.config.name}"
-        with self._open:
+        with scope:
             while True:
                 self._learn(await self._script.wait_for(lambda item: what_of(item) == mine))
 
     def _learn(self, head: Item) -> None:
         tools = [as_list(each) for each in as_list(facts_of(head).get("tools"))]
         known = [(str(raw_name), str(digest)) for raw_name, digest in tools]
-        self.offers = journal_facts.offers_of(self.config.safe_name, known)
+        refused = map(str, as_list(facts_of(head).get("refused")))
+        self.offers = journal_facts.offers_of(self.config.safe_name, known, refused)
         self.changed(self)

@@ -5,6 +5,7 @@ from typing import Final, TypeGuard
 
 import anyio
 from anyio import to_thread
+from msgspec.structs import replace
 
 from wcore.agents import GENERAL, AgentDefinition, Assignment
 from wcore.errors import ToolError
@@ -23,6 +24,7 @@ from wcore.tools.builtin.spawn import NAME as SPAWN
 from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.server import Server
 from wcore.tools.mcp.server_config import ServerConfig
+from wcore.tools.mcp.tool import McpTool
 from wcore.tools.tool import RunContext, Tool
 from wcore.vocabulary import (
     Access,
@@ -181,7 +183,7 @@ class RecordedRuntime(Runtime):
             self._reader.unread.pop(command, None)
             if unread is not None:
                 self._reader.unread[command] = shell.Reason(str(unread))
-        preview = as_list(body.get("preview"))
+        preview, pin = as_list(body.get("preview")), _pin(as_list(body.get("pin")))
         accesses = [as_list(each) for each in as_list(body.get("touches"))]
         return Prepared(
             tool=tool.spec.name,
@@ -192,7 +194,10 @@ class RecordedRuntime(Runtime):
             accesses=tuple(PathAccess(str(path), Access(str(access))) for path, access in accesses),
             command=command if isinstance(command, str) else None,
             preview=_preview(preview) if preview else None,
-            pin=_pin(as_list(body.get("pin"))),
+            pin=pin,
+            listed=replace(tool.server.listed, launch=pin[0])
+            if isinstance(tool, McpTool) and pin
+            else None,
             named=named(body),
             programs=programs(body),
         )

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
@@ -23,9 +24,9 @@ from wcore.persistence.persistence import SessionPersistence
 from wcore.persistence.restore import OpenTurn, Restored
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext
-from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of
+from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED
 from wcore.policy.facts import Facts, Studied, gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, validate_scope
+from wcore.policy.grants import Grant, GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.inheritance import Situation, decide_strictest, situations
 from wcore.policy.suggestions import suggest
 from wcore.policy_files.session_policy import SessionPolicy
@@ -39,7 +40,6 @@ from wcore.tools.tool import Tool
 from wcore.vocabulary import (
     ID_CHARS_MAX,
     MODE_ALIASES,
-    AlwaysExact,
     AlwaysPath,
     Decision,
     Json,
@@ -300,25 +300,21 @@ class Session:
         verdict = validate_scope(scope, facts, self.settings.places, self.grants)
         if isinstance(verdict, ScopeRefused):
             return verdict
-        parts = parts_of(scope, verdict)
-        refused = self.policy.refuses_grants(self.grants, len(parts))
+        grants = grants_of(scope, verdict, facts)
+        refused = self.policy.refuses_grants(self.grants, len(grants))
         if refused:
             return ScopeRefused(refused)
         created_at = self.journal.time()
         return tuple(
-            Grant(
+            replace(
+                grant,
                 grant_id=self.journal.new_id("g-", 16),
-                tool=card.prepared.tool,
-                scope=part,
                 created_at=created_at,
                 from_call_id=card.request.call_id,
-                prefix=prefix,
                 agent=self.policy.agent,
                 agent_digest=self.agent_digest,
-                pin=card.prepared.pin,
-                ties=ties_of(facts) if isinstance(part, AlwaysExact) else None,
             )
-            for part, prefix in parts
+            for grant in grants
         )
 
     def suggestions(self, facts: Facts) -> list[Scope]:

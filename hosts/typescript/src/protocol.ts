@@ -102,6 +102,10 @@ export interface AddMcpServerCommand {
   url?: string | null;
   /** sent with every request */
   headers?: { [key: string]: string } | null;
+  /** seconds that it may take until its tools are listed, 1 to 86,400 */
+  start_timeout_s?: number | null;
+  /** seconds after which a call without result, progress or question is given up, 1 to 86,400 */
+  call_timeout_s?: number | null;
   /** accepted for hosts of the family; a `url` of this machine needs no leave */
   allow_local?: boolean | null;
 }
@@ -756,7 +760,20 @@ export type Scope =
   | PrefixScope
   | PrefixesScope
   | ExactScope
-  | PathScope;
+  | PathScope
+  | ServerScope;
+
+/** An MCP server. */
+export interface ServerName {
+  /** its own name, as in `mcp_ready` */
+  server: string;
+}
+
+/** Each tool of the MCP server of this call, as it is listed now. */
+export interface ServerScope {
+  /** the server */
+  always_server: ServerName;
+}
 
 /** What the session cost so far. */
 export interface SessionCostEvent {

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide, find_covering_grant
@@ -16,7 +17,7 @@ from wcore.policy.grants import (
     Grant,
     GrantBook,
     ScopeRefused,
-    parts_of,
+    grants_of,
     validate_scope,
 )
 from wcore.policy.inheritance import decide_for_subagent
@@ -71,9 +72,8 @@ def book(scope: Scope, facts: Facts) -> GrantBook:
     weighed = validate_scope(scope, facts, PLACES, GrantBook())
     if isinstance(weighed, ScopeRefused):
         return GrantBook()
-    ties = ties_of(facts)
-    parts = enumerate(parts_of(scope, weighed))
-    return GrantBook(Grant(f"g{n}", "Bash", s, "", "c", p, ties=ties) for n, (s, p) in parts)
+    grants = enumerate(grants_of(scope, weighed, facts))
+    return GrantBook(replace(grant, grant_id=f"g{n}") for n, grant in grants)
 
 
 def damaged(text: str) -> list[str]:

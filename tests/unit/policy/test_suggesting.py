@@ -1,12 +1,12 @@
 """What a card offers to keep: only what would have spared this very question."""
 
 import pytest
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
-from wcore.policy.exact_grants import ties_of
 from wcore.policy.facts import gather
-from wcore.policy.grants import Grant, GrantBook, ScopeRefused, parts_of, validate_scope
+from wcore.policy.grants import GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
@@ -49,9 +49,8 @@ def offered(prepared: Prepared, rules: str = NO_RULES) -> list[Scope]:
         weighed = validate_scope(scope, facts, PLACES, GrantBook())
         assert not isinstance(weighed, ScopeRefused)
         after = standing(prepared.tool, rules)
-        for number, (part, prefix) in enumerate(parts_of(scope, weighed)):
-            ties = ties_of(facts)
-            after.grants.add(Grant(f"g{number}", prepared.tool, part, "", "c", prefix, ties=ties))
+        for number, grant in enumerate(grants_of(scope, weighed, facts)):
+            after.grants.add(replace(grant, grant_id=f"g{number}"))
         assert decide(facts, after).verdict is Verdict.ALLOW
     return found
 

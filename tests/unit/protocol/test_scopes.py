@@ -14,6 +14,7 @@ from wcore.vocabulary import (
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
+    AlwaysServer,
     Once,
     Scope,
 )
@@ -49,6 +50,7 @@ def read(scope: object) -> Scope:
         ({"always_path": {"root": "/data", "write": None}}, AlwaysPath("/data", write=False)),
         ({"always_path": {"root": "/data", "write": True}}, AlwaysPath("/data", write=True)),
         ({"always_path": {"root": "/data", "new": 1}, "newer": 2}, AlwaysPath("/data")),
+        ({"always_server": {"server": "数据库"}}, AlwaysServer("数据库")),
     ],
 )
 def test_every_spelling_of_a_scope_is_understood(wire: object, scope: Scope) -> None:
@@ -74,6 +76,7 @@ def test_a_scope_is_no_longer_than_a_path_can_be(length: int) -> None:
         {"always_prefix": {"prefix": "x" * length}},
         {"always_path": {"root": "x" * length}},
         {"always_prefixes": {"prefixes": ["x" * length]}},
+        {"always_server": {"server": "x" * length}},
     ):
         line = json.dumps({"type": "tool_approve", "call_id": "c", "scope": scope}).encode()
         assert isinstance(decode(line), commands.ToolApprove) is (length <= 4096)

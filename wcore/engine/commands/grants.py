@@ -6,7 +6,8 @@ from wcore.agents import GENERAL
 from wcore.engine.commands.approvals import how_long
 from wcore.engine.commands.introspection import grant_info
 from wcore.errors import RefusedError
-from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, parts_of
+from wcore.policy.facts import Facts
+from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, grants_of
 from wcore.policy.host_grants import validate_host_grant
 from wcore.protocol import commands, scopes
 from wcore.session.session import Session
@@ -55,18 +56,15 @@ def _weighed(session: Session, command: commands.GiveGrant, tool: Tool) -> Grant
     found = validate_host_grant(scope, command.tool, category, places, session.grants)
     if isinstance(found, ScopeRefused):
         raise RefusedError(found.reason)
-    ((part, prefix),) = parts_of(scope, found)  # a set of prefixes is refused without a call
     pin: Pin | None = getattr(tool, "pin", None)
-    return Grant(
+    facts = Facts(command.tool, category, pin=pin)
+    (grant,) = grants_of(scope, found, facts)  # sets are refused without a call
+    return replace(
+        grant,
         grant_id=session.journal.new_id("g-", 16),
-        tool=command.tool,
-        scope=part,
         created_at=session.journal.time(),
-        from_call_id="",
-        prefix=prefix,
         agent=agent,
         agent_digest=digest,
-        pin=pin,
     )
 
 

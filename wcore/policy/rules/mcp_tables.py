@@ -6,14 +6,17 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 SERVERS_MAX: Final = 64  # of one file; each is a process or a connection
-KEYS: Final = ("name", "transport", "command", "args", "env", "url", "headers")
+KEYS: Final = (
+    *("name", "transport", "command", "args", "env", "url", "headers"),
+    *("start_timeout_s", "call_timeout_s"),
+)
 
 #: Where in the file something is wrong, and what; returns the error to raise.
 Wrong = Callable[[tuple[str | int, ...], str], Exception]
 
 
 class ServerTable(Struct, frozen=True):
-    """One server as it was written down. `source` is `path:line`."""
+    """One server as it was written down. `source` is `path:line`; limits are in seconds."""
 
     name: str
     transport: str
@@ -23,6 +26,8 @@ class ServerTable(Struct, frozen=True):
     url: str | None
     headers: Mapping[str, str]
     source: str
+    start_timeout_s: float | None = None
+    call_timeout_s: float | None = None
 
 
 def parse_server(index: int, table: Mapping[str, Any], source: str, wrong: Wrong) -> ServerTable:
@@ -46,6 +51,12 @@ def parse_server(index: int, table: Mapping[str, Any], source: str, wrong: Wrong
             raise wrong((*where, key), f"`{key}` must be a table of texts")
         return found
 
+    def seconds(key: str) -> float | None:
+        value = table.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise wrong((*where, key), f"`{key}` must be a number of seconds")
+        return value
+
     name, command, url = text("name"), text("command"), text("url")
     if name is None:
         raise wrong(where, "`name` is missing")
@@ -57,4 +68,15 @@ def parse_server(index: int, table: Mapping[str, Any], source: str, wrong: Wrong
         raise wrong((*where, "args"), "`args` must be a list of texts")
     transport = text("transport") or ("stdio" if command else "streamable-http")
     environment, headers = texts("env"), texts("headers")
-    return ServerTable(name, transport, command, tuple(listed), environment, url, headers, source)
+    return ServerTable(
+        name,
+        transport,
+        command,
+        tuple(listed),
+        environment,
+        url,
+        headers,
+        source,
+        seconds("start_timeout_s"),
+        seconds("call_timeout_s"),
+    )

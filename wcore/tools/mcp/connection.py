@@ -5,11 +5,11 @@ but nobody waits for the server to hear it.
 """
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
-from anyio.abc import TaskGroup, TaskStatus
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -29,26 +29,36 @@ from pydantic import TypeAdapter, ValidationError
 from wcore import __version__
 from wcore.errors import ToolError
 from wcore.tools.mcp.environment import McpEnvironment
-from wcore.tools.mcp.http import open_http
+from wcore.tools.mcp.http import SESSION_GONE, open_http
+from wcore.tools.mcp.life import (
+    CHANGES_MAX,
+    END_S_MAX,
+    LIST_S_MAX,
+    SETTLE_S,
+    SUBSCRIBE_S,
+    SUBSCRIBE_S_MAX,
+    Life,
+    Move,
+    State,
+)
 from wcore.tools.mcp.request_handlers import RequestHandlers
 from wcore.tools.mcp.results import output_of
-from wcore.tools.mcp.server_call import SILENCE_S_MAX, Done, ServerCall
-from wcore.tools.mcp.server_config import STDIO, ServerConfig
+from wcore.tools.mcp.server_call import Done, ServerCall
+from wcore.tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from wcore.tools.mcp.stdio import StdioProcess
-from wcore.tools.mcp.tool_listing import EMPTY_LISTING, ToolListing, ToolListingBuilder
+from wcore.tools.mcp.tool_listing import ToolListing, ToolListingBuilder
 from wcore.visible import visible_line
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
+    from anyio.abc import TaskGroup
+
 PAGES_MAX: Final = 64  # of a list of tools; 512 tools come in fewer
 LISTED_BYTES_MAX: Final = 64 * 1024 * 1024  # of all lists of a connection; 100 KiB are many tools
-LIST_S_MAX: Final = 20.0  # to list the tools; a host waits 30 s for the server as a whole
 ROUNDS_MAX: Final = 10  # times a call may come back for input, as in the SDK
 INPUTS_MAX: Final = 16  # what one round may ask for
 ROUND_S: Final = 0.25  # between rounds that only pass a state back
-SETTLE_S: Final = 0.2  # several changes of a list are one
-RELISTS_MAX: Final = 200  # changes of a list in one connection; more is a way to keep us busy
 PROBLEM_CHARS_MAX: Final = 500  # of a server's words in an error
 
 _ANSWERS: Final[TypeAdapter[CallToolResult | InputRequiredResult]] = TypeAdapter(
@@ -60,35 +70,41 @@ for _name in ("mcp", "client"):  # their messages quote servers, at any rate the
 
 
 class Connection:
-    """One run of a server: `serve` keeps it up, `start` runs calls on it."""
+    """One run of a server: `serve` keeps it up and moves `life`, `start` runs calls on it.
+
+    `take` is given each list of tools that was read and was not out of date by then. `problem` says
+    for people why it ended, once `closed` is set.
+    """
 
     def __init__(
         self,
         config: ServerConfig,
         environment: McpEnvironment,
-        changed: Callable[[ToolListing], None],
+        life: Life,
+        take: Callable[[ToolListing], None],
     ) -> None:
         self._config = config
         self._environment = environment
-        self._changed = changed
+        self._life = life
+        self._take = take
         self._program = StdioProcess(config, environment) if config.transport == STDIO else None
         self._ended = self._program.ended if self._program else anyio.Event()
-        self._list_changed = anyio.Event()
-        self._listed_anew = anyio.Event()
-        self._listed_anew.set()
+        self._changed = anyio.Event()
+        self._changes = 0
         self._calls: list[ServerCall] = []
         self._inquiries = RequestHandlers(environment.workspace, self._calls)
         self._client: Client | None = None
         self._tasks: TaskGroup | None = None
         self._scope = anyio.CancelScope()
         self._listed_bytes = 0
-        self.offers = EMPTY_LISTING
+        self.is_told = False  # whether a change of the list would be heard of
+        self.problem = ""
         self.closed = anyio.Event()
 
     @property
-    def alive(self) -> bool:
-        """Whether calls can be started."""
-        return self._tasks is not None and not self._ended.is_set()
+    def has_ended(self) -> bool:
+        """Whether no call can be started any more."""
+        return self._ended.is_set()
 
     @property
     def epitaph(self) -> str:
@@ -97,32 +113,41 @@ class Connection:
             return ""
         return visible_line(self._environment.redact(self._program.told()), PROBLEM_CHARS_MAX)
 
-    async def serve(self, *, task_status: TaskStatus[None]) -> None:
-        """Connect, list the tools, report `started`, and stay until the server ends or `close`.
+    async def serve(self) -> None:
+        """Connect, keep the list, and stay until the server ends or `close`. Nothing is left then.
 
-        Raises:
-            Exception: it could not be connected; see `why`. Nothing is left of it then.
+        A server that has no list after `start_timeout_s` is given up.
         """
-        started = False
+        self._scope.deadline = anyio.current_time() + self._config.start_timeout_s
         try:
             with self._scope:
-                async with self._made() as self._client, anyio.create_task_group() as tasks:
-                    self.offers = await self._listed(self._client)
-                    self._tasks = tasks
-                    task_status.started()
-                    started = True
-                    tasks.start_soon(self._follow_changes, self._client)
-                    tasks.start_soon(self._subscribe, self._client)
-                    await self._ended.wait()
-                    tasks.cancel_scope.cancel()
-        except Exception as error:
-            if not started:
-                raise
-            log.info("server.lost %s: %s", self._config.name, self.why(error))
+                async with self._made() as self._client, anyio.create_task_group() as self._tasks:
+                    self._tasks.start_soon(self._keep_list, self._client)
+                    self._tasks.start_soon(self._subscribe, self._client)
+                    try:
+                        await self._ended.wait()
+                    finally:
+                        self._lose()
+                    self._scope.deadline = anyio.current_time() + END_S_MAX
+                    self._tasks.cancel_scope.cancel()
+        except Exception as error:  # noqa: BLE001 - whatever a server does, it costs itself only
+            self.problem = self.why(error)
         finally:
-            self._tasks = None
-            self._ended.set()
+            self.problem = self.problem or self.epitaph or self._late()
+            log.info("server.ended %s: %s", self._config.name, self.problem)
             self.closed.set()
+
+    def _late(self) -> str:
+        if self._life.state is not State.STARTING:
+            return "the connection was closed"
+        limit_s = self._config.start_timeout_s
+        return f"it has not started within {limit_s:g} s; `start_timeout_s` can give it more"
+
+    def _lose(self) -> None:
+        """Be ended: no call is started any more."""
+        self._ended.set()
+        if self._life.allows(Move.LOSE):
+            self._life.move(Move.LOSE)
 
     async def close(self) -> None:
         """End the connection and, if it is a program of ours, everything it has started."""
@@ -150,11 +175,12 @@ class Connection:
                 text = str(first).partition("\n")[0] or type(first).__name__
         return visible_line(self._environment.redact(text), PROBLEM_CHARS_MAX)
 
+    def _streams(self) -> "AbstractAsyncContextManager[Any]":
+        return self._program.streams() if self._program else open_http(self._config, self._lose)
+
     def _made(self) -> Client:
-        where: AbstractAsyncContextManager[Any]
-        where = self._program.streams() if self._program else open_http(self._config)
         return Client(
-            where,
+            self._streams(),
             cache=None,  # what a person was shown is never taken from a cache
             client_info=Implementation(name="wcore", version=__version__),
             list_roots_callback=self._inquiries.roots,
@@ -164,6 +190,28 @@ class Connection:
         )
 
     # --- the list of tools ------------------------------------------------------------------------
+
+    async def _keep_list(self, client: Client) -> None:
+        """Read the list, and again when it may have changed. One that cannot be read ends us."""
+        last: ToolListing | None = None
+        while self._changes <= CHANGES_MAX:
+            self._changed, told, charged = anyio.Event(), self._changes, self._listed_bytes
+            try:
+                listing = await self._listed(client)
+            except TimeoutError:
+                if not self._calls:  # else it may do one thing at a time
+                    raise
+                continue
+            if listing == last:  # nothing more is held of it
+                self._listed_bytes = charged
+            last = listing
+            if not self._changed.is_set():  # else it has changed meanwhile
+                self._scope.deadline = math.inf
+                self._take(listing)
+            await self._changed.wait()
+            if self._changes > told:
+                await anyio.sleep(SETTLE_S)
+        raise ToolError("it goes on changing its tools")
 
     async def _listed(self, client: Client) -> ToolListing:
         listing = ToolListingBuilder(self._config.safe_name)
@@ -185,79 +233,74 @@ class Connection:
         for tool in page.tools:
             (tool.output_schema or {}).clear()
         if self._listed_bytes > LISTED_BYTES_MAX:
-            self._ended.set()
             raise ToolError("it lists more tools than anybody can hold")
 
     async def _noticed(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
-            self._list_is_old()
+            self._was_told()
 
-    def _list_is_old(self) -> None:
-        """From now on calls wait for the new list, so that none goes to another tool."""
-        if self._listed_anew.is_set():
-            self._listed_anew = anyio.Event()
-        self._list_changed.set()
+    def _was_told(self) -> None:
+        self._changes += not self._changed.is_set()
+        self.expire_list()
 
-    async def current(self) -> ToolListing:
-        """Return what the server offers now.
-
-        Raises:
-            TimeoutError: it goes on changing its list.
-        """
-        with anyio.fail_after(LIST_S_MAX):
-            while not self._listed_anew.is_set():
-                await self._listed_anew.wait()
-        return self.offers
+    def expire_list(self) -> None:
+        """From now on calls wait for a new list, so that none goes to another tool."""
+        if self._life.allows(Move.CHANGE):
+            self._life.move(Move.CHANGE)
+        self._changed.set()
 
     async def _subscribe(self, client: Client) -> None:
-        """Ask a server of the newer protocol to tell of changes; an older one tells unasked."""
-        tools = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not tools:
+        """Hear of changes: a server of the newer protocol is asked to tell, again and again.
+
+        An older one tells unasked, as long as its connection lasts. Behind an address that speaks
+        streamable HTTP there is none: another server may answer the next request.
+        """
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self.is_told = self._config.transport != HTTP
             return
-        if tools.list_changed:
+        tools, pause_s = client.server_capabilities.tools, SUBSCRIBE_S
+        while tools and tools.list_changed:
             try:
                 async with client.listen(tools_list_changed=True) as changes:
+                    self.is_told = changes.honored.tools_list_changed is True
+                    self.expire_list()  # of what changed before nobody was told
                     async for _ in changes:
-                        self._list_is_old()
-            except Exception as error:  # noqa: BLE001 - without it the list stays as it is
+                        self._was_told()
+            except Exception as error:  # noqa: BLE001 - meanwhile each call reads the list
                 log.info("server.silent %s: %s", self._config.name, self.why(error))
-
-    async def _follow_changes(self, client: Client) -> None:
-        for _ in range(RELISTS_MAX):
-            await self._list_changed.wait()
-            await anyio.sleep(SETTLE_S)
-            self._list_changed = anyio.Event()
-            try:
-                self.offers = await self._listed(client)
-            except Exception as error:  # noqa: BLE001 - a list that cannot be read offers nothing
-                log.info("server.unlisted %s: %s", self._config.name, self.why(error))
-                self.offers = EMPTY_LISTING
-            self._changed(self.offers)
-            if not self._list_changed.is_set():  # else it has changed meanwhile
-                self._listed_anew.set()
+            self.is_told = False
+            self.expire_list()
+            await anyio.sleep(pause_s)
+            pause_s = min(2 * pause_s, SUBSCRIBE_S_MAX)
 
     # --- calls ------------------------------------------------------------------------------------
 
     async def _perform(self, call: ServerCall) -> None:
-        done = Done(problem=f"no answer, progress or question for {SILENCE_S_MAX:g} s")
+        done = Done(
+            problem=f"no answer, progress or question for {call.silence_s_max:g} s; "
+            "`call_timeout_s` can give it more"
+        )
+        is_lost = False
         try:
             with call.scope:
                 call.expect()
                 try:
                     done = await self._answer(call)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it ends this call only
-                    done = Done(problem=self.why(error))
-                    if not isinstance(error, MCPError) or error.error.code == CONNECTION_CLOSED:
-                        self._suspect()
+                    done, is_lost = self._failed(error)
             await call.end(done)
         finally:
             self._calls.remove(call)
             call.over()
+            if is_lost:
+                self._lose()
 
-    def _suspect(self) -> None:
-        """Give up a connection over HTTP that failed; the next use makes another."""
-        if self._program is None:
-            self._ended.set()
+    def _failed(self, error: Exception) -> tuple[Done, bool]:
+        """Return how a call ended without a result, and whether the connection is of no use now."""
+        if isinstance(error, MCPError) and error.error.data == SESSION_GONE:
+            return Done(problem="it knows this session no more", was_heard=False), True
+        has_answer = isinstance(error, MCPError) and error.error.code != CONNECTION_CLOSED
+        return Done(problem=self.why(error)), self._program is None and not has_answer
 
     async def _answer(self, call: ServerCall) -> Done:
         async def progressed(progress: float, total: float | None, message: str | None) -> None:

@@ -1,6 +1,8 @@
 """A server that is reached over HTTP, with what it sends bounded; `throttle` bounds how often."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import json
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -9,6 +11,7 @@ from typing import Any, Final
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INVALID_REQUEST
 
 from wcore import network
 from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, SSE, ServerConfig
@@ -16,7 +19,10 @@ from wcore.tools.mcp.throttle import CountingSender, StreamLimiter, ThrottledRec
 
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
 CONNECT_S_MAX: Final = 10.0  # to a server that is there
-READ_S_MAX: Final = 300.0  # between two pieces of a stream, as in the SDK
+READ_S_MAX: Final = 300.0  # between two pieces of a stream, as in the SDK; or as a call may take
+
+#: Marks our own word for HTTP 404 for a session; no server can say it.
+SESSION_GONE: Final = secrets.token_hex()
 
 
 class TooMuchError(httpx2.TransportError):
@@ -27,16 +33,12 @@ class UnauthorizedError(httpx2.TransportError):
     """The server does not let us in."""
 
 
-def open_http(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
-    """Return the streams of the SDK for a server behind an address."""
-    return _braked(config)
-
-
 @asynccontextmanager
-async def _braked(config: ServerConfig) -> AsyncGenerator[Any, None]:
+async def open_http(config: ServerConfig, ended: Callable[[], None]) -> AsyncGenerator[Any, None]:
+    """Yield the streams of the SDK for a server behind an address; `ended`: it says no more."""
     async with _streams(config) as (read, write):
         writing = CountingSender(write)
-        yield ThrottledReceiver(read, writing), writing
+        yield ThrottledReceiver(read, writing, ended), writing
 
 
 def _streams(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
@@ -44,6 +46,7 @@ def _streams(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
         return sse_client(
             config.url,
             dict(config.headers or {}),
+            sse_read_timeout=_read_s(config),
             httpx_client_factory=partial(_made, config.url),
         )
     return _streamable(config)
@@ -52,12 +55,20 @@ def _streams(config: ServerConfig) -> AbstractAsyncContextManager[Any]:
 @asynccontextmanager
 async def _streamable(config: ServerConfig) -> AsyncGenerator[Any, None]:
     async with (
-        _made(config.url, dict(config.headers or {})) as client,
+        _made(
+            config.url,
+            dict(config.headers or {}),
+            httpx2.Timeout(CONNECT_S_MAX, read=_read_s(config)),
+        ) as client,
         streamable_http_client(
             config.url, http_client=client, max_sse_event_size=EVENT_BYTES_MAX
         ) as streams,
     ):
         yield streams
+
+
+def _read_s(config: ServerConfig) -> float:
+    return max(READ_S_MAX, config.call_timeout_s)
 
 
 def _made(
@@ -78,6 +89,16 @@ def _made(
 
 
 async def _bound(response: httpx2.Response) -> None:
+    request = response.request
+    if response.status_code == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
+        # Whatever it says: the server has not looked at the request, which can be sent once more.
+        error = {"code": INVALID_REQUEST, "message": "no such session", "data": SESSION_GONE}
+        body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            await response.stream.aclose()
+        response.headers["content-type"] = "application/json"
+        response.stream = httpx2.ByteStream(body)
+        return
     if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         text = f"it answers HTTP {response.status_code}: give `headers` that it accepts"
         raise UnauthorizedError(text)

@@ -10,22 +10,25 @@ from wcore.vocabulary import Category, Json, ToolSpec
 DEFINED: Final = "defines"  # each of these is followed by the name of a server
 READY: Final = "connected"
 FAILED: Final = "unconnected"
+RETRIED: Final = "connects again"
 OFFERED: Final = "offers"
 UNSETTLED: Final = "waits for servers"
 SETTLED: Final = "servers settled"
-DIGEST_CHARS: Final = 16  # tells two tools apart, and is not compared with anything else
 
 
-def facts_of(offers: ToolListing) -> list[Json]:
-    """Return the tools of a server for the journal: each by its own name and a digest."""
-    return [[each.raw_name, each.digest[-DIGEST_CHARS:]] for each in offers.tools.values()]
+def facts_of(offers: ToolListing) -> dict[str, Json]:
+    """Return the tools of a server for the journal: by their own names, with a digest each."""
+    tools: list[Json] = [[each.raw_name, each.digest] for each in offers.tools.values()]
+    return {"tools": tools, "refused": list(offers.refused)} if offers.refused else {"tools": tools}
 
 
-def offers_of(server: str, facts: Iterable[tuple[str, str]]) -> ToolListing:
+def offers_of(
+    server: str, facts: Iterable[tuple[str, str]], refused: Iterable[str] = ()
+) -> ToolListing:
     """Return what was offered, without descriptions; `server` is the server's part of names."""
     tools: dict[str, OfferedTool] = {}
     for raw_name, digest in facts:
         name = tool_name(server, raw_name)
         if name is not None:
             tools[name] = OfferedTool(raw_name, ToolSpec(name, Category.MCP, "", {}), digest)
-    return ToolListing(tools)
+    return ToolListing(tools, tuple(refused))

@@ -12,38 +12,46 @@ PREFIX: Final = "mcp__"
 SEPARATOR: Final = "__"
 SAMPLING: Final = "sampling"  # the name under which a server's own requests to the model ask
 SERVER_CHARS_MAX: Final = 32  # half of a tool's name
+RAW_CHARS_MAX: Final = 128  # of a server's own name; a longer one is no name any more
 NAME_CHARS_MAX: Final = 64  # what OpenAI and Anthropic take as a tool's name
-HASH_CHARS: Final = 8  # tells apart what a cut has made alike
+HASH_CHARS: Final = 8  # tells apart what has become alike
 
-_OTHER: Final = re.compile(r"[^A-Za-z0-9_-]")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
+_OTHERS: Final = re.compile(r"[^A-Za-z0-9-]+")
 
 
 def server_part(name: str) -> str | None:
     """Return what stands for server `name` in the names of its tools; `None`: it cannot.
 
-    Spaces, dots and the like become `_`.
+    Letters that providers do not take become `_`. Such a part, and one that is cut, ends in a hash
+    of the whole name.
     """
-    safe = _OTHER.sub("_", name)
-    if SEPARATOR in safe or safe.strip("_") != safe or not 0 < len(safe) <= SERVER_CHARS_MAX:
+    is_edged = SEPARATOR in name or name.strip("_") != name
+    is_seen = any(char.isprintable() and not char.isspace() for char in name)
+    if is_edged or not is_seen or len(name) > RAW_CHARS_MAX:
         return None
-    return safe
+    return _marked(name, SERVER_CHARS_MAX)
 
 
 def tool_name(server: str, tool: str) -> str | None:
     """Return the name of a server's tool; `None` for one that cannot be offered.
 
-    `server` is from `server_part`. A name too long for providers ends in a hash of the whole.
+    `server` is from `server_part`; letters and length are as there.
     """
-    safe = _OTHER.sub("_", tool)
-    if not safe or safe == SAMPLING:
+    if not tool or tool == SAMPLING:
         return None
-    name = f"{PREFIX}{server}{SEPARATOR}{safe}"
-    if len(name) <= NAME_CHARS_MAX:
-        return name
-    mark = hashlib.sha256(tool.encode(errors="replace")).hexdigest()[:HASH_CHARS]
-    return f"{name[: NAME_CHARS_MAX - HASH_CHARS - 1]}_{mark}"
+    head = f"{PREFIX}{server}{SEPARATOR}"
+    return head + _marked(tool, NAME_CHARS_MAX - len(head))
 
 
 def sampling_name(server: str) -> str:
     """Return the name under which a server's requests to the model are gated."""
     return f"{PREFIX}{server}{SEPARATOR}{SAMPLING}"
+
+
+def _marked(text: str, chars_max: int) -> str:
+    if len(text) <= chars_max and _PLAIN.fullmatch(text):
+        return text
+    mark = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:HASH_CHARS]
+    kept = _OTHERS.sub("_", text).strip("_")[: chars_max - HASH_CHARS - 1].rstrip("_")
+    return f"{kept}_{mark}" if kept else mark

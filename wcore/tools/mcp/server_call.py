@@ -9,7 +9,6 @@ from msgspec import Struct, field
 
 from wcore.vocabulary import ToolOutput
 
-SILENCE_S_MAX: Final = 120.0  # without result, progress or question a call is given up
 INBOX_MAX: Final = 64  # progress beyond it is dropped: newer progress follows
 PROGRESS_S_MIN: Final = 0.1  # between two notes of progress; nobody reads faster
 PROGRESS_CHARS_MAX: Final = 64 * 1024  # of one call; then it is alive without saying more
@@ -46,20 +45,28 @@ class SamplingRequest(Struct):
 
 
 class Done(Struct, frozen=True):
-    """The call is over. `problem` says why there is no output."""
+    """The call is over. `problem` says why there is no output.
+
+    Without `was_heard` it is certain that the call did not run.
+    """
 
     output: ToolOutput | None = None
     problem: str = ""
+    was_heard: bool = True
 
 
 CallEvent: TypeAlias = Progress | ElicitationRequest | SamplingRequest | Done
 
 
 class ServerCall:
-    """One running call. The connection puts in, the tool takes out."""
+    """One running call. The connection puts in, the tool takes out.
 
-    def __init__(self, raw_name: str, args: Mapping[str, Any]) -> None:
+    It is given up after `silence_s_max` without result, progress or question.
+    """
+
+    def __init__(self, raw_name: str, args: Mapping[str, Any], silence_s_max: float) -> None:
         self.raw_name = raw_name
+        self.silence_s_max = silence_s_max
         self.args = args
         self.scope = anyio.CancelScope()
         self._asking = 0
@@ -69,9 +76,9 @@ class ServerCall:
         self._put, self.heard = anyio.create_memory_object_stream[CallEvent](INBOX_MAX)
 
     def expect(self) -> None:
-        """Give the call up unless something comes of it within `SILENCE_S_MAX`."""
+        """Give the call up unless something comes of it within `silence_s_max`."""
         now = anyio.current_time()
-        self.scope.deadline = math.inf if self._asking else now + SILENCE_S_MAX
+        self.scope.deadline = math.inf if self._asking else now + self.silence_s_max
 
     def expect_nothing(self) -> None:
         """Let the call take its time."""

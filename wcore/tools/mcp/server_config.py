@@ -7,10 +7,12 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.errors import Code, WcoreError
 from wcore.tools.arguments import canonical
-from wcore.tools.mcp.names import SEPARATOR, SERVER_CHARS_MAX, server_part
+from wcore.tools.mcp.life import CALL_S, START_S, TIMEOUT_S_MAX
+from wcore.tools.mcp.names import RAW_CHARS_MAX, server_part
 from wcore.visible import visible_line
 
 STDIO: Final = "stdio"
@@ -39,10 +41,11 @@ class ServerConfigError(WcoreError):
 
 
 class ServerConfig(Struct, frozen=True):
-    """One server. `safe_name` stands for it in the names of its tools.
+    """One server. `safe_name` stands for it in the names of its tools, `shown_name` for people.
 
     `cwd` is where a program is started. `on_path` are the folders that a program without a path
-    is looked for in; `None` are those of its PATH.
+    is looked for in; `None` are those of its PATH. `start_timeout_s` and `call_timeout_s` are no
+    part of what it is: see `life`.
     """
 
     name: str
@@ -55,6 +58,12 @@ class ServerConfig(Struct, frozen=True):
     headers: Mapping[str, str] | None = None
     cwd: str = ""
     on_path: tuple[str, ...] | None = None
+    start_timeout_s: float = START_S
+    call_timeout_s: float = CALL_S
+
+    @property
+    def shown_name(self) -> str:
+        return visible_line(self.name, SHOWN_CHARS_MAX)
 
     @property
     def digest(self) -> str:
@@ -99,6 +108,8 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
     headers: Mapping[str, str] | None = None,
     cwd: str = "",
     on_path: tuple[str, ...] | None = None,
+    start_timeout_s: float | None = None,
+    call_timeout_s: float | None = None,
 ) -> ServerConfig:
     """Check what somebody wrote down.
 
@@ -106,25 +117,40 @@ def parse_server_config(  # noqa: PLR0913 - the fields of the command
         ServerConfigError: it cannot work; says what to change.
     """
     shown = visible_line(name, SHOWN_CHARS_MAX)
-    safe = None if SEPARATOR in name else server_part(name)
+    safe = server_part(name)
     if safe is None:
         raise ServerConfigError(
-            f"{shown!r} cannot name a server: use up to {SERVER_CHARS_MAX} letters, digits, "
-            "`-` and single `_` inside"
+            f"{shown!r} cannot name a server: use up to {RAW_CHARS_MAX} characters that can be "
+            "seen, and `_` inside only, no two of them together"
         )
     kind = TRANSPORTS.get(transport)
     if kind is None:
         known = ", ".join((STDIO, HTTP, SSE))
         text = visible_line(transport, SHOWN_CHARS_MAX)
         raise ServerConfigError(f"unknown transport {text!r}; there are {known}")
+    config = ServerConfig(
+        name,
+        safe,
+        kind,
+        start_timeout_s=_timeout("start_timeout_s", start_timeout_s, START_S),
+        call_timeout_s=_timeout("call_timeout_s", call_timeout_s, CALL_S),
+    )
     if kind != STDIO:
         trimmed = {name: value.strip() for name, value in (headers or {}).items()}
-        return ServerConfig(name, safe, kind, url=_url(kind, url), headers=_headers(trimmed))
+        return replace(config, url=_url(kind, url), headers=_headers(trimmed))
     if not command or not command.strip():
         raise ServerConfigError("transport stdio needs `command`")
     _check_texts(command, *args)
     _check_environment(env or {})
-    return ServerConfig(name, safe, kind, command, args, env, cwd=cwd, on_path=on_path)
+    return replace(config, command=command, args=args, env=env, cwd=cwd, on_path=on_path)
+
+
+def _timeout(key: str, value: float | None, default: float) -> float:
+    if value is None:
+        return default
+    if not 1 <= value <= TIMEOUT_S_MAX:
+        raise ServerConfigError(f"`{key}` must be 1 to {TIMEOUT_S_MAX:g} seconds")
+    return float(value)
 
 
 def _check_texts(*texts: str) -> None:

@@ -59,9 +59,9 @@ class Elicitation(Struct, frozen=True):
             )
         return {
             "question": self.question.text,
-            "header": f"{self.config.safe_name} asks",
+            "header": f"{self.config.shown_name} asks",
             "options": choices,
-            "server": self.config.safe_name,
+            "server": self.config.shown_name,
             **form,
         }
 
@@ -76,13 +76,13 @@ class Elicitation(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Lay the question out."""
-        head = f"{self.config.safe_name} asks:\n{self.question.text}\n"
+        head = f"{self.config.shown_name} asks:\n{self.question.text}\n"
         text, cut = truncate(visible(head), PREVIEW_BYTES_MAX, CUT_NOTE)
         return Prepared(
             tool=QUESTION_TOOL,
             category=Category.INFO,
             args=args,
-            description=description_line(f"{self.config.safe_name} asks: {self.question.text}"),
+            description=description_line(f"{self.config.shown_name} asks: {self.question.text}"),
             digest=call_digest(QUESTION_TOOL, args, self.workspace),
             preview=Preview("text", text, truncated=cut),
         )
@@ -95,7 +95,7 @@ class Elicitation(Struct, frozen=True):
             self.question.answer = elicitation_form.read(self.question.schema, live.answer)
         elif live.answer != DECLINED:
             self.question.answer = {}
-        return ToolOutput(Status.SUCCESS, f"the answer goes to {self.config.safe_name} only")
+        return ToolOutput(Status.SUCCESS, f"the answer goes to {self.config.shown_name} only")
 
 
 class Sampling(Struct, frozen=True):
@@ -139,7 +139,7 @@ class Sampling(Struct, frozen=True):
             tool=name,
             category=Category.MCP,
             args=args,
-            description=description_line(f"{self.config.safe_name} asks the model"),
+            description=description_line(f"{self.config.shown_name} asks the model"),
             digest=call_digest(name, args, self.workspace),
             preview=Preview("text", text, truncated=cut),
             pin=(self.config.digest, "sampling"),

@@ -5,6 +5,7 @@ back: it hears no more while many of its answers wait, and makes requests no fas
 """
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -56,10 +57,14 @@ class CountingSender(_Stream):
 
 
 class ThrottledReceiver(_Stream):
-    """Messages from the server, no faster than `writing` takes ours and the loop has time."""
+    """Messages from the server, no faster than `writing` takes ours and the loop has time.
 
-    def __init__(self, inner: Any, writing: CountingSender) -> None:
+    `ended` is called when there will be no more.
+    """
+
+    def __init__(self, inner: Any, writing: CountingSender, ended: Callable[[], None]) -> None:
         super().__init__(inner)
+        self._ended = ended
         self._writing = writing
         self._credit_s = CREDIT_S
         self._at = anyio.current_time()
@@ -79,7 +84,11 @@ class ThrottledReceiver(_Stream):
         self._credit_s = min(self._credit_s + earned_s, CREDIT_S)
         if self._credit_s < 0:
             await anyio.sleep(min(-self._credit_s / SHARE, PAUSE_S_MAX))
-        return await self._inner.receive()
+        try:
+            return await self._inner.receive()
+        except anyio.EndOfStream:
+            self._ended()
+            raise
 
     def __aiter__(self) -> Self:
         return self

@@ -58,7 +58,7 @@ class McpTool(Struct, frozen=True):
         name, (launch, schema) = self.spec.name, self.pin
         raw = visible_line(self.offer.raw_name, NAME_CHARS_MAX)
         one_line = canonical(args)
-        lines = [f"{self.server.config.safe_name}: {raw}"]
+        lines = [f"{self.server.config.shown_name}: {raw}"]
         lines += [f"({self.offer.warning})"] * bool(self.offer.warning)
         indent = 2 if len(one_line) <= INDENTED_CHARS_MAX else None
         lines += [json.dumps(json.loads(one_line), indent=indent, ensure_ascii=False)]
@@ -68,10 +68,11 @@ class McpTool(Struct, frozen=True):
             tool=name,
             category=Category.MCP,
             args=args,
-            description=description_line(f"{self.server.config.safe_name}/{raw} {one_line}"),
+            description=description_line(f"{self.server.config.shown_name}/{raw} {one_line}"),
             digest=call_digest(name, args, self.server.environment.workspace, depends=depends),
             preview=Preview("text", text, truncated=cut),
             pin=self.pin,
+            listed=self.server.listed,
         )
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:

@@ -17,6 +17,7 @@ OFFERED_CHARS_MAX: Final = 1024 * 1024  # of all its tools: that alone fills mos
 DESCRIPTION_CHARS_MAX: Final = 4096  # the longest of the reference servers has 1,200
 SCHEMA_CHARS_MAX: Final = 64 * 1024  # a schema longer than a card is understood by nobody
 SCHEMA_DEPTH_MAX: Final = 64  # providers refuse far less, and refuse the whole request with it
+REASONS_MAX: Final = 8  # why a tool is left out: nobody reads more, the rest is counted
 RAW_NAME_CHARS_MAX: Final = 128  # what the protocol recommends
 _WORDS: Final = ("description", "title")  # parts of a schema that are prose, and nothing else
 
@@ -46,7 +47,10 @@ class OfferedTool(Struct, frozen=True):
 
 
 class ToolListing(Struct, frozen=True):
-    """The tools by the name under which they are offered, and why some are not."""
+    """The tools by the name under which they are offered, and why some are not.
+
+    `refused` has at most `REASONS_MAX` reasons, and how many there are beside them.
+    """
 
     tools: Mapping[str, OfferedTool]
     refused: tuple[str, ...] = ()
@@ -100,7 +104,9 @@ class ToolListingBuilder:
         alone = {name: offer for name, offer in self._found.items() if offer is not None}
         alike = sorted(self._found.keys() - alone.keys())
         reasons = (f"{name}: more than one tool would have that name" for name in alike)
-        return ToolListing(alone, (*self._refused, *reasons))
+        refused = [*self._refused, *reasons]
+        more = [f"{len(refused) - REASONS_MAX} more"] if len(refused) > REASONS_MAX else []
+        return ToolListing(alone, (*refused[:REASONS_MAX], *more))
 
     def _take(self, tool: Described) -> None:
         name = tool_name(self._server, tool.name)

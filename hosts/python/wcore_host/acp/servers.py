@@ -12,7 +12,7 @@ from wcore_host.events import Json, JsonObject
 
 Server: TypeAlias = HttpMcpServer | SseServer | AcpMcpServer | McpServerStdio
 
-NAME_CHARS_MAX: Final = 32  # of a server, in the protocol
+NAME_CHARS_MAX: Final = 128  # of a server, in the protocol
 
 
 def command(server: Server) -> JsonObject | None:
@@ -43,9 +43,8 @@ def failed(event: JsonObject) -> str:
 
 
 def _name(server: Server) -> str:
-    """Return the name as engines take it: editors allow any, tools are called after it."""
-    name = re.sub("_+", "_", re.sub("[^A-Za-z0-9_-]+", "-", server.name))
-    return name.strip("_-")[:NAME_CHARS_MAX].rstrip("_-") or "server"
+    """Return the name as engines take it: in any script, but for `__` and a `_` at its ends."""
+    return re.sub("_+", "_", server.name.strip())[:NAME_CHARS_MAX].strip("_") or "server"
 
 
 def _named(pairs: Sequence[EnvVariable | HttpHeader] | None) -> dict[str, Json]:

@@ -37,7 +37,7 @@ def is_known(scope: Scope) -> bool:
     kind, body = _parts(scope)
     if kind == "always_exact":
         return isinstance(body.get("command"), str)
-    texts = _prefixes(scope) or [grant_text(scope)]
+    texts = _prefixes(scope) or [_server(scope) or grant_text(scope)]
     return all(text and visible_line(text) == text for text in texts)
 
 
@@ -57,6 +57,8 @@ def grant_shown(scope: Scope) -> str:
     """Return the scope as a card shows it, after "every"."""
     if _parts(scope)[0] == "always_exact":
         return _EXACT
+    if server := _server(scope):
+        return f"call of any tool of the MCP server `{server}`, as its tools are now"
     if prefixes := _prefixes(scope):
         begins = " or ".join(f"`{visible_line(prefix, GRANT_CHARS_SHOWN)}`" for prefix in prefixes)
         return f"command that begins with {begins}{grant_note(scope)}"
@@ -95,6 +97,12 @@ def _prefixes(scope: Scope) -> list[str]:
     if kind != "always_prefixes" or not isinstance(found, list):
         return []
     return [each if isinstance(each, str) else "" for each in found]
+
+
+def _server(scope: Scope) -> str:
+    kind, body = _parts(scope)
+    server = body.get("server")
+    return server if kind == "always_server" and isinstance(server, str) else ""
 
 
 def _parts(scope: Scope) -> tuple[str, dict[str, Json]]:

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.tools.mcp.names import NAME_CHARS_MAX, sampling_name, server_part, tool_name
+from wcore.tools.mcp.names import (
+    NAME_CHARS_MAX,
+    SERVER_CHARS_MAX,
+    sampling_name,
+    server_part,
+    tool_name,
+)
 
-TEXT = st.text(max_size=80) | st.text("ab_-. é", max_size=40)
+TEXT = st.text(max_size=80) | st.text("ab_-. é数据库(]", max_size=40)
 
 
 @given(TEXT, TEXT)
@@ -30,7 +36,28 @@ def test_different_servers_never_share_a_name(one: str, two: str, tool: str, oth
         assert tool_name(str(parts[0]), tool) != tool_name(str(parts[1]), other)
 
 
-@pytest.mark.parametrize("name", ["", "a__b", "_a", "a_", "__", "a" * 33, "é", "a. b", "\u202e"])
+@given(st.lists(TEXT, min_size=2, max_size=2, unique=True))
+def test_what_differs_is_never_called_the_same(names: list[str]) -> None:
+    parts = [part for part in map(server_part, names) if part is not None]
+    assert len(parts) == len(set(parts)), names
+    tools = [name for name in (tool_name("s", each) for each in names) if name is not None]
+    assert len(tools) == len(set(tools)), names
+
+
+@given(st.text("abcé数()", min_size=1, max_size=60))
+def test_a_server_may_be_named_in_any_script(name: str) -> None:
+    part = server_part(name)
+    assert part is not None
+    assert len(part) <= SERVER_CHARS_MAX
+    assert (part == name) == (name.isascii() and name.isalnum() and len(name) <= SERVER_CHARS_MAX)
+
+
+def test_a_plain_name_stays_as_it_is() -> None:
+    assert server_part("my-files_2") == "my-files_2"
+    assert tool_name("s", "read_file") == "mcp__s__read_file"
+
+
+@pytest.mark.parametrize("name", ["", "a__b", "_a", "a_", "__", "é" * 129, " ", "\u202e"])
 def test_names_that_cannot_stand_for_a_server(name: str) -> None:
     assert server_part(name) is None
 

@@ -7,6 +7,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from wcore.tools.mcp.tool_listing import (
     OFFERED_CHARS_MAX,
+    REASONS_MAX,
     SCHEMA_CHARS_MAX,
     TOOLS_MAX,
     ToolListingBuilder,
@@ -42,14 +43,17 @@ def test_all_tools_together_have_a_limit() -> None:
     listing.add(tools(100, chars))
     offers = listing.offers()
     assert len(offers.tools) == OFFERED_CHARS_MAX // chars
-    assert "together" in offers.refused[-1]
+    assert "together" in offers.refused[0]
+    left = 100 - len(offers.tools)
+    assert offers.refused[REASONS_MAX:] == (f"{left - REASONS_MAX} more",)
 
 
 def test_tools_of_one_name_are_refused_also_on_different_pages() -> None:
     listing = ToolListingBuilder("r")
-    listing.add([*tools(2), Tool(name="a b", input_schema={})])
-    listing.add([*tools(2, first=2), Tool(name="a.b", input_schema={})])
-    assert list(listing.offers().tools) == [f"mcp__r__t{n}" for n in range(4)]
+    listing.add([*tools(2), Tool(name="a", input_schema={}), Tool(name="a b", input_schema={})])
+    listing.add([*tools(2, first=2), Tool(name="a", input_schema={})])
+    named = [name for name in listing.offers().tools if "a_b" not in name]
+    assert named == [f"mcp__r__t{n}" for n in range(4)]
     assert "more than one tool" in listing.offers().refused[0]
 
 

@@ -16,8 +16,9 @@ const KINDS = /** @type {{[kind: string]: {key: string, label: string}}} */ ({
  */
 export function described(scope) {
   if (typeof scope === "string" || Object.keys(scope).length !== 1) return null;
-  const { always_exact: exact, always_prefixes: set } = /** @type {{[name: string]: any}} */ (scope);
+  const { always_exact: exact, always_prefixes: set, always_server: all } = /** @type {{[name: string]: any}} */ (scope);
   if (typeof exact?.command === "string") return "This exact command";
+  if (typeof all?.server === "string" && all.server !== "") return `Any tool of the MCP server “${visibleLine(all.server, 200)}”, as its tools are now`;
   const prefixes = set?.prefixes;
   const named = Array.isArray(prefixes) && prefixes.length > 0 && prefixes.every((each) => typeof each === "string" && each !== "");
   return named ? `Commands that begin with ${prefixes.map((/** @type {string} */ each) => `“${visibleLine(each, 200)}”`).join(" or ")}` : null;
