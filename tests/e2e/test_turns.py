@@ -7,8 +7,6 @@ from collections.abc import Callable
 import pytest
 from talking import Conversation, call
 
-from wcore.turn.turn import EMPTY
-
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
@@ -341,14 +339,6 @@ async def test_a_tool_that_is_silent_shows_that_it_lives(talk: Talk) -> None:
         await host.ready()
         await host.turn()
         assert len(host.of("tool_running")) == 2
-
-
-async def test_a_reply_without_anything_is_told(talk: Talk) -> None:
-    async with talk([]) as host:
-        await host.ready()
-        turn = await host.turn()
-    assert [event["message"] for event in turn if event["type"] == "info"] == [EMPTY]
-    assert turn[-1]["finish_reason"] == "stop"
 
 
 async def test_a_call_that_was_stopped_while_it_ran_is_not_called_denied(talk: Talk) -> None:

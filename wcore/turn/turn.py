@@ -41,8 +41,6 @@ from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
 
 DELTAS_PER_CHECKPOINT: Final = 32  # a model that never waits must not starve the loop
 
-EMPTY: Final = "the model's reply was empty"
-
 log = logging.getLogger("wcore.turn")
 TurnFinishReason = Literal["stop", "length", "error", "max_turns"]
 
@@ -239,9 +237,6 @@ class Turn:
             self._note(reply, message)
         if reply.finish is None and self.ending is None:
             raise ProviderError("the model's reply broke off")
-        ended = reply.finish is not None and self.ending is None
-        if ended and not (calls or "".join(reply.text).strip()):
-            await self.session.emit_info(EMPTY, self.msg_id)
         if reply.reminder:
             self._is_reminded = True
             reminder = UserMessage(reply.reminder, context=True)
