@@ -182,3 +182,17 @@ def test_a_page_that_leaves_in_the_middle_is_forgotten(server: Served) -> None:
             until(events, "host_hello")
     with server.events(token) as events:
         until(events, "host_pending")
+
+
+def test_a_message_with_half_a_character_is_a_turn_like_any_other(serve: Serve) -> None:
+    server = serve([{"text": "one"}], [{"text": "two"}])
+    token = server.enter()
+    with server.events(token) as stream:
+        for number, content in enumerate(("cut \ud83d", "whole")):
+            said = {"type": "message", "msg_id": f"m{number}", "content": content}
+            assert server.post("/api/say", said, token)[0] == 200, content
+            until(stream, "stream_end", msg_id=f"m{number}")
+        odd = {"type": "message", "msg_id": "m9", "content": "x", "files": [float("inf")]}
+        assert server.post("/api/say", odd, token)[0] in (400, 409)
+        last = {"type": "message", "msg_id": "m3", "content": "again"}
+        assert server.post("/api/say", last, token)[0] == 200, "what was refused is no turn"

@@ -151,10 +151,9 @@ class Engine(Commands):
         Raises:
             EngineExitedError: the engine is gone.
             CommandTooLongError: the line would be longer than 8 MiB.
-            ValueError: the command holds something that JSON or UTF-8 cannot say.
+            ValueError: the command holds something that JSON cannot say.
         """
-        text = json.dumps(command, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        line = text.encode() + b"\n"
+        line = _line(command)
         if len(line) > decode.LINE_BYTES_MAX:
             raise CommandTooLongError(f"{command.get('type')}: {len(line)} bytes in one line")
         if self._outbox.is_full:
@@ -278,3 +277,15 @@ class Engine(Commands):
 def _words(event: Event) -> str:
     """Return what came instead of `ready`, for a person."""
     return repr(event.line if isinstance(event, events.GarbledLine) else event.raw.get("type"))
+
+
+def _line(command: JsonObject) -> bytes:
+    """Return a command as a line. Half a character, as a browser may send it, stays an escape.
+
+    The engine mends it in words for the model, and refuses it elsewhere.
+    """
+    for is_ascii in (False, True):
+        text = json.dumps(command, ensure_ascii=is_ascii, allow_nan=False, separators=(",", ":"))
+        with suppress(UnicodeEncodeError):
+            return text.encode() + b"\n"
+    raise AssertionError("ASCII can always be encoded")

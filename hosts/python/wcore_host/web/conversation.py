@@ -257,7 +257,12 @@ class Conversation:
         said = {"msg_id": msg_id, "text": content, "page": page}
         self._board.post({"type": "host_said", **said})
         self._board.change(turn=msg_id)
-        await self._send(engine, {**command, **({"files": [*files]} if files else {})})
+        try:
+            await self._send(engine, {**command, **({"files": [*files]} if files else {})})
+        except RefusedError:  # else every later message would be told that a turn is running
+            self._turn = ""
+            self._board.change(turn="")
+            raise
 
     async def _answer(self, engine: Engine, command: JsonObject) -> None:
         """Send one answer to a waiting call; of several the first one counts."""
