@@ -18,7 +18,7 @@ CAUGHT_BY = {
     "names-servers-in-latin-only": ("mcp-server-names-in-any-script", "name is '___'"),
     "a-server-is-all-servers": (
         "mcp-always-another-server",
-        "comes instead of tool_request",
+        "comes instead of",
     ),
     "drops-stream-end": ("turn-text", 'expected {"type": "stream_end"'),
     "ends-twice": ("turn-text", "stream_end of 'm1', which does not run"),

@@ -126,7 +126,7 @@ async def test_grants_of_tools_that_change(talk: Talk) -> None:
         await host.deny("last")
         await host.hear("stream_end")
         assert host.of("call_announced")[0]["why"]["row"] == "grant"
-        assert "not the tool that was granted" in host.of("info")[0]["message"]
+        assert "not the tools that were granted" in host.of("info")[0]["message"]
     await is_identical(host)
 
 

@@ -66,10 +66,15 @@ async def test_a_server_over_http_works_with_its_headers(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("gone", "gone"), ("_g`o *ne__\u202e", "g-o-ne"), ("\u202e" * 40, "server")]
+    ("name", "told", "reason"),
+    [
+        ("gone", "`gone`", "is no program"),
+        ("_g`o *ne__\u202e", "``g`o *ne_⟨U+202E⟩``", "is no program"),
+        ("\u202e" * 3, f"`{'⟨U+202E⟩' * 3}`", "cannot name a server"),
+    ],
 )
 async def test_a_server_that_cannot_be_had_is_said_and_the_turn_goes_on(
-    place: Place, name: str, told: str
+    place: Place, name: str, told: str, reason: str
 ) -> None:
     model = place.script([tool("echo", "c", "r")], [{"text": "done"}])
     rogue = program("r", sys.executable, str(ROGUE), ROGUE_TRACE=str(place.workspace / "trace"))
@@ -78,8 +83,8 @@ async def test_a_server_that_cannot_be_had_is_said_and_the_turn_goes_on(
         session_id = await editor.session(mcpServers=[{**GONE, "name": name}, rogue])
         end = await editor.prompt(session_id)
         assert end["stopReason"] == "end_turn"
-        assert editor.said().startswith(f"MCP server `{told}` is not available: ")
-        assert editor.said().count("is no program") == 1, "told once"
+        assert editor.said().startswith(f"MCP server {told} is not available: ")
+        assert editor.said().count(reason) == 1, "told once"
         assert editor.said().endswith("done")
         assert editor.call("c")["status"] == "completed"
 

@@ -38,6 +38,8 @@ SAMPLES: Final[dict[str, object]] = {
     "env": {"A": "b"},
     "url": "http://localhost",
     "headers": {"A": "b"},
+    "start_timeout_s": 40.0,
+    "call_timeout_s": 300.5,
     "allow_local": False,
     "resume_token": "t",
     "approved": True,
@@ -142,7 +144,14 @@ def test_every_required_field_is_required_and_null_is_not_enough(
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
 def test_no_field_is_bent_to_fit(kind: type[commands.Command]) -> None:
-    wrong: dict[type, object] = {str: 5, bool: "true", int: "5", list: "x", dict: "x"}
+    wrong: dict[type, object] = {
+        str: 5,
+        bool: "true",
+        int: "5",
+        float: "5.5",
+        list: "x",
+        dict: "x",
+    }
     every = {**fields_of(kind, required=True), **fields_of(kind, required=False)}
     for field, value in every.items():
         if field == "modifications":
