@@ -9,8 +9,9 @@ import pytest
 import waiting
 
 from wcore.policy.grants import Grant, GrantBook
+from wcore.policy.shell import PrefixGrant, parse_grant
 from wcore.policy.shell.embedded_commands import KEEPING_BUILTINS
-from wcore.vocabulary import Always, Mode
+from wcore.vocabulary import Always, AlwaysPrefix, Mode
 
 from .test_rules import bash, outcome, policies, rules
 
@@ -114,6 +115,24 @@ def test_a_program_that_is_told_to_start_a_denied_one_does_not_run_unasked(
         assert outcome(bash(text), found, mode).verdict.value != "allow", text
     asks = policies(rules((f"Bash({rule})", "ask")))
     assert outcome(bash(text), asks, grants=GRANTED).verdict.value == "ask", text
+
+
+#: A prefix that somebody typed names the option, or a program that nobody knows.
+NAMED: Final = ("git -c", "/proc/", "nobody-knows-it", "./nobody-knows-it")
+
+
+@pytest.mark.parametrize("template", [each for each in TOLD if not each.startswith(NAMED)])
+def test_a_typed_grant_of_a_program_is_none_of_what_it_is_told_to_start(template: str) -> None:
+    text = told(template, "rm F")
+    words = [word for word in text.split() if "=" not in word]
+    grants = []
+    program = " ".join(words[: 2 if words[0] == "git" else 1])
+    for head in (program, "ls", "cp", "ln", "echo", "printf", "less", "man"):
+        parsed = parse_grant(head)
+        if isinstance(parsed, PrefixGrant):
+            grants.append(Grant(head, "Bash", AlwaysPrefix(head), "", "", prefix=parsed))
+    found = outcome(bash(text), policies(""), grants=GrantBook(grants))
+    assert found.verdict.value == "ask", text
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ _LOADERS: Final = (
 _ONLY_WHEN_NAMED: Final = (
     "git send-email|git filter-repo|git mergetool|git instaweb|git web--browse|git daemon|"
     "git shell|git fast-import|git maintenance|git credential|git gui|git citool|"
-    "git help|git bundle|emacs|ed|socat|npm config|npm set|pip config|cargo rustc|"
+    "git help|git bundle|npm config|npm set|pip config|cargo rustc|"
     "cargo rustdoc|docker plugin|kubectl edit|kubectl plugin|helm plugin|terraform console|"
     "gh alias|gh extension|gh config|mail|crontab"
 ).split("|")

@@ -76,7 +76,8 @@ _NEVER: Final = frozenset(
     " mpirun mpiexec srun nocache trickle tsocks when-changed reflex xinit dbus-launch"
     " lxc-execute lxc-attach apptainer singularity toolbox distrobox op aws-vault chamber envdir"
     " envchain dtruss dtrace m4 telepresence circusd supervisord foreman honcho"
-    " overmind concurrently npm-run-all run-p run-s wireit lerna onchange chokidar".split()
+    " overmind concurrently npm-run-all run-p run-s wireit lerna onchange chokidar"
+    " emacs ed socat".split()
 )
 #: Nor can it be said of these subcommands.
 _SUBCOMMANDS_NEVER: Final = frozenset(
