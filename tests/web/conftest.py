@@ -54,6 +54,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Open a server's page in a fresh profile: `visit(server)`. What goes wrong in it fails."""
     with ExitStack() as stack:
         problems: list[str] = []
+        log: list[str] = []  # also what is no problem: for the case that the page does not come up
 
         def go(server: Served, **options: Any) -> Page:
             context = stack.enter_context(closing(browser.new_context(**options)))
@@ -61,8 +62,14 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
             page = context.new_page()
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on("console", lambda said: problems.extend(_problem(said)))
+            page.on("console", lambda said: log.append(said.text))
+            page.on("requestfailed", lambda request: log.append(f"{request.url} {request.failure}"))
             page.goto(server.new_link())
-            expect(page.get_by_role("textbox", name="Message")).to_be_enabled()
+            try:
+                expect(page.get_by_role("textbox", name="Message")).to_be_enabled()
+            except AssertionError as error:
+                shown = page.locator("body").inner_text()
+                raise AssertionError(f"the page shows {shown!r}; {log}") from error
             return page
 
         yield go
