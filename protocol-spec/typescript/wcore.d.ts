@@ -662,6 +662,8 @@ export interface Problem {
   message: string;
   /** whether the same again may work */
   retryable: boolean;
+  /** the MCP server that it is about; such an error refuses no turn */
+  mcp_server?: string;
 }
 
 /** The engine is there. Always the first line. */

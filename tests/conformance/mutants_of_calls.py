@@ -509,6 +509,15 @@ class NamesServersInLatinOnly(Faithful):
         return [{**event, "name": "".join(c if c.isascii() else "_" for c in event["name"])}]
 
 
+class ErrorsWithoutTheirServer(Faithful):
+    """Leaves it to the host to guess whether a turn was refused or a server failed."""
+
+    def down(self, event: Table) -> list[Table]:
+        if event["type"] == "error":
+            event["error"].pop("mcp_server", None)
+        return [event]
+
+
 class AServerIsAllServers(Grants):
     """Takes a yes to one server for a yes to every tool of any."""
 

@@ -16,10 +16,8 @@ CAUGHT_BY = {
     "never-tries-servers-again": ("mcp-tried-again", "mcp__calc__add"),
     "waits-for-servers-for-ever": ("mcp-timeouts", "comes instead of"),
     "names-servers-in-latin-only": ("mcp-server-names-in-any-script", "name is '___'"),
-    "a-server-is-all-servers": (
-        "mcp-always-another-server",
-        "comes instead of",
-    ),
+    "errors-without-their-server": ("mcp-errors-name-their-server", "mcp_server"),
+    "a-server-is-all-servers": ("mcp-always-another-server", "comes instead of"),
     "drops-stream-end": ("turn-text", 'expected {"type": "stream_end"'),
     "ends-twice": ("turn-text", "stream_end of 'm1', which does not run"),
     "cumulative-text": ("turn-text", "the text is 'aab', not 'ab'"),

@@ -178,12 +178,12 @@ async def test_an_error_in_the_body_comes_out_as_it_is(fake: Fake) -> None:
             raise KeyError("mine")
 
 
-async def test_an_error_about_a_server_refuses_no_turn_and_the_same_error_later_does(
+async def test_an_error_about_a_server_refuses_no_turn_one_about_none_does_while_another_starts(
     fake: Fake,
 ) -> None:
     with waiting.patience():
         async with connect(fake("server_fails")) as engine:
-            for name in ("one", "two", "one"):
+            for name in ("one", "two", "slow", "one"):
                 await engine.send({"type": "add_mcp_server", "name": name, "transport": "stdio"})
             heard = [event async for event in engine.run_turn("go")]
             assert isinstance(heard[-1], StreamEnd)

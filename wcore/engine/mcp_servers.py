@@ -121,7 +121,7 @@ class McpServers:
         )
 
     async def _refuse(self, name: str, code: Code, reason: str) -> None:
-        await self._session.emit_error(code, f"MCP server {name}: {reason}")
+        await self._session.emit_error(code, f"MCP server {name}: {reason}", mcp_server=name)
         await self._failed(name, reason)
 
     async def _failed(self, name: str, reason: str) -> None:

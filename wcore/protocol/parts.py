@@ -52,9 +52,12 @@ class InterruptedTurn(Part):
 
 
 class Problem(Part):
+    """`mcp_server` is the name of the server that it is about: such a problem refuses no turn."""
+
     code: Code
     message: str
     retryable: bool = False
+    mcp_server: str | None = None
 
 
 class UsageReport(Part):

@@ -165,9 +165,13 @@ class Session:
         """Tell the host of an error; the one place where an error becomes an event."""
         await self.emit_error(error.code, str(error), retryable=error.retryable)
 
-    async def emit_error(self, code: Code, message: str, *, retryable: bool = False) -> None:
+    async def emit_error(
+        self, code: Code, message: str, *, retryable: bool = False, mcp_server: str | None = None
+    ) -> None:
         self.last_error = text = self.secrets.redact(message)
-        problem = events.Problem(code=code, message=text, retryable=retryable)
+        problem = events.Problem(
+            code=code, message=text, retryable=retryable, mcp_server=mcp_server
+        )
         await self.emit(events.Error(error=problem))
 
     def fits(self, event: events.Event) -> bool:

@@ -163,6 +163,7 @@ def _error(f: Fields) -> Event:
         problem.text("message"),
         problem.flag("retryable"),
         f.text("msg_id"),
+        problem.text("mcp_server"),
         raw=f.raw,
     )
 

@@ -27,7 +27,7 @@ from wcore_host.outbox import Outbox
 from wcore_host.permission import CallbackRunner, CanUseTool
 from wcore_host.process import EngineProcess, Start
 from wcore_host.replies import Replies
-from wcore_host.turn_refusals import TurnRefusals
+from wcore_host.turn_refusals import refuses_turn
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -51,7 +51,6 @@ class Engine(Commands):
         self._ready_timeout_s = ready_timeout_s
         self._inbox = Inbox()
         self._replies = Replies()
-        self.refusals = TurnRefusals()
         self._desk: CallbackRunner | None = None
         self._ended = anyio.Event()
         self._exit: EngineExitedError | None = None
@@ -162,7 +161,6 @@ class Engine(Commands):
         if self._outbox.broken:
             with self._inbox.lifted():
                 raise await self._gone()
-        self.refusals.sent(command)
         self._outbox.put(line)
 
     async def request(self, command: JsonObject) -> events.CommandResult:
@@ -207,7 +205,7 @@ class Engine(Commands):
                     started = started or started_id == msg_id
                 case events.StreamEnd(msg_id=ended_id) if ended_id == msg_id:
                     return
-                case events.Error() if not started and self.refusals.refuses_turn(event):
+                case events.Error() if not started and refuses_turn(event):
                     raise TurnRefusedError(event.code, event.message)
                 case _:
                     pass
@@ -227,9 +225,7 @@ class Engine(Commands):
         return self
 
     async def __anext__(self) -> Event:
-        event = await self._inbox.get()
-        self.refusals.heard(event)
-        return event
+        return await self._inbox.get()
 
     async def _read(self) -> None:
         try:

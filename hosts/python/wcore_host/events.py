@@ -83,6 +83,7 @@ class Error(Event):
     message: str
     retryable: bool = False
     msg_id: str = ""
+    mcp_server: str = ""  # whose problem it is; it refuses no turn then
 
 
 # --- a turn -----------------------------------------------------------------------------------

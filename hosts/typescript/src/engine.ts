@@ -15,7 +15,6 @@ import { LINE_BYTES_MAX } from "./lines.js";
 import type { Options } from "./options.js";
 import { Desk } from "./permission.js";
 import type { Capabilities, Command, ReadyEvent } from "./protocol.js";
-import { Refusals } from "./refusals.js";
 import { Replies } from "./replies.js";
 import { turn, type TurnOptions } from "./turn.js";
 
@@ -43,7 +42,6 @@ export class Engine extends Commands implements AsyncIterable<HostEvent>, AsyncD
   readonly #child: Child;
   readonly #inbox = new Inbox();
   readonly #desk: Desk | undefined;
-  readonly #refusals = new Refusals();
   readonly #replies = new Replies();
   readonly #reading: Promise<void>;
   #failure: EngineExitedError | undefined;
@@ -104,14 +102,11 @@ export class Engine extends Commands implements AsyncIterable<HostEvent>, AsyncD
    * Leaving the loop early stops it too. Throws `TurnRefusedError` if the engine did not begin.
    */
   turn(content: string, options: TurnOptions = {}): AsyncGenerator<HostEvent, void, undefined> {
-    return turn(this, this.#refusals, content, options);
+    return turn(this, content, options);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<HostEvent, void, undefined> {
-    for (let event; (event = await this.#inbox.get()) !== undefined; ) {
-      this.#refusals.heard(event);
-      yield event;
-    }
+    for (let event; (event = await this.#inbox.get()) !== undefined; ) yield event;
   }
 
   async send(command: Command): Promise<void> {
@@ -119,7 +114,6 @@ export class Engine extends Commands implements AsyncIterable<HostEvent>, AsyncD
     if (this.#child.mustDrain) await this.#inbox.lifted(() => this.#child.drained());
     if (this.#failure) throw this.#failure;
     if (this.#inputClosed || this.#child.isGone) throw await this.#gone();
-    this.#refusals.sent(command);
     this.#child.write(line);
     if (this.#child.mustDrain) await this.#inbox.lifted(() => this.#child.drained());
   }

@@ -1,7 +1,7 @@
 // One turn, from the message to `stream_end`, whatever the reader of its events does.
 
 import type { HostEvent } from "./events.js";
-import type { Refusals } from "./refusals.js";
+import { refusal } from "./refusals.js";
 import type { Command } from "./protocol.js";
 
 const STOP_GRACE_MS = 10_000; // for the rest of a turn that nobody wants to hear
@@ -25,21 +25,20 @@ export interface TurnOptions {
 /** Send a message and yield every event until its turn has ended. */
 export async function* turn(
   engine: Conversation,
-  refusals: Refusals,
   content: string,
   { files, signal }: TurnOptions,
 ): AsyncGenerator<HostEvent, void, undefined> {
   signal?.throwIfAborted();
-  const turn = new Turn(engine, refusals);
+  const turn = new Turn(engine);
   const stop = () => void engine.stop().catch(() => undefined);
   signal?.addEventListener("abort", stop, { once: true });
   try {
     const { msgId: msg_id } = turn;
     await engine.send({ type: "message", msg_id, content, ...(files?.length && { files }) });
     for await (const event of engine) {
-      const refusal = turn.follow(event);
+      const refused = turn.follow(event);
       yield event;
-      if (refusal) throw refusal;
+      if (refused) throw refused;
       if (turn.isOver) break;
     }
     signal?.throwIfAborted();
@@ -54,18 +53,15 @@ class Turn {
   isOver = false;
   #hasStarted = false;
 
-  constructor(
-    private readonly engine: Conversation,
-    private readonly refusals: Refusals,
-  ) {}
+  constructor(private readonly engine: Conversation) {}
 
   /** Take notice of `event`; return why the turn did not begin, if it did not. */
   follow(event: HostEvent): Error | undefined {
     if (event.type === "stream_start" && event.msg_id === this.msgId) this.#hasStarted = true;
-    const refusal = this.#hasStarted ? undefined : this.refusals.last;
+    const refused = this.#hasStarted ? undefined : refusal(event);
     const isEnd = event.type === "stream_end" && event.msg_id === this.msgId;
-    this.isOver = isEnd || refusal !== undefined;
-    return refusal;
+    this.isOver = isEnd || refused !== undefined;
+    return refused;
   }
 
   /** Nobody hears the rest: stop it, and pass over what still comes. */

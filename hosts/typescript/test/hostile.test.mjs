@@ -103,14 +103,14 @@ test("a line over 8 MiB is reported once, and the next one is read", async () =>
   assert.ok(events[0].line.length <= 120);
 });
 
-test("an error about a server refuses no turn, and the same error later does", async () => {
+test("an error about a server refuses no turn; one about none does while another server starts", async () => {
   const engine = await fake(`
     await ready({ mcp: true });
     const names = [];
     let said;
     while ((said = await hear()).type !== "message") names.push(said.name);
-    for (const name of names) {
-      await say({ type: "error", error: { code: "config_error", message: name } });
+    for (const name of names.filter((each) => each !== "slow")) {
+      await say({ type: "error", error: { code: "config_error", message: name, mcp_server: name } });
       await say({ type: "mcp_failed", name, reason: "no" });
     }
     await say({ type: "stream_start", msg_id: said.msg_id });
@@ -118,7 +118,7 @@ test("an error about a server refuses no turn, and the same error later does", a
     await message();
     await say({ type: "error", error: { code: "config_error", message: "not again" } });
   `);
-  for (const name of ["one", "two", "one"]) {
+  for (const name of ["one", "two", "slow", "one"]) {
     await engine.send({ type: "add_mcp_server", name, transport: "stdio" });
   }
   assert.equal((await all(engine.turn("go"))).at(-1).type, "stream_end");

@@ -232,7 +232,7 @@ class Session:
             tasks.start_soon(calls.stream)
             try:
                 async for event in engine:
-                    if isinstance(event, events.Error) and engine.refusals.is_about_server:
+                    if isinstance(event, events.Error) and event.mcp_server:
                         continue  # `mcp_failed` follows
                     await self._take(event, calls)
                     desk.follow(event, engine, tasks)

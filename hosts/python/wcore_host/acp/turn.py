@@ -11,7 +11,7 @@ from wcore_host import events
 from wcore_host.acp.tool_call_content import META
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event, Json
-from wcore_host.turn_refusals import TURN_REFUSALS
+from wcore_host.turn_refusals import refuses_turn
 
 INTERNAL_ERROR: Final = -32603
 STOP_REASONS: Final = {"length": "max_tokens", "max_turns": "max_turn_requests"}
@@ -44,7 +44,7 @@ class Turn:
             case events.StreamEnd(msg_id=self.msg_id):
                 self._end = event
                 self._over.set()
-            case events.Error(code=code) if not self._started and code in TURN_REFUSALS:
+            case events.Error() if not self._started and refuses_turn(event):
                 self._problem = event
                 self._over.set()
             case events.Error():

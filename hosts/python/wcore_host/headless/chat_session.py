@@ -27,6 +27,7 @@ from wcore_host.headless.modes import MODES
 from wcore_host.headless.transcript import Transcript
 from wcore_host.permission import Allow, Deny
 from wcore_host.spawn import connect
+from wcore_host.turn_refusals import refuses_turn
 
 START_MODE: Final = "read_only"
 SLICE_S: Final = 0.008  # of taking events between two frames
@@ -184,8 +185,7 @@ class ChatSession:
                 self.cards.drain()  # an engine that does not settle what a stop cuts off
                 self._turn_over()
             case events.Error(message=message):
-                refused = self.engine is None or self.engine.refusals.refuses_turn(event)
-                if self.turn and not self.is_started and refused:
+                if self.turn and not self.is_started and refuses_turn(event):
                     self._turn_over()
                 self.cards.refused(message)
             case events.Info(message=message, msg_id=""):

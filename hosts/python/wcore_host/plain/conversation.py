@@ -20,7 +20,7 @@ from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
 from wcore_host.plain.keys import Key, Pasted, Press
 from wcore_host.plain.screen import Screen
 from wcore_host.plain.view import View
-from wcore_host.turn_refusals import TURN_REFUSALS
+from wcore_host.turn_refusals import refuses_turn
 from wcore_host.visible import visible_line
 
 LEAVING: Final = "this host is leaving"
@@ -118,7 +118,7 @@ class Chat:
             case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
                 self.has_failed |= event.finish_reason == "error"
                 self._turn_over()
-            case events.Error(code=code) if self._is_starting and code in TURN_REFUSALS:
+            case events.Error() if self._is_starting and refuses_turn(event):
                 self.has_failed = True
                 self._turn_over()
             case events.Error(message=message) | events.Info(message=message):

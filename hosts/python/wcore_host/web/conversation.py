@@ -16,6 +16,7 @@ from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStart
 from wcore_host.events import Event, Json, JsonObject
 from wcore_host.headless.workspace import attached
 from wcore_host.spawn import connect
+from wcore_host.turn_refusals import refuses_turn
 from wcore_host.web.event_log import EventLog
 from wcore_host.web.options import WebOptions
 
@@ -172,8 +173,7 @@ class Conversation:
     def _ends_turn(self, event: events.StreamEnd | events.Error) -> bool:
         if isinstance(event, events.StreamEnd):
             return event.msg_id == self._turn
-        refused = self._engine is None or self._engine.refusals.refuses_turn(event)
-        return bool(self._turn) and not self._turn_began and refused
+        return bool(self._turn) and not self._turn_began and refuses_turn(event)
 
     # --- the pages ----------------------------------------------------------------------------
 
