@@ -249,3 +249,23 @@ async def test_a_tool_blocked_while_its_call_waits_is_denied_at_once(talk: Talk)
         await ask(host, "set_agent_tools", agent="main", tools=[{"name": "LS"}])
         assert (await host.hear("call_settled"))["by"] == "policy"
         await host.hear("stream_end")
+
+
+async def test_files_with_a_byte_order_mark_in_front_are_read(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    mark, home = "\ufeff", tmp_path / "home" / ".config" / "wcore"
+    write_user_policy(tmp_path, f'{mark}deny = ["Bash(git)"]\r\n')
+    (home / "agents").mkdir()
+    (home / "agents" / "careful.md").write_text(f"{mark}---\r\ndescription: d\r\n---\r\nBe so.")
+    (workspace / "AGENTS.md").write_text(f"{mark}use tabs\r\n")
+    calls = [call("Bash", "c", command="git log"), call("Spawn", "s", task="t", agent="careful")]
+    async with talk(calls, [], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="s")
+        await host.approve("s")
+        await host.hear("stream_end")
+        assert [each["call_id"] for each in host.of("tool_cancelled")] == ["c"]
+        assert host.of("tool_result")[-1]["status"] == "success"
+        assert not [each for each in host.of("info") if "is not used" in each["message"]]

@@ -3,6 +3,7 @@
 Everything is checked when the file is loaded, so that a wrong script never fails half-way.
 """
 
+from codecs import BOM_UTF8
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self, TypeAlias, cast
@@ -199,7 +200,7 @@ def load(path: str) -> tuple[Line, ...]:
         ConfigError: the file cannot be read or a line is wrong; names `path:line`.
     """
     found: list[Line] = []
-    for number, line in enumerate(_read(path).split(b"\n"), 1):
+    for number, line in enumerate(_read(path).removeprefix(BOM_UTF8).split(b"\n"), 1):
         if not line.strip() or line.startswith(b"#"):
             continue
         place = f"{path}:{number}"

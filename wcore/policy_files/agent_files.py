@@ -104,7 +104,7 @@ def _parts_of(file: AgentFile, chars_left: int) -> tuple[str, str]:
     if len(file.data) > FILE_BYTES_MAX:
         raise _WrongError(f"the file is longer than {FILE_BYTES_MAX} bytes")
     try:
-        parts = _PARTS.match(file.data.decode().replace("\r\n", "\n"))
+        parts = _PARTS.match(file.data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
         raise _WrongError("it is not UTF-8") from None
     if parts is None:

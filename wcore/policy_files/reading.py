@@ -181,7 +181,7 @@ def _read(fd: int, bytes_max: int) -> bytes:
 
 def _text(path: str, data: bytes) -> str:
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")  # editors of Windows put a mark in front
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise PolicyError(path, line, "is not UTF-8") from error

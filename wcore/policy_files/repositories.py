@@ -235,4 +235,4 @@ def _text(path: str) -> str:
         data = file.read(CONFIG_BYTES_MAX + 1)
     if len(data) > CONFIG_BYTES_MAX:
         raise ValueError("too long")
-    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

@@ -8,6 +8,7 @@ They never change what is allowed.
 import errno
 import os
 import stat
+from codecs import getincrementaldecoder
 from typing import Final
 
 from wcore.locked_files import open_unlocked
@@ -66,6 +67,10 @@ def _notes(path: str) -> str | None:
         data = os.read(fd, NOTES_BYTES_MAX + 1)
     finally:
         os.close(fd)
-    text = visible(data[:NOTES_BYTES_MAX].decode(errors="replace").strip())
+    try:  # the last character of what is kept may be cut
+        text = getincrementaldecoder("utf-8-sig")().decode(data[:NOTES_BYTES_MAX])
+    except UnicodeDecodeError:
+        raise OSError(errno.EILSEQ, "is not UTF-8: store it as UTF-8") from None
+    text = visible(text.replace("\r\n", "\n").strip())
     cut = f"\n{_CUT}" if len(data) > NOTES_BYTES_MAX else ""
     return text + cut if text else None

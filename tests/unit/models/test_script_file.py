@@ -14,7 +14,7 @@ def written(folder: Path, *lines: str | bytes) -> str:
 
 
 def test_blank_lines_and_comments_are_skipped_but_counted(tmp_path: Path) -> None:
-    path = written(tmp_path, "# a demo", "", '{"say": []}\r', "  ", '{"say": []}')
+    path = written(tmp_path, "\ufeff# a demo", "", '{"say": []}\r', "  ", '{"say": []}')
     assert [line.place for line in load(path)] == [f"{path}:3", f"{path}:5"]
 
 

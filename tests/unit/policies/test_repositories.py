@@ -95,6 +95,14 @@ def test_git_does_not_ask_for_other_settings(workspace: Path, config: str) -> No
     assert not asks(workspace, "git diff")
 
 
+@pytest.mark.parametrize(("config", "does_ask"), [("", False), ("[diff]\nexternal = e", True)])
+def test_a_byte_order_mark_in_front_is_skipped_as_git_does(
+    workspace: Path, config: str, does_ask: bool
+) -> None:
+    (workspace / ".git/config").write_text("\ufeff" + (config or PLAIN) + "\n")
+    assert asks(workspace, "git diff") == does_ask
+
+
 def test_a_repository_below_counts_where_the_text_goes_there(workspace: Path) -> None:
     (workspace / "sub/deeper/.git").mkdir()
     (workspace / "sub/deeper/.git/config").write_text(PROGRAMS[0])

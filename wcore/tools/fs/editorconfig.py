@@ -41,7 +41,7 @@ def _settings(path: str) -> Iterator[tuple[str, str, str]]:
     except ToolError:
         return
     section = ""
-    for raw in data[:BYTES_MAX].decode(errors="replace").splitlines():
+    for raw in data[:BYTES_MAX].decode("utf-8-sig", "replace").splitlines():
         line = raw.strip()
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
