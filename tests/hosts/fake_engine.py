@@ -25,14 +25,19 @@ def hear() -> dict[str, object]:
     return json.loads(line) if line else sys.exit(0)
 
 
-def start_turn() -> str:
+def hear_message() -> str:
     said = hear()
     while said["type"] != "message":
         if said["type"] == "ping":
             say(type="pong")
         said = hear()
-    say(type="stream_start", msg_id=said["msg_id"])
     return str(said["msg_id"])
+
+
+def start_turn() -> str:
+    msg_id = hear_message()
+    say(type="stream_start", msg_id=msg_id)
+    return msg_id
 
 
 def ask(msg_id: str, call_id: str) -> None:
@@ -207,6 +212,20 @@ def server_fails() -> None:
     while hear()["type"] != "message":
         pass
     say(type="error", error={"code": "config_error", "message": "not again"})
+    hear()
+
+
+def begins_late() -> None:
+    """Begins a turn when it has been told to stop it twice, and ends it; then an ordinary one."""
+    ready()
+    msg_id = hear_message()
+    for _ in range(2):
+        while hear()["type"] != "stop":
+            pass
+    say(type="stream_start", msg_id=msg_id)
+    say(type="stream_end", msg_id=msg_id)
+    say(type="text_delta", msg_id=(msg_id := start_turn()), text="at your service")
+    say(type="stream_end", msg_id=msg_id)
     hear()
 
 

@@ -28,8 +28,8 @@ def writes(*names: str) -> list[object]:
     return [call("Write", file_path=name, content="x\n") for name in names]
 
 
-async def begin(terminal: Terminal, text: str = "go") -> None:
-    await terminal.see(READY)
+async def begin(terminal: Terminal, text: str = "go", ready: str = READY) -> None:
+    await terminal.see(ready)
     terminal.press(text + ENTER)
 
 
@@ -299,6 +299,19 @@ async def test_esc_and_ctrl_c_stop_a_running_turn(place: Place) -> None:
         await terminal.see("force> ")
 
 
+async def test_a_turn_that_is_stopped_before_it_began_is_over_when_the_engine_says_so(
+    place: Place, fake: Callable[[str], list[str]]
+) -> None:
+    async with chatting(place, engine_flag(fake("begins_late"))) as terminal:
+        await begin(terminal, ready="default> ")
+        await terminal.see("Esc stops")
+        for _ in range(2):
+            terminal.press(ESC)
+            await terminal.see("stopping")
+        await begin(terminal, "again", ready="default> ")
+        await terminal.see("at your service")
+
+
 @pytest.mark.clock
 async def test_a_running_tool_shows_its_seconds_and_last_line(place: Place) -> None:
     async with chatting(place, "--force") as terminal:
@@ -336,8 +349,7 @@ async def test_a_crash_shows_exit_code_and_last_words(
     place: Place, fake: Callable[[str], list[str]]
 ) -> None:
     async with chatting(place, engine_flag(fake("crash"))) as terminal:
-        await terminal.see("default> ")
-        terminal.press("go" + ENTER)
+        await begin(terminal, ready="default> ")
         await terminal.see("about to")
         await terminal.see("exited with code 7")
         await terminal.see("Traceback: the reason")

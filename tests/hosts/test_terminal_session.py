@@ -96,6 +96,19 @@ async def test_a_running_tool_shows_its_output_and_esc_stops_it(
         await screen.until(lambda: not screen.pane.talk.turn, "the end of the turn")
 
 
+async def test_a_turn_that_is_stopped_before_it_began_is_over_when_the_engine_says_so(
+    place: Place, monkeypatch: pytest.MonkeyPatch, fake: Callable[[str], list[str]]
+) -> None:
+    async with looking(place, monkeypatch, engine_flag(fake("begins_late"))) as screen:
+        await screen.say("go")
+        for _ in range(2):
+            assert screen.pane.talk.turn
+            await screen.press("escape")
+        await screen.until(lambda: not screen.pane.talk.turn, "the end of the turn")
+        await screen.say("again")
+        await screen.see("at your service")
+
+
 async def test_a_killed_engine_is_said_plainly_and_resume_is_offered(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

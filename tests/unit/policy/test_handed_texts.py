@@ -125,7 +125,7 @@ NAMED: Final = ("git -c", "/proc/", "nobody-knows-it", "./nobody-knows-it")
 def test_a_typed_grant_of_a_program_is_none_of_what_it_is_told_to_start(template: str) -> None:
     text = told(template, "rm F")
     words = [word for word in text.split() if "=" not in word]
-    grants = []
+    grants: list[Grant] = []
     program = " ".join(words[: 2 if words[0] == "git" else 1])
     for head in (program, "ls", "cp", "ln", "echo", "printf", "less", "man"):
         parsed = parse_grant(head)

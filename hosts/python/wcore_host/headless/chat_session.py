@@ -262,8 +262,6 @@ class ChatSession:
         if self.engine is not None and self.turn:
             self.story.note("stopping")
             await self.engine.stop()
-            if not self.is_started:
-                self._turn_over()
 
     def tick(self, now: float) -> None:
         """Time has passed."""

@@ -258,8 +258,6 @@ class Chat:
     async def _stop(self) -> None:
         self._out.note("stopping")
         await self._engine.stop()
-        if not self._started:
-            self._turn_over()
 
     async def _leave(self) -> None:
         self._leaving = True
