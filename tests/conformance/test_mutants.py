@@ -25,6 +25,10 @@ CAUGHT_BY = {
     "usage-of-the-turn": ("turn-two-turns", "usage.input_tokens"),
     "loses-deltas": ("wire-slow-reader", "the text is"),
     "leaks-the-key": ("turn-key-refused", "the provider's key is in an event"),
+    "shows-the-key-that-the-model-says": (
+        "turn-key-said-by-the-model",
+        "the provider's key is in an event",
+    ),
     "prints-a-banner": ("handshake-ready", "no JSON in UTF-8"),
     "prints-blank-lines": ("handshake-ready", "no JSON in UTF-8"),
     "ready-late": ("handshake-ready", "nothing comes for 5 s"),

@@ -35,7 +35,7 @@ from wcore.store import Kind, Record, StoreLostError
 from wcore.turn.batch import run_batch
 from wcore.turn.denials import Denials
 from wcore.turn.policy_reload import reload_policy
-from wcore.turn.reply import Reply, split_delta
+from wcore.turn.reply import Reply, SecretsFilter, split_delta
 from wcore.turn.subagents import AT_ONCE_MAX
 from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
 
@@ -270,13 +270,23 @@ class Turn:
             session.settings.max_tokens,
             session.thinking_settings,
         )
+        said = SecretsFilter(session.secrets)
         async with aclosing(session.model.stream(request)) as deltas:
             count = 0
-            async for delta in deltas:
-                await self._on_delta(delta, reply)
-                count += 1
-                if count % DELTAS_PER_CHECKPOINT == 0:
-                    await checkpoint()
+            try:
+                async for delta in deltas:
+                    await self._on_deltas(said.feed(delta), reply)
+                    count += 1
+                    if count % DELTAS_PER_CHECKPOINT == 0:
+                        await checkpoint()
+            except WcoreError:
+                await self._on_deltas(said.finish(), reply)
+                raise
+        await self._on_deltas(said.finish(), reply)
+
+    async def _on_deltas(self, deltas: list[Delta], reply: Reply) -> None:
+        for delta in deltas:
+            await self._on_delta(delta, reply)
 
     async def _on_delta(self, delta: Delta, reply: Reply) -> None:
         emit = self.session.emit

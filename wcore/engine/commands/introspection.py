@@ -3,6 +3,7 @@
 Long answers page: `more` says that the same command with `after` or `before` has the rest.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -102,7 +103,7 @@ def _measured(
     def cost_of(message: parts.HistoryMessage) -> int:
         return len(codec.encode(_ok(command, messages=(message,))))
 
-    bare = _message(entry)
+    bare = _message(entry, session.secrets.redact)
     cost = cost_of(bare)
     if not isinstance(entry.message, AssistantMessage) or not bare.calls:
         return bare, cost
@@ -133,11 +134,11 @@ def _shorter(value: Json) -> Json:
     return value
 
 
-def _message(entry: HistoryEntry) -> parts.HistoryMessage:
+def _message(entry: HistoryEntry, strip: Callable[[str], str]) -> parts.HistoryMessage:
     base = parts.HistoryMessage(seq=entry.seq, msg_id=entry.msg_id, role="user")
     match entry.message:
         case UserMessage() as message:
-            return base.model_copy(update={"text": message.text})
+            return base.model_copy(update={"text": strip(message.text)})
         case AssistantMessage() as message:
             calls = tuple(
                 parts.HistoryCall(call_id=call_id, tool=call.name)
