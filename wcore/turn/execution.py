@@ -38,6 +38,7 @@ async def run(call: ToolCall) -> None:
     if output is None:
         await call.stop()
     else:
+        call.session.known_files.wrote(output.content)
         await call.end(output)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
@@ -238,12 +239,7 @@ class ToolCall:
         """End with a result, good or bad: written down, then told to host and model."""
         self.session.ledger.move(self.call_id, Move.END)
         secrets = self.session.secrets
-        output = ToolOutput(
-            output.status,
-            secrets.redact_truncated(output.output),
-            output.output_type,
-            output.metadata,
-        )
+        output = replace(output, output=secrets.redact_truncated(output.output))
         self._output = records.with_edit_note(output, edited=self.edited)
         event = events.ToolResult(
             msg_id=self.turn.msg_id,

@@ -18,6 +18,7 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
+    FileContent,
     PathAccess,
     Prepared,
     Preview,
@@ -59,6 +60,7 @@ class ChangeRequest(Struct, frozen=True):
     path: str
     make: Callable[[Before], Text | None]
     links: bool = False
+    is_whole: bool = False  # the new content does not come from the old one
 
 
 async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
@@ -75,9 +77,12 @@ async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) ->
 
 def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
     expected, result = "", ""
+    replaces: FileContent | None = None
     try:
         before = _before(environment, intent)
         expected = before.snapshot.digest
+        if intent.is_whole and not before.snapshot.absent:
+            replaces = FileContent(intent.path, expected)
         after = intent.make(before)
         files.hear_stop()
         card, diff = _difference(display_path(environment, intent.path), before, after)
@@ -108,6 +113,7 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
         accesses=accesses,
         preview=card,
         plan=plan,
+        replaces=replaces,
     )
 
 
@@ -161,8 +167,11 @@ async def apply_change(prepared: Prepared) -> ToolOutput:
 
 
 def _carried_out(plan: FileChange) -> ToolOutput:
+    digest = ABSENT
     if plan.after is None:
         files.remove(plan.path, plan.expected)
     else:
         files.replace(plan.path, plan.after, plan.expected)
-    return ToolOutput(Status.SUCCESS, plan.diff, "diff", {"file_path": plan.path})
+        digest = content_digest(plan.after)
+    content = FileContent(plan.path, digest, made_from=plan.expected)
+    return ToolOutput(Status.SUCCESS, plan.diff, "diff", {"file_path": plan.path}, content)

@@ -61,6 +61,7 @@ class Write(Struct, frozen=True):
             args,
             path,
             lambda before: rewritten(before.text, given.content, before.charset),
+            is_whole=True,
         )
         return await file_changes.prepare_change(self.environment, intent)
 
