@@ -74,7 +74,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
         call.turn.fail_later(error)
         return ToolOutput.failed(unrecorded(error))
     call.session.ledger.move(call.call_id, Move.RUN)
-    call.has_begun = True
+    call.so_far = ""
     heartbeat = _Heartbeat(call)
     await heartbeat.beat()
     output: ToolOutput | None = None
@@ -88,6 +88,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
                 spawn=partial(spawn, call),
                 ask=partial(inner_calls.ask, call, run),
                 denial=partial(_denial, call),
+                leave=call.leave,
             )
             output = await call.session.runtime.run(tool, prepared, live)
         except ToolError as error:
