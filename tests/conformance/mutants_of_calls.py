@@ -406,6 +406,14 @@ class MeetsRulesOnce(Faithful):
         return [event]
 
 
+class SaysNothingOfSilence(Faithful):
+    """Ends a turn without a word as any other."""
+
+    def down(self, event: Table) -> list[Table]:
+        silent = event["type"] == "info" and "answered nothing" in event["message"]
+        return [] if silent else [event]
+
+
 class WritesOverWhatIsNew(Faithful):
     """Replaces a file that was changed since the model read it."""
 

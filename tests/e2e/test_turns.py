@@ -384,3 +384,27 @@ async def test_what_was_stopped_while_it_ran_is_not_called_denied(talk: Talk) ->
         await host.say(type="get_history")
         told = (await host.hear("command_result"))["messages"][-1]["output"]
     assert told == "[stopped by the user while it ran; what it had done by then stays done]"
+
+
+SILENT: dict[str, tuple[list[list[object]], int]] = {
+    "nothing": ([[]], 1),
+    "blanks": ([[{"text": " \n"}]], 1),
+    "thinking": ([[{"thinking": "hm"}]], 1),
+    "cut off in its thinking": ([[{"thinking": "hm"}, {"finish": "length"}]], 1),
+    "a call, then nothing": ([[call("LS")], []], 0),
+    "text, a call, then nothing": ([[{"text": "so"}, call("LS")], []], 0),
+    "an error": ([[{"error": {"message": "no"}}]], 0),
+}
+
+
+@pytest.mark.parametrize("said", SILENT)
+async def test_a_turn_without_a_word_says_so_once(talk: Talk, said: str) -> None:
+    replies, times = SILENT[said]
+    async with talk(*replies, [{"text": "a word"}], flags=FORCE) as host:
+        await host.ready()
+        await host.turn()
+        if times:
+            assert host.heard[-2]["message"].startswith("The model answered nothing. ")
+            assert host.heard[-2]["msg_id"] == "m1"
+        await host.turn(msg_id="m2")
+        assert len(host.of("info")) == times
