@@ -23,6 +23,16 @@ def become() -> list[str]:
     return [SETPRIV, *_ROOTS_OWN]
 
 
+def read_as_told() -> list[str]:
+    """Return the words before a command line that reads only what the modes of files let it."""
+    if os.geteuid() != 0:
+        return []
+    if not os.access(SETPRIV, os.X_OK):
+        pytest.skip("setpriv is missing")
+    powers = "-dac_override,-dac_read_search"
+    return [SETPRIV, f"--inh-caps={powers}", f"--bounding-set={powers}"]
+
+
 def give(*folders: Path) -> None:
     """Give these folders and all in them to that user."""
     if os.geteuid() == 0:

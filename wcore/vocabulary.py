@@ -252,12 +252,24 @@ class ServerTools(Struct, frozen=True):
     tools: tuple[tuple[str, str], ...]
 
 
+class FileContent(Struct, frozen=True):
+    """Which content the file at a real path has, by its digest.
+
+    `made_from` is the digest of what a change was made to, `None` where nothing was changed.
+    """
+
+    path: str
+    digest: str
+    made_from: str | None = None
+
+
 class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
     change; `plan` is the tool's own note to itself. `named` are the paths that `command` names,
     `programs` what its words would start. `listed` are all tools of the server of an MCP tool.
+    `replaces` is the file, as it is now, that is replaced whatever it holds.
     """
 
     tool: str
@@ -273,6 +285,7 @@ class Prepared(Struct, frozen=True):
     named: tuple[PathFact, ...] | None = None
     programs: tuple[ProgramFact, ...] = ()
     listed: ServerTools | None = None
+    replaces: FileContent | None = None
 
 
 class Status(StrEnum):
@@ -283,12 +296,16 @@ class Status(StrEnum):
 
 
 class ToolOutput(Struct, frozen=True):
-    """What a tool gives back to host and model. `output_type` is `text`, `diff` or `image`."""
+    """What a tool gives back to host and model. `output_type` is `text`, `diff` or `image`.
+
+    `content` is what the model knows of a file from now on; it is told to nobody.
+    """
 
     status: Status
     output: str
     output_type: str = "text"
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    content: FileContent | None = None
 
     @classmethod
     def failed(cls, text: str) -> "ToolOutput":

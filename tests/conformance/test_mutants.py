@@ -58,6 +58,8 @@ CAUGHT_BY = {
     "meets-rules-once": ("policy-command-denied-since", "success"),
     "changes-the-script-meanwhile": ("order-a-script-stays-while-its-card-is-open", "output"),
     "follows-the-link": ("call-command-leads-elsewhere-since", "success"),
+    "says-nothing-of-silence": ("turn-without-a-word", "comes instead of info"),
+    "writes-over-what-is-new": ("call-file-changed-since-it-was-read", "success"),
     "runs-however-many": ("turn-too-many-calls", 'instead of {"type": "tool_result"'),
     "result-twice": ("approval-once", "after its tool_result"),
     "result-after-cancel": ("approval-deny-with-reason", "after its tool_cancelled"),

@@ -161,3 +161,25 @@ async def test_a_large_file_that_changed_is_not_replaced(talk: Talk, workspace: 
     assert told["kept"]["status"] == "success"
     assert (workspace / "big").stat().st_size == HUGE_BYTES
     assert (workspace / "same").read_text() == "x"
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_workspace_that_is_gone_is_not_made_anew(
+    talk: Talk, workspace: Path, asked: bool
+) -> None:
+    """Neither unasked, nor after a yes that was given when it was still there."""
+    writes = call("Write", "c1", file_path="below/a.txt", content="x")
+    async with talk([writes], [{"text": "ok"}], flags=() if asked else ("--force",)) as host:
+        await host.ready()
+        if asked:
+            await host.message()
+            await host.hear("tool_request")
+        os.rmdir(workspace)
+        if asked:
+            await host.approve("c1")
+        else:
+            await host.message()
+        result = await host.hear("tool_result")
+        await host.hear("stream_end")
+    assert (result["status"], result["output"]) == ("error", f"the workspace {workspace} is gone")
+    assert workspace.name not in os.listdir(workspace.parent)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from talking import Conversation, call
 
+from wcore.vocabulary import OUTPUT_BYTES_MAX
+
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio
 
@@ -341,17 +343,68 @@ async def test_a_tool_that_is_silent_shows_that_it_lives(talk: Talk) -> None:
         assert len(host.of("tool_running")) == 2
 
 
-async def test_a_call_that_was_stopped_while_it_ran_is_not_called_denied(talk: Talk) -> None:
-    runs = call("Bash", "c1", command="touch begun; sleep 1000")
-    async with talk([runs], [{"echo": True}], flags=("--force",)) as host:
+@pytest.mark.parametrize("way", ["stop", "signal"])
+@pytest.mark.parametrize("flood", ["", "seq 60000;"], ids=["little", "much"])
+async def test_of_a_command_that_is_broken_off_the_model_hears_what_it_wrote(
+    talk: Talk, way: str, flood: str
+) -> None:
+    """In the form of one that is over its time; what it did not end with a newline as well."""
+    command = f"echo first; {flood} printf last; sleep 1000"
+    flags = ("--force", "--session-id", "s1")
+    async with talk([call("Bash", "c1", command=command)], flags=flags) as host:
+        await host.ready()
+        await host.message()
+        while not (await host.hear("tool_chunk"))["chunk"].endswith("last"):
+            pass
+        if way == "stop":
+            await host.say(type="stop")
+        else:
+            host.signal(signal.SIGTERM)
+        await host.hear("stream_end")
+        reason = host.of("tool_cancelled")[0]["reason"]
+        await host.ended() if way == "signal" else await host.finish()
+    async with talk(flags=("--resume", "s1")) as host:
+        await host.ready()
+        await host.say(type="get_history")
+        told = (await host.hear("command_result"))["messages"][-1]["output"]
+    end = f"last\n[{reason} while it ran; what it had done by then stays done]"
+    assert told.startswith("first\n")
+    assert told.endswith(end)
+    assert ("…" in told) is bool(flood), "its middle is left out"
+    assert len(told) <= OUTPUT_BYTES_MAX
+
+
+async def test_what_was_stopped_while_it_ran_is_not_called_denied(talk: Talk) -> None:
+    async with talk([call("Bash", "c1", command="sleep 1000")], flags=FORCE) as host:
         await host.ready()
         await host.message()
         await host.hear("tool_running")
         await host.say(type="stop")
-        await host.hear("tool_cancelled", call_id="c1")
         await host.hear("stream_end")
-        await host.turn(msg_id="m2")
         await host.say(type="get_history")
-        said = str((await host.hear("command_result"))["messages"])
-    assert "while it ran; what it had done by then stays done" in said
-    assert "Tool denied" not in said
+        told = (await host.hear("command_result"))["messages"][-1]["output"]
+    assert told == "[stopped by the user while it ran; what it had done by then stays done]"
+
+
+SILENT: dict[str, tuple[list[list[object]], int]] = {
+    "nothing": ([[]], 1),
+    "blanks": ([[{"text": " \n"}]], 1),
+    "thinking": ([[{"thinking": "hm"}]], 1),
+    "cut off in its thinking": ([[{"thinking": "hm"}, {"finish": "length"}]], 1),
+    "a call, then nothing": ([[call("LS")], []], 0),
+    "text, a call, then nothing": ([[{"text": "so"}, call("LS")], []], 0),
+    "an error": ([[{"error": {"message": "no"}}]], 0),
+}
+
+
+@pytest.mark.parametrize("said", SILENT)
+async def test_a_turn_without_a_word_says_so_once(talk: Talk, said: str) -> None:
+    replies, times = SILENT[said]
+    async with talk(*replies, [{"text": "a word"}], flags=FORCE) as host:
+        await host.ready()
+        await host.turn()
+        if times:
+            assert host.heard[-2]["message"].startswith("The model answered nothing. ")
+            assert host.heard[-2]["msg_id"] == "m1"
+        await host.turn(msg_id="m2")
+        assert len(host.of("info")) == times

@@ -23,7 +23,7 @@ from wcore.store.values import Kind, SessionState
 def store_session(database: Database, name: str, workspace: str) -> None:
     """Leave a session behind that holds something."""
     lease = sessions.begin(database, USER, name, workspace)
-    journal.append(database, lease, [record(Kind.CLOCK)], durable=False)
+    journal.append(database, lease, [record(Kind.TURN_STARTED)], durable=False)
     sessions.release(database, lease)
 
 
@@ -153,12 +153,33 @@ def test_latest_is_the_session_of_this_workspace_that_was_used_last(database: Da
         store_session(database, name, workspace)
     assert sessions.latest(database, USER, "/w") == "b"
     lease, _ = sessions.resume(database, USER, "a")
-    journal.append(database, lease, [record(Kind.CLOCK)], durable=False)
+    journal.append(database, lease, [record(Kind.TURN_STARTED)], durable=False)
     assert sessions.latest(database, USER, "/w") == "a"
     sessions.begin(database, USER, "empty", "/w")
     assert sessions.latest(database, USER, "/w") == "a"
     with pytest.raises(SessionMissingError):
         sessions.latest(database, USER, "/empty")
+
+
+@pytest.mark.parametrize("newest", [Kind.TURN_STARTED, Kind.REPLIED])
+@pytest.mark.parametrize("others", [["b"], ["b", "a"], ["a", "b"], ["b", "b"], ["a", "b", "b"]])
+def test_only_a_message_makes_a_session_the_latest(
+    database: Database, newest: Kind, others: list[str]
+) -> None:
+    """Neither ends of turns, nor closing, opening and closing again in any order."""
+    leases = {name: sessions.begin(database, USER, name, "/w") for name in ("a", "b")}
+    for name, kind in (
+        *(("a", Kind.TURN_STARTED), ("b", Kind.TURN_STARTED), ("b", Kind.REPLIED)),
+        *(("a", newest), ("b", Kind.TURN_ENDED), ("b", Kind.CLOSED)),
+    ):
+        journal.append(database, leases[name], [record(kind)], durable=False)
+    for name in others:
+        sessions.release(database, leases[name])
+        leases[name], _ = sessions.resume(database, USER, name)
+        journal.append(database, leases[name], [record(Kind.OPENED)], durable=False)
+        assert sessions.latest(database, USER, "/w") == "a"
+        listed = [row.session_id for row in sessions.list_sessions(database, USER)]
+        assert listed == ["a", "b"]
 
 
 def test_purging_removes_session_and_journal_but_nothing_in_use(database: Database) -> None:

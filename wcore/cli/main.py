@@ -42,11 +42,24 @@ def main() -> "NoReturn":
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except SystemExit as done:  # --help and --version, and nothing else
-        code = int(done.code or 0)
+        code = int(done.code or 0) or _flush()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, AttributeError):  # closed by the host, or never open
             stream.flush()
     os._exit(code)
+
+
+def _flush() -> int:
+    """Return the exit code for what was said on stdout, which may not take it."""
+    try:
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()
+    except BrokenPipeError:
+        return EXIT_CLOSED
+    except OSError as error:
+        sys.stderr.write(f"wcore: stdout: {error.strerror}\n")
+        return EXIT_CONFIG
+    return 0
 
 
 def _serve(argv: list[str]) -> int:

@@ -290,7 +290,7 @@ def tool_message(body: Body) -> ToolMessage:
 def with_edit_note(output: ToolOutput, *, edited: bool) -> ToolOutput:
     """Return the model's view of a result."""
     text = f"{CHANGED}\n{output.output}" if edited else output.output
-    return ToolOutput(output.status, text, output.output_type)
+    return ToolOutput(output.status, text, output.output_type, content=output.content)
 
 
 # --- reading ----------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.runtime import Runtime
 from wcore.session.history import History
+from wcore.session.known_files import KnownFiles
 from wcore.session.settings import Settings
 from wcore.tools import ties
 from wcore.tools.tool import Tool
@@ -41,6 +42,7 @@ from wcore.vocabulary import (
     ID_CHARS_MAX,
     MODE_ALIASES,
     AlwaysPath,
+    Args,
     Decision,
     Json,
     Message,
@@ -48,6 +50,7 @@ from wcore.vocabulary import (
     Once,
     Prepared,
     Scope,
+    ToolMessage,
     Usage,
 )
 
@@ -111,6 +114,7 @@ class Session:
         self.locks = PathLocks()
         self.cards: dict[str, Card] = {}
         self.history = History()
+        self.known_files = KnownFiles()
         self.usage = Usage()
         self.context_tokens = 0  # of the model's window, after the last reply of this agent
         self.interrupted: OpenTurn | None = None  # a turn that an earlier engine did not end
@@ -237,6 +241,18 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
+    async def prepare(
+        self, call_id: str, tool: Tool, args: Args, *, edited: bool = False
+    ) -> Prepared:
+        """Return the prepared call; `edited`: with arguments that a person changed.
+
+        Raises:
+            ToolError: it cannot be made, or would replace what this agent has not seen.
+        """
+        prepared = await self.runtime.prepare(call_id, tool, args, edited=edited)
+        self.known_files.require(prepared)
+        return prepared
+
     async def analyse_command(self, prepared: Prepared, call_id: str) -> Studied:
         """Return what the shell text of a call says, read off the loop and within a deadline.
 
@@ -341,8 +357,10 @@ class Session:
         return call_id
 
     def append_history(self, msg_id: str, message: Message) -> None:
-        """Append to the history."""
+        """Append to the history; what it tells of files is known from now on."""
         self.history.add(msg_id, message)
+        if isinstance(message, ToolMessage):
+            self.known_files.learn(message.output.content)
 
     def restore(self, restored: Restored) -> None:
         """Be the conversation that an earlier engine left; mode and session grants are not."""

@@ -32,7 +32,8 @@ PAGE_RECORDS: Final = 1_000  # read at once
 SUM_CHARS: Final = 8  # 1 in 4 billion changes goes unnoticed
 
 _HOLD: Final = """
-    UPDATE sessions SET last_at = :now, lease_until = :until, state = coalesce(:state, state)
+    UPDATE sessions SET last_at = coalesce(:used, last_at), lease_until = :until,
+        state = coalesce(:state, state)
     WHERE session_key = :key AND lease_owner = :owner
 """
 _APPEND: Final = """
@@ -52,6 +53,7 @@ _EXTENT: Final = "SELECT count(*), coalesce(max(seq), 0) FROM journal WHERE sess
 _LAST_OF_KIND: Final = """
     SELECT seq FROM journal WHERE session_key = :key AND kind = :kind ORDER BY seq DESC LIMIT 1
 """
+_MESSAGES: Final = frozenset({Kind.TURN_STARTED, Kind.REPLIED})  # their time is when it was used
 _STATES: Final = {Kind.TURN_STARTED: SessionState.IN_TURN, Kind.TURN_ENDED: SessionState.IDLE}
 _SUM_BEGINS: Final = '{"sum":"'
 _SUM_AT: Final = len(_SUM_BEGINS)
@@ -224,7 +226,7 @@ def _hold(database: Database, lease: Lease, records: Sequence[Record], moment: s
         _HOLD,
         key=lease.key,
         owner=lease.holder.owner,
-        now=moment,
+        used=moment if any(record.kind in _MESSAGES for record in records) else None,
         until=lease.holder.as_values()["until"],
         state=states[-1].value if states else None,
     )

@@ -56,7 +56,7 @@ _INSERT: Final = """
 """
 _TAKE: Final = """
     UPDATE sessions SET lease_owner = :owner, lease_place = :place, lease_pid = :pid,
-        lease_started = :started, lease_until = :until, last_at = :now
+        lease_started = :started, lease_until = :until
     WHERE session_key = :key
 """
 _RENEW: Final = """
@@ -67,8 +67,7 @@ _FORGET_EMPTY: Final = """
         AND NOT EXISTS (SELECT 1 FROM journal WHERE journal.session_key = sessions.session_key)
 """
 _RELEASE: Final = """
-    UPDATE sessions SET lease_owner = NULL, last_at = :now
-    WHERE session_key = :key AND lease_owner = :owner
+    UPDATE sessions SET lease_owner = NULL WHERE session_key = :key AND lease_owner = :owner
 """
 
 
@@ -132,7 +131,7 @@ def resume(database: Database, user_id: UUID, session_id: str) -> tuple[Lease, S
         row = _session(rows[0])
         if row.holder is not None:
             raise SessionBusyError(session_id, row.holder)
-        database.change(_TAKE, key=lease.key, now=now(), **lease.holder.as_values())
+        database.change(_TAKE, key=lease.key, **lease.holder.as_values())
     return lease, row
 
 
@@ -155,7 +154,7 @@ def release(database: Database, lease: Lease) -> None:
     """Give the session free, if it is still ours; one without any record is forgotten."""
     with database.writing(durable=False):
         database.change(_FORGET_EMPTY, key=lease.key, owner=lease.holder.owner)
-        database.change(_RELEASE, key=lease.key, owner=lease.holder.owner, now=now())
+        database.change(_RELEASE, key=lease.key, owner=lease.holder.owner)
 
 
 def latest(database: Database, user_id: UUID, workspace: str) -> str:

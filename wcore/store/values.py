@@ -191,7 +191,8 @@ class SessionState(StrEnum):
 class SessionRow(Struct, frozen=True):
     """One conversation. `holder` names the engine that has it now, if one has.
 
-    `title` is how its first message begins: one line, what is invisible marked.
+    `last_at` is the time of its newest message, of a person or the model. `title` is how its first
+    message begins: one line, what is invisible marked.
     """
 
     session_id: str

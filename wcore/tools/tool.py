@@ -58,7 +58,8 @@ class RunContext(Struct, frozen=True):
     set for AskUserQuestion. `spawn` lets a sub-agent work; it is there for Spawn. `ask` puts a
     further call, the tool's own and not the model's, before the gate and runs it if it may; it
     returns when that call has ended. Cancelling withdraws it. `denial` says why the rules deny the
-    call as the tool has found it now, `None` if they do not.
+    call as the tool has found it now, `None` if they do not. `leave` takes whole lines: what the
+    model is told that a call has given, when it was cancelled.
     """
 
     call_id: str
@@ -67,6 +68,7 @@ class RunContext(Struct, frozen=True):
     spawn: Callable[[Assignment], Awaitable[ToolOutput]] | None = None
     ask: "Callable[[Tool, Args], Awaitable[None]]" = _refuse
     denial: Callable[[Prepared], str | None] = lambda _: None
+    leave: Callable[[str], None] = lambda _: None
 
 
 class Tool(Protocol):

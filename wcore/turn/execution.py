@@ -38,6 +38,7 @@ async def run(call: ToolCall) -> None:
     if output is None:
         await call.stop()
     else:
+        call.session.known_files.wrote(output.content)
         await call.end(output)
 
 
@@ -73,7 +74,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
         call.turn.fail_later(error)
         return ToolOutput.failed(unrecorded(error))
     call.session.ledger.move(call.call_id, Move.RUN)
-    call.has_begun = True
+    call.so_far = ""
     heartbeat = _Heartbeat(call)
     await heartbeat.beat()
     output: ToolOutput | None = None
@@ -87,6 +88,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
                 spawn=partial(spawn, call),
                 ask=partial(inner_calls.ask, call, run),
                 denial=partial(_denial, call),
+                leave=call.leave,
             )
             output = await call.session.runtime.run(tool, prepared, live)
         except ToolError as error:

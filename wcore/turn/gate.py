@@ -154,8 +154,7 @@ async def _prepare(call: ToolCall) -> Prepared | None:
     problem = "internal error while preparing the call"
     try:
         with call.turn.interruptible():
-            runtime = call.session.runtime
-            prepared = await runtime.prepare(call.call_id, call.tool, call.args)
+            prepared = await call.session.prepare(call.call_id, call.tool, call.args)
             call.studied = await call.session.analyse_command(prepared, call.call_id)
     except ToolError as error:
         problem = str(error)

@@ -16,6 +16,7 @@ from wcore.errors import ConfigError
 from wcore.models.factory import MODEL
 from wcore.models.model import Model
 from wcore.session.history import History
+from wcore.session.known_files import KnownFiles
 from wcore.session.session import Session
 from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME
@@ -104,7 +105,7 @@ def _session_of(agent: AgentDefinition, call: "ToolCall", model: Model) -> Sessi
     below.agent, below.agent_digest = (*above.agent, agent.name), agent.digest
     name = "/".join(below.agent)
     below.history, below.usage, below.model, below.interrupted = History(), Usage(), model, None
-    below.context_tokens = 0
+    below.context_tokens, below.known_files = 0, KnownFiles()
     below.policy = above.policy.for_subagent(name, agent)
     below.persistence = above.persistence.for_subagent(name, call.call_id)
     below.journal = below.persistence.journal

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied, Pending
@@ -49,7 +50,7 @@ _BUG: Final = Denied("internal error", By.POLICY)
 TOO_LARGE: Final = "the call is too large to be shown to the host"
 LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # no property of the text
 UNRECORDED: Final = "not run: the journal of the session cannot be written"
-CUT_OFF: Final = "{reason} while it ran; what it had done by then stays done"
+CUT_OFF: Final = "[{reason} while it ran; what it had done by then stays done]"
 OVERTAKEN: Final = "not run: the store was lost at that moment; ask again if it is still wanted"
 
 
@@ -105,7 +106,7 @@ class ToolCall:
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False
-        self.has_begun = False
+        self.so_far: str | None = None  # what it has given that was broken off, once it runs
         self.outcome_unknown = interrupted is not None and interrupted.is_started
         self.recorded_approval = (
             interrupted.answer if interrupted else None
@@ -238,12 +239,7 @@ class ToolCall:
         """End with a result, good or bad: written down, then told to host and model."""
         self.session.ledger.move(self.call_id, Move.END)
         secrets = self.session.secrets
-        output = ToolOutput(
-            output.status,
-            secrets.redact_truncated(output.output),
-            output.output_type,
-            output.metadata,
-        )
+        output = replace(output, output=secrets.redact_truncated(output.output))
         self._output = records.with_edit_note(output, edited=self.edited)
         event = events.ToolResult(
             msg_id=self.turn.msg_id,
@@ -270,8 +266,15 @@ class ToolCall:
     async def stop(self) -> None:
         """End because the turn was told to end."""
         reason = self.turn.ending.reason if self.turn.ending else reasons.STOP
-        told = CUT_OFF.format(reason=reason) if self.has_begun else None
+        told: str | None = None
+        if self.so_far is not None:
+            so_far = self.session.secrets.redact_truncated(self.so_far)
+            told = so_far + CUT_OFF.format(reason=reason)
         await self.cancel(Refusal(reason, model_text=told))
+
+    def leave(self, lines: str) -> None:
+        """Note what the call has given that is being broken off."""
+        self.so_far = lines
 
     async def cancel(self, refusal: Refusal) -> None:
         """End without a result: written down, then told."""

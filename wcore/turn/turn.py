@@ -40,6 +40,7 @@ from wcore.turn.subagents import AT_ONCE_MAX
 from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
 
 DELTAS_PER_CHECKPOINT: Final = 32  # a model that never waits must not starve the loop
+SILENCE: Final = "The model answered nothing. Send the message again, or choose another model."
 
 log = logging.getLogger("wcore.turn")
 TurnFinishReason = Literal["stop", "length", "error", "max_turns"]
@@ -83,6 +84,7 @@ class Turn:
         self.tally = tally or Tally()
         self.denials = Denials()
         self.children: set[Turn] = set()
+        self._has_spoken = False  # text or a call, in any reply
         self._is_reminded = False  # that calls are not made by writing them
         self.subagent_slots = anyio.Semaphore(AT_ONCE_MAX)
         self._scopes: set[anyio.CancelScope] = set()
@@ -182,6 +184,7 @@ class Turn:
         interrupted, self.interrupted = self.interrupted, None
         if interrupted is None:
             return
+        self._has_spoken = True  # to an earlier engine, for all we know
         calls = [(each.call_id, each.call) for each in interrupted.calls.values()]
         for call_id, _ in calls:
             self.session.ledger.reopen(call_id)
@@ -200,6 +203,8 @@ class Turn:
             if self.ending is not None:
                 return "stop"
             if not calls and not reply.reminder:
+                if not self._has_spoken:
+                    await self.session.emit_info(SILENCE, self.msg_id)
                 return "length" if reply.finish is FinishReason.LENGTH else "stop"
             for result in await run_batch(self, calls):
                 self.session.append_history(self.msg_id, result)
@@ -231,6 +236,7 @@ class Turn:
             calls = [(self.session.new_call_id(call.model_id), call) for call in reply.calls]
             text, thinking = "".join(reply.text), "".join(reply.thinking)
             message = AssistantMessage(text, thinking, tuple(calls), reply.sealed)
+            self._has_spoken = self._has_spoken or bool(text.strip() or calls)
             if text or thinking or calls:
                 self.session.append_history(self.msg_id, message)
             reply.reminder = self._reminder(reply, message)

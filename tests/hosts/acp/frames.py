@@ -53,6 +53,7 @@ def check_answers(exchanged: list[tuple[str, Frame]]) -> None:
 
 def _valid(side: str, method: str, kind: str, value: Any) -> None:
     if is_there():
+        side = "protocol" if method.startswith("$/") else side
         name = _names()[(side, method, kind)]
         _validate(name, value)
 

@@ -106,16 +106,40 @@ async def test_a_question_that_is_taken_back_at_once_ends_nothing_else(place: Pl
         assert editor.call("c1")["status"] == "failed"
 
 
-async def test_cancel_kills_what_runs(place: Place) -> None:
+@pytest.mark.parametrize("method", ["session/cancel", "$/cancel_request"])
+async def test_cancel_kills_what_runs(
+    place: Place, method: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     model = place.script([call("Bash", "b", command="echo $$; exec sleep 600")])
     async with Editor(place, "--model", model, answers=choose("allow_once")) as editor:
         session_id = await editor.open()
         turn = await editor.begin("session/prompt", sessionId=session_id, prompt=[])
         shown = await editor.until(lambda: editor.call("b").get("content", [])[1:])
         pid = int(shown[0]["content"]["text"].split("\n")[1])
-        await editor.notify("session/cancel", sessionId=session_id)
+        by = {"sessionId": session_id} if method == "session/cancel" else {"requestId": turn}
+        await editor.notify(method, **by)
         assert (await editor.result(turn))["stopReason"] == "cancelled"
         assert not psutil.pid_exists(pid)
+    assert not capfd.readouterr().err
+
+
+async def test_cancelling_anything_but_a_running_prompt_changes_nothing(place: Place) -> None:
+    model = place.script([{"text": "one"}], [WRITE], [{"text": "two"}])
+    async with Editor(place, "--model", model, answers=lambda _m, _p: None) as editor:
+        session_id = await editor.open()
+        over = await editor.begin("session/prompt", sessionId=session_id, prompt=[])
+        assert (await editor.result(over))["stopReason"] == "end_turn"
+        turn = await editor.begin("session/prompt", sessionId=session_id, prompt=[])
+        await editor.until(lambda: editor.asked)
+        card = editor.asked[0][0]
+        for number in (over, turn + 1, str(turn), None):
+            await editor.notify("$/cancel_request", requestId=number)
+        opening = await editor.begin("session/list")
+        await editor.notify("$/cancel_request", requestId=opening)
+        await editor.result(opening)
+        await editor.answer(card, {"outcome": {"outcome": "selected", "optionId": "reject_once"}})
+        assert (await editor.result(turn))["stopReason"] == "end_turn"
+        assert editor.said() == "onetwo"
 
 
 @pytest.mark.real

@@ -40,6 +40,13 @@ def test_a_stdout_that_takes_nothing_is_one_line(
     assert done.stderr.startswith(f"wcore {command[0]}: stdout: {words}")
 
 
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["sessions", "list", "--help"]])
+def test_help_that_cannot_be_written_is_one_line(words: list[str]) -> None:
+    wcore = [sys.executable, "-P", "-m", "wcore"]
+    done = waiting.run(["sh", "-c", '"$@" >/dev/full', "sh", *wcore, *words])
+    assert (done.returncode, done.stderr) == (1, "wcore: stdout: No space left on device\n")
+
+
 @pytest.mark.parametrize("host", ["chat", "web", "acp"])
 def test_hosts_have_a_version(host: str) -> None:
     done = waiting.run([sys.executable, "-P", "-m", f"wcore_host.{host}", "--version"])

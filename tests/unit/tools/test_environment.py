@@ -53,6 +53,39 @@ def test_entries_for_git_stand_behind_those_of_the_user() -> None:
         assert child_environment({"GIT_CONFIG_COUNT": broken})["GIT_CONFIG_COUNT"] == "3"
 
 
+EDITORS = ("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR")
+
+
+@pytest.mark.parametrize("names", [(), EDITORS])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit --allow-empty",
+        "git commit --allow-empty --amend",
+        "git tag -a v1",
+        "git config --local --edit",
+        "git rebase -i HEAD~1",
+        "git notes edit",
+        'sh -c "$VISUAL x"',  # as crontab, hg and svn start theirs
+        'eval "$EDITOR x"',
+    ],
+)
+def test_what_opens_an_editor_is_told_at_once_that_there_is_none(
+    tmp_path: Path, command: str, names: tuple[str, ...]
+) -> None:
+    editor = "touch opened;"
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **dict.fromkeys(names, editor)}
+    (tmp_path / ".gitconfig").write_text(f'[core]\neditor = "{editor}"\n[sequence]\neditor = vi\n')
+    git(tmp_path, environ, "init", "-q")
+    for message in ("one", "two"):
+        git(tmp_path, environ, "commit", "-q", "--allow-empty", "-m", message)
+    given = child_environment(environ) | {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    given |= {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
+    done = waiting.run(["bash", "-c", command], cwd=tmp_path, env=given, stdin=subprocess.DEVNULL)
+    assert "no editor here: give the text with -m" in done.stderr
+    assert not list(tmp_path.rglob("opened"))
+
+
 def test_a_repository_that_was_written_as_files_runs_nothing(tmp_path: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")

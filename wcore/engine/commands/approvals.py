@@ -156,7 +156,7 @@ async def _approve_edited(
     try:
         await session.policy.reread(f"policies {what}", session.journal.record_sync_point)
         try:
-            edited = await session.runtime.prepare(command.call_id, card.tool, args, edited=True)
+            edited = await card.owner.prepare(command.call_id, card.tool, args, edited=True)
             studied = await session.analyse_command(edited, command.call_id)
         except Exception as error:
             await session.journal.record_sync_point(what, **records.failure(error))

@@ -175,7 +175,7 @@ class Bash(Struct, frozen=True):
                 raise ToolError(f"bash could not be started: {problem}") from error
             finally:
                 os.close(theirs)
-            return await _attended(held, ShellOutput(pipe, live), plan.timeout_s)
+            return await _attended(held, ShellOutput(pipe, live), plan.timeout_s, live)
         finally:
             os.close(pipe)
 
@@ -185,7 +185,9 @@ def _matters(fact: PathFact) -> bool:
     return bool(fact.protected or fact.own) or not fact.inside
 
 
-async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutput:
+async def _attended(
+    held: Held, output: ShellOutput, timeout_s: int, live: RunContext
+) -> ToolOutput:
     late = anyio.CancelScope()
     left = 0
 
@@ -210,7 +212,9 @@ async def _attended(held: Held, output: ShellOutput, timeout_s: int) -> ToolOutp
     finally:
         if not over:
             with anyio.CancelScope(shield=True):
-                await held.end(0)
+                left = await held.end(0)
+                await output.rest()
+            live.leave(f"{_lines(output.text()[0])}{_going_on(left)}")
         held.close()
     # Our own clock does not tell: we may have been stopped. Without a status the holder was killed.
     timed_out = held.was_ended if held.status is not None else late.cancelled_caught
@@ -239,21 +243,27 @@ def _result(
         last = f"[timed out after {timed_out_s} s: ended with everything it had started]"
     if truncated:
         metadata["truncated"] = True
-    if left:
-        last += f"[{left} processes go on: they run as another user, whom wcore may not end]"
+    last += _going_on(left)
     if not text and not last:
         last = "[no output]"
-    glue = "\n" if last and text and not text.endswith("\n") else ""
     status_word = Status.ERROR if failed else Status.SUCCESS
-    return ToolOutput(status_word, f"{text}{glue}{last}", metadata=metadata)
+    return ToolOutput(status_word, f"{_lines(text)}{last}" if last else text, metadata=metadata)
+
+
+def _going_on(left: int) -> str:
+    what = f"[{left} processes go on: they run as another user, whom wcore may not end]"
+    return what if left else ""
+
+
+def _lines(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _with_the_ended(done: ToolOutput, count: int) -> ToolOutput:
     """Tell of processes that would have gone on: who started a server must know that it is gone."""
     what = "1 process that was" if count == 1 else f"{count} processes that were"
-    glue = "" if done.output.endswith("\n") else "\n"
-    told = f"{glue}[{what} still running when the command ended: ended too]"
-    return replace(done, output=done.output + told)
+    told = f"[{what} still running when the command ended: ended too]"
+    return replace(done, output=_lines(done.output) + told)
 
 
 def _signal_name(number: int) -> str:

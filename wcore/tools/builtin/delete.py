@@ -55,7 +55,7 @@ class Delete(Struct, frozen=True):
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Remove what was shown."""
-        return await file_changes.apply_change(prepared)
+        return await file_changes.apply_change(self.environment, prepared)
 
 
 def _gone(before: file_changes.Before) -> None:

@@ -57,4 +57,4 @@ class Edit(Struct, frozen=True):
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Write what was shown."""
-        return await file_changes.apply_change(prepared)
+        return await file_changes.apply_change(self.environment, prepared)

@@ -1,5 +1,6 @@
 """What Write, Edit, MultiEdit and Delete share: a change is shown whole, then done whole."""
 
+import os
 from collections.abc import Callable
 
 from anyio import to_thread
@@ -10,7 +11,13 @@ from wcore.tools.digests import ABSENT, call_digest, content_digest
 from wcore.tools.fs import diffs, files
 from wcore.tools.fs.editorconfig import charset_for
 from wcore.tools.fs.files import Snapshot
-from wcore.tools.fs.paths import description_line, display_path, needs_approval
+from wcore.tools.fs.paths import (
+    description_line,
+    display_path,
+    inside,
+    needs_approval,
+    quote_path,
+)
 from wcore.tools.fs.text_encoding import Text, decode
 from wcore.tools.tool import ToolEnvironment
 from wcore.visible import visible
@@ -18,6 +25,7 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
+    FileContent,
     PathAccess,
     Prepared,
     Preview,
@@ -59,6 +67,7 @@ class ChangeRequest(Struct, frozen=True):
     path: str
     make: Callable[[Before], Text | None]
     links: bool = False
+    is_whole: bool = False  # the new content does not come from the old one
 
 
 async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
@@ -74,10 +83,14 @@ async def prepare_change(environment: ToolEnvironment, intent: ChangeRequest) ->
 
 
 def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
+    _require_workspace(environment, intent.path)
     expected, result = "", ""
+    replaces: FileContent | None = None
     try:
         before = _before(environment, intent)
         expected = before.snapshot.digest
+        if intent.is_whole and not before.snapshot.absent:
+            replaces = FileContent(intent.path, expected)
         after = intent.make(before)
         files.hear_stop()
         card, diff = _difference(display_path(environment, intent.path), before, after)
@@ -108,6 +121,7 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
         accesses=accesses,
         preview=card,
         plan=plan,
+        replaces=replaces,
     )
 
 
@@ -145,7 +159,14 @@ def _difference(name: str, before: Before, after: Text | None) -> tuple[Preview,
     return diffs.preview(name, old, new, notes), diffs.result(name, old, new, notes)
 
 
-async def apply_change(prepared: Prepared) -> ToolOutput:
+def _require_workspace(environment: ToolEnvironment, path: str) -> None:
+    """Make no workspace anew that was removed, as a folder in it is made."""
+    root = environment.workspace
+    if inside(root, path) and not os.path.isdir(root):
+        raise ToolError(f"the workspace {quote_path(root)} is gone")
+
+
+async def apply_change(environment: ToolEnvironment, prepared: Prepared) -> ToolOutput:
     """Make the prepared change, if the file is still what was shown.
 
     The thread is waited for even when cancelled: past the rename the change is reported.
@@ -157,12 +178,16 @@ async def apply_change(prepared: Prepared) -> ToolOutput:
     if isinstance(plan, ImpossibleChange):
         raise ToolError(plan.reason)
     assert isinstance(plan, FileChange)
-    return await to_thread.run_sync(_carried_out, plan)
+    return await to_thread.run_sync(_carried_out, environment, plan)
 
 
-def _carried_out(plan: FileChange) -> ToolOutput:
+def _carried_out(environment: ToolEnvironment, plan: FileChange) -> ToolOutput:
+    _require_workspace(environment, plan.path)
+    digest = ABSENT
     if plan.after is None:
         files.remove(plan.path, plan.expected)
     else:
         files.replace(plan.path, plan.after, plan.expected)
-    return ToolOutput(Status.SUCCESS, plan.diff, "diff", {"file_path": plan.path})
+        digest = content_digest(plan.after)
+    content = FileContent(plan.path, digest, made_from=plan.expected)
+    return ToolOutput(Status.SUCCESS, plan.diff, "diff", {"file_path": plan.path}, content)

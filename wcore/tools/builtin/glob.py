@@ -13,7 +13,7 @@ from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.glob_matcher import matcher, split_root
 from wcore.tools.fs.paths import description_line, display_path, resolved
-from wcore.tools.fs.walk import Root, is_file, left_out, plain_name, require_folder, walk
+from wcore.tools.fs.walk import Root, plain_name, require_folder, walk
 from wcore.tools.search.search_plan import SearchPlan, prepare_search
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.tools.truncate import truncate
@@ -96,7 +96,7 @@ def _search(environment: ToolEnvironment, plan: SearchPlan) -> ToolOutput:
         names = heapq.nsmallest(RESULTS_MAX, found)
         root.require_same()
     names = [name for name in names if root.holds(name)]
-    notes = left_out(found.protected)
+    notes = root.left_out(found.protected)
     if found.count > len(names):
         notes.append(f"{len(names)} of {found.count} files shown; narrow the pattern")
     if not names:
@@ -118,8 +118,8 @@ class _Found:
         self.protected = 0
 
     def __iter__(self) -> Iterator[str]:
-        for name in walk(self._root.path):
-            if not self._matches(name) or not is_file(self._root.full(name)):
+        for name in walk(self._root):
+            if not self._matches(name) or not self._root.has_file(name):
                 continue
             if self._root.hidden(name):
                 self.protected += 1

@@ -16,7 +16,15 @@ from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.glob_matcher import matcher
 from wcore.tools.fs.paths import description_line, display_path, resolved
-from wcore.tools.fs.walk import Root, is_file, left_out, plain_name, require_folder, walk
+from wcore.tools.fs.walk import (
+    Root,
+    is_file,
+    may_read,
+    plain_name,
+    require_folder,
+    require_readable,
+    walk,
+)
 from wcore.tools.process.child_environment import child_environment, find_ripgrep
 from wcore.tools.process.helper_process import run_helper, search_worker
 from wcore.tools.search.results import Query, RecordSplitter, ResultLine, SearchResults, laid_out
@@ -106,8 +114,7 @@ class Grep(Struct, frozen=True):
         single = await to_thread.run_sync(is_file, path)
         folder = os.path.dirname(path) if single else path
         with os_errors(path):
-            if not single:
-                await to_thread.run_sync(require_folder, path)
+            await to_thread.run_sync(require_readable if single else require_folder, path)
             root = Root(self.environment, folder)
             search = self._search(root, given)
             if single and self.environment.denied(path):
@@ -140,11 +147,12 @@ class Fallback:
 
     def _candidates(self) -> list[str]:
         names: list[str] = []
-        for name in filter(self._query.wanted, walk(self._root.path)):
+        for name in filter(self._query.wanted, walk(self._root)):
             if self._root.hidden(name):
                 self.hits.protected += is_file(self._root.full(name))
-            else:
+            elif self._root.has_file(name):
                 names.append(name)
+                self._root.unreadable += not may_read(self._root.full(name))
         return sorted(names)
 
     async def files(self, names: Sequence[str]) -> None:
@@ -176,7 +184,7 @@ class Fallback:
 
 def _result(root: Root, given: GrepArguments, hits: SearchResults, *, late: bool) -> ToolOutput:
     text = laid_out(root, hits.hits, context=given.context > 0)
-    notes = left_out(hits.protected)
+    notes = root.left_out(hits.protected)
     if not hits.hits:
         notes.insert(0, "no match")
     if hits.matches >= given.max_results:

@@ -12,7 +12,7 @@ from pydantic import Field
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.fs.files import os_errors
 from wcore.tools.fs.paths import description_line, display_path, open_folder, resolved
-from wcore.tools.fs.walk import Root, left_out, plain_name, require_folder, walk
+from wcore.tools.fs.walk import Root, plain_name, require_folder, walk
 from wcore.tools.search.search_plan import SearchPlan, prepare_search
 from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.tools.truncate import truncate
@@ -84,13 +84,13 @@ def _list(environment: ToolEnvironment, path: str) -> ToolOutput:
     with os_errors(path):
         root = Root(environment, path)
         everything = _entries(path)
-        kept = set(walk(path, depth_max=1))
+        kept = set(walk(root, depth_max=1))
         root.require_same()
     protected = {name for name in everything if root.hidden(name)}
     ignored = {name for name in everything if name not in kept and name != ".git"} - protected
     names = sorted(set(everything) - protected - ignored)
     lines = [everything[name] for name in names[:ENTRIES_MAX]]
-    notes = left_out(len(protected))
+    notes = root.left_out(len(protected))
     if ignored:
         notes.append(f"{len(ignored)} ignored by git left out")
     if len(names) > ENTRIES_MAX:

@@ -64,4 +64,4 @@ class MultiEdit(Struct, frozen=True):
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Write what was shown."""
-        return await file_changes.apply_change(prepared)
+        return await file_changes.apply_change(self.environment, prepared)

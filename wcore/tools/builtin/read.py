@@ -14,7 +14,7 @@ from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
 from wcore.tools.fs.editorconfig import charset_for
-from wcore.tools.fs.files import os_errors
+from wcore.tools.fs.files import digest_of, os_errors
 from wcore.tools.fs.line_window import Window, window
 from wcore.tools.fs.paths import (
     description_line,
@@ -31,6 +31,7 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
+    FileContent,
     PathAccess,
     Prepared,
     Status,
@@ -115,18 +116,20 @@ class Read(Struct, frozen=True):
 
 def _read(workspace: str, plan: _Plan) -> ToolOutput:
     with os_errors(plan.path), open_file(plan.path) as file:
+        # First: what is changed meanwhile is then another content than the one that is known.
+        content = FileContent(plan.path, digest_of(file))
         head = os.pread(file, SNIFF_BYTES, 0)
         size_bytes = os.fstat(file).st_size
         for magic, start, media_type in _IMAGES:
             if head[start:].startswith(magic):
-                return _image(file, plan.path, media_type)
+                return _image(file, content, media_type)
         if looks_binary(head):
             raise ToolError(f"{quote_path(plan.path)} is a binary file of {size_bytes} bytes")
         encoding = encoding_of(head)
         os.lseek(file, len(encoding.bom), os.SEEK_SET)
         fallback = declared(head) or charset_for(workspace, plan.path) or BYTES_KEPT
         seen = window(_chunks(file), encoding.name, plan.offset, plan.limit, fallback)
-    return _text(plan, seen, encoding.name)
+    return _text(plan, seen, encoding.name, content)
 
 
 def _chunks(file: int) -> Iterator[bytes]:
@@ -135,21 +138,24 @@ def _chunks(file: int) -> Iterator[bytes]:
         yield chunk
 
 
-def _image(file: int, path: str, media_type: str) -> ToolOutput:
+def _image(file: int, content: FileContent, media_type: str) -> ToolOutput:
     data = b""
     while len(data) <= IMAGE_BYTES_MAX and (chunk := os.read(file, CHUNK_BYTES)):
         data += chunk
     if len(data) > IMAGE_BYTES_MAX:
-        raise ToolError(f"{quote_path(path)} is an image larger than {IMAGE_BYTES_MAX} bytes")
+        raise ToolError(
+            f"{quote_path(content.path)} is an image larger than {IMAGE_BYTES_MAX} bytes"
+        )
     return ToolOutput(
         Status.SUCCESS,
         base64.b64encode(data).decode("ascii"),
         "image",
-        {"file_path": path, "media_type": media_type},
+        {"file_path": content.path, "media_type": media_type},
+        content,
     )
 
 
-def _text(plan: _Plan, seen: Window, encoding: str) -> ToolOutput:
+def _text(plan: _Plan, seen: Window, encoding: str, content: FileContent) -> ToolOutput:
     if not seen.lines and plan.offset > 1:
         raise ToolError(
             f"offset {plan.offset} is past the end: {quote_path(plan.path)} has {seen.passed} lines"
@@ -169,4 +175,4 @@ def _text(plan: _Plan, seen: Window, encoding: str) -> ToolOutput:
     if seen.more:
         notes.append(f"lines {plan.offset} to {last} shown; read on with offset={last + 1}")
     output = "".join(numbered) + "".join(f"[{note}]\n" for note in notes)
-    return ToolOutput(Status.SUCCESS, output, metadata={"file_path": plan.path})
+    return ToolOutput(Status.SUCCESS, output, "text", {"file_path": plan.path}, content)

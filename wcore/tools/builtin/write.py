@@ -61,9 +61,10 @@ class Write(Struct, frozen=True):
             args,
             path,
             lambda before: rewritten(before.text, given.content, before.charset),
+            is_whole=True,
         )
         return await file_changes.prepare_change(self.environment, intent)
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Write what was shown."""
-        return await file_changes.apply_change(prepared)
+        return await file_changes.apply_change(self.environment, prepared)

@@ -13,7 +13,7 @@ from anyio import from_thread
 from msgspec import Struct
 
 from wcore.errors import ToolError
-from wcore.tools.digests import ABSENT, content_digest
+from wcore.tools.digests import ABSENT
 from wcore.tools.fs.paths import (
     folder_of,
     kind_at,
@@ -98,20 +98,30 @@ def _snapshot_at(handle: int, name: str, path: str, *, links: bool = False) -> S
         os.close(file)
 
 
-def _read(file: int) -> Snapshot:
+def digest_of(file: int) -> str:
+    """Return the digest that a snapshot of the open `file` has, in flat memory; rewinds it."""
+    digest = _read(file, keep=False).digest
+    os.lseek(file, 0, os.SEEK_SET)
+    return digest
+
+
+def _read(file: int, *, keep: bool = True) -> Snapshot:
     seen = os.fstat(file)
     if seen.st_size > FILE_BYTES_MAX:
         return _unread(file)
     kept: list[bytes] = []
+    content = hashlib.sha256()
     size_bytes = 0
     while chunk := os.read(file, CHUNK_BYTES):
         hear_stop()
-        kept.append(chunk)
+        content.update(chunk)
         size_bytes += len(chunk)
+        if keep:
+            kept.append(chunk)
         if size_bytes > FILE_BYTES_MAX:  # it grows, or never said how large it is
             return _unread(file)
-    data = b"".join(kept)
-    return Snapshot(content_digest(data), data, size_bytes, other_names=seen.st_nlink - 1)
+    data = b"".join(kept) if keep else None
+    return Snapshot(content.hexdigest(), data, size_bytes, other_names=seen.st_nlink - 1)
 
 
 def _unread(file: int) -> Snapshot:

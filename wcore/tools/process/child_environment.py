@@ -24,12 +24,18 @@ _GIT_CONFIG: Final = (
     ("core.pager", "cat"),
 )
 _GIT_COUNT_MAX: Final = 9999  # of entries by the environment; git reads them one by one
+#: What starts an editor without a terminal would wait in it until its time is over.
+_NO_EDITOR: Final = dict.fromkeys(
+    ("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"),
+    'sh -c \'echo "no editor here: give the text with -m, or keep it with GIT_EDITOR=true" >&2; '
+    "exit 1'",
+)
 _PATH_DEFAULT: Final = "/usr/local/bin:/usr/bin:/bin"
 _SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin")
 
 
 def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a child: C.UTF-8, absolute PATH, nothing that re-routes bash."""
+    """Return a child's environment: C.UTF-8, absolute PATH, no editor, nothing to re-route bash."""
     kept = {
         name: value
         for name, value in environ.items()
@@ -37,7 +43,7 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
     folders = [folder for folder in kept.get("PATH", "").split(":") if folder.startswith("/")]
     fixed = {"PATH": ":".join(folders) or _PATH_DEFAULT, "LC_ALL": "C.UTF-8"}
-    return {**kept, **fixed, **_git_config(kept)}
+    return {**kept, **fixed, **_NO_EDITOR, **_git_config(kept)}
 
 
 def _git_config(environ: Mapping[str, str]) -> dict[str, str]:

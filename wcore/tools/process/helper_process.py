@@ -17,7 +17,7 @@ from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Json
 
 PIPE_BYTES: Final = 256 * 1024  # one read a wake-up even for a busy search
-STDERR_BYTES_MAX: Final = 4096  # enough for one message
+STDERR_BYTES_MAX: Final = 1024 * 1024  # a line for each of 10,000 files that cannot be read
 
 
 class Helper(Struct, frozen=True):

@@ -60,6 +60,12 @@ class ShellOutput:
         self._closing = True
         self._waiting.cancel()
 
+    async def rest(self) -> None:
+        """Keep what the pipe still holds. Nothing is streamed: nobody may wait for a host then."""
+        self._to_stream = 0
+        self.close()
+        await self.pump()
+
     async def _take(self, text: str) -> None:
         self._kept.add(text)
         if not text or self._to_stream <= 0:

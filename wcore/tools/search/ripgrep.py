@@ -8,6 +8,7 @@ folder.
 
 import base64
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, cast
@@ -24,7 +25,10 @@ from wcore.vocabulary import Json
 
 HANDLES_MAX: Final = 200  # files at a time: a process may often have no more than 256
 MESSAGE_CHARS_MAX: Final = 1000  # one error of the search program
-_BASE: Final = ("--no-config", "--no-messages", "--color=never")
+_BASE: Final = ("--no-config", "--no-ignore-messages", "--color=never")
+_QUIET: Final = "--no-messages"
+#: What ripgrep says of a file or folder that it cannot read, newer ones with their name before it.
+_UNREADABLE: Final = re.compile(r"^(?:rg: )?\./(.+): ", re.MULTILINE)
 _WALK: Final = (
     "--hidden", "--no-require-git", "--no-follow", "--glob=!.git", "--max-filesize=64M", "--null",
 )  # fmt: skip
@@ -40,6 +44,7 @@ class Ripgrep:
         self._root = root
         self._query = query
         self._case = "--ignore-case" if query.ignore_case else "--case-sensitive"
+        self._unreadable: list[str] = []
         self.hits = SearchResults()
 
     async def folder(self) -> None:
@@ -47,11 +52,14 @@ class Ripgrep:
         matching = await self._names(
             "--files-with-matches", self._case, "--", self._query.pattern, "./"
         )
-        everything = await self._names("--files", "./")
+        everything = await self._names("--files", _QUIET, "./")
         await self.files(await to_thread.run_sync(self._chosen, matching, everything))
 
     def _chosen(self, matching: Sequence[str], everything: Sequence[str]) -> list[str]:
         """Count the protected files among everything; return what may be looked into, sorted."""
+        for name in self._unreadable:
+            is_missed = self._query.wanted(name) and not self._root.hidden(name)
+            self._root.unreadable += is_missed or os.path.isdir(self._root.full(name))
         hidden, wanted = self._root.hidden, self._query.wanted
         protected: set[str] = set()
         for count, name in enumerate(everything):
@@ -89,6 +97,7 @@ class Ripgrep:
         command = (
             self._program,
             *_BASE,
+            _QUIET,
             "--json",
             "--threads=1",  # keeps the order of the arguments
             self._case,
@@ -103,7 +112,9 @@ class Ripgrep:
 
     async def _run(self, helper: Helper, take: Callable[[bytes], bool]) -> None:
         code, message = await run_helper(self._root.environment, helper, take)
-        if code is not None and code >= FAILED and message.strip():
+        self._unreadable += _UNREADABLE.findall(message)
+        is_refusal = bool(message.strip()) and not _UNREADABLE.match(message)
+        if code is not None and code >= FAILED and is_refusal:
             raise ToolError(message.strip()[:MESSAGE_CHARS_MAX])
 
     def _take(self, names: Sequence[str], record: bytes) -> bool:

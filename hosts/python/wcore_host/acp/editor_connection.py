@@ -9,6 +9,7 @@ from acp import run_agent
 from anyio.abc import TaskStatus
 
 from wcore_host.acp.bridge import Bridge
+from wcore_host.acp.cancellation import Cancellations
 from wcore_host.acp.options import AcpOptions
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ async def _serve(chosen: AcpOptions) -> int:
     ended_by: list[int] = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(_end_on_signal, tasks.cancel_scope, ended_by)
-        bridge = cast("Agent", Bridge(chosen, tasks))
-        await run_agent(bridge, use_unstable_protocol=True)  # session/close, session/resume
+        bridge = Bridge(chosen, tasks)
+        await run_agent(
+            cast("Agent", bridge),
+            use_unstable_protocol=True,  # session/close, session/resume
+            observers=[Cancellations(bridge.cancel)],
+        )
         tasks.cancel_scope.cancel()  # the editor is gone: so are its engines
     return SIGNAL_BASE + ended_by[0] if ended_by else 0
 
