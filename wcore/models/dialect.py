@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from wcore.models.attachments import Image
 from wcore.models.model import Delta, ThinkingSettings
+from wcore.models.providers import ToolRules
 from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
 
 
@@ -63,6 +64,8 @@ class Encoding(Protocol):
 
     @property
     def takes_images(self) -> bool: ...
+    @property
+    def tool_rules(self) -> ToolRules: ...
     def send_thinking(self) -> bool:
         """From now on write the thinking behind calls too; false where no field is known for it."""
         ...

@@ -160,6 +160,12 @@ class EncodedHistory:
             output, image = ToolOutput(Status.SUCCESS, f"[an image: {problem}]"), None
         return self._dialect.result(message.call_id, output, image)
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether any message has calls."""
+        replies = (m for m in self._messages if isinstance(m, AssistantMessage))
+        return any(reply.calls for reply in replies)
+
     # --- what goes out ------------------------------------------------------------------------
 
     def system(self, prompt: str) -> str:

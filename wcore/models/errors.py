@@ -5,7 +5,7 @@ key: the session takes it out of all that it says, so no quotation ends in the m
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, cast
@@ -40,6 +40,16 @@ _SEALED: Final = re.compile(
 )
 _NO_MONEY: Final = re.compile(
     r"insufficient_quota|insufficient balance|billing|credit balance", re.IGNORECASE
+)
+#: The place of a tool in the request, as vendors name it; AWS counts from 1 where it says `member`.
+_TOOL_AT: Final = re.compile(
+    r"\btools['\"]?[\s.,\[]+(\d+)\b(?:\]?\.function_?declarations\[(\d+)\])?(\.member\b)?",
+    re.IGNORECASE,
+)
+_TOOL_NAMED: Final = re.compile(
+    r"(?:schema|parameters|declaration|definition)s?\b[^'\"`]{0,60}\b(?:function|tool)\b"
+    r"[^'\"`]{0,20}['\"`]([A-Za-z0-9_-]{1,64})['\"`]",
+    re.IGNORECASE,
 )
 #: That a model takes no images at all, and not that it does not take this one.
 _BLIND: Final = re.compile(
@@ -130,6 +140,14 @@ class ThinkingWantedError(UnexplainedError):
     """The provider wants the thinking of earlier replies back."""
 
 
+class ToolsRefusedError(UnexplainedError):
+    """The provider does not take some tools, by their place in the request or by name."""
+
+    def __init__(self, message: str, places: Set[int], names: Set[str]) -> None:
+        super().__init__(message)
+        self.places, self.names = places, names
+
+
 class StalledError(ProviderError):
     """Nothing came for too long. Not tried again by itself: the wait was long enough."""
 
@@ -173,6 +191,9 @@ def of_response(
 
 def _refusal(text: str, words: str) -> ProviderError:
     """Return what it means that the request itself is refused."""
+    at = [int(m[2] or m[1]) - bool(m[3]) for m in _TOOL_AT.finditer(words)]
+    if at or _TOOL_NAMED.search(words):
+        return ToolsRefusedError(text, {*at}, {*_TOOL_NAMED.findall(words)})
     if _OVERFLOW.search(words):
         return ContextOverflowError(text, window_in(words))
     window_tokens = window_in(words)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from models.dialects import ANTHROPIC, BOTH, CHAT, Reply, say
 from models.dialects import Dialect as Saying
-from models.serving import Provider, Whole, serving
+from models.serving import Asked, Provider, Whole, serving
+from msgspec.structs import replace
 
 from wcore.errors import ProviderError
 from wcore.models import errors
@@ -27,12 +28,14 @@ from wcore.models.model import Delta, Finished, Notice, Request
 from wcore.models.providers import PROVIDERS
 from wcore.vocabulary import (
     AssistantMessage,
+    Category,
     Json,
     Message,
     ModelCall,
     Status,
     ToolMessage,
     ToolOutput,
+    ToolSpec,
     UserMessage,
 )
 
@@ -54,8 +57,10 @@ async def asking(dialect: Saying) -> AsyncGenerator[tuple[Provider, Conversation
             await client._opened().aclose()  # pyright: ignore[reportPrivateUsage]
 
 
-async def reply(asked: ConversationModel, messages: Sequence[Message]) -> list[Delta]:
-    return [delta async for delta in asked.stream(Request("", messages, ()))]
+async def reply(
+    asked: ConversationModel, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+) -> list[Delta]:
+    return [delta async for delta in asked.stream(Request("", messages, tools))]
 
 
 def notices(deltas: Sequence[Delta]) -> list[str]:
@@ -245,6 +250,113 @@ async def test_what_did_not_help_is_undone_and_a_small_request_is_not_cut() -> N
         with pytest.raises(errors.UnexplainedError):
             await reply(asked, [UserMessage("short")])
         assert len(provider.asked) == before + 1
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+TOOLS = tuple(
+    ToolSpec(name, Category.MCP, "", {"type": "object", "properties": {}})
+    for name in ("Read", "mcp__s__one", "mcp__s__two", "mcp__s__three")
+)
+
+
+def sent_tools(asked: Asked) -> list[str]:
+    return [t.get("name") or t["function"]["name"] for t in asked.body.get("tools", ())]
+
+
+@pytest.mark.parametrize(
+    ("body", "gone"),
+    [
+        ({"message": "tools.2.custom.input_schema: JSON schema is invalid. It must match"}, [2]),
+        ({"message": "tools.1.custom.input_schema.properties: Property keys should match"}, [1]),
+        ({"message": "Invalid schema for function 'mcp__s__two': In context=(), no thought"}, [2]),
+        ({"message": "no such image type", "param": "tools[3].function.parameters"}, [3]),
+        ({"message": "Invalid 'tools[1].function.description': string too long."}, [1]),
+        ({"message": "* GenerateContentRequest.tools[0].function_declarations[1].parameters."
+          "properties[thought].type: must be specified\n* GenerateContentRequest.tools[0]."
+          "function_declarations[3].parameters.properties[x].enum[0]: cannot be empty\n"}, [1, 3]),
+        ({"message": "Unknown name at 'tools[0].function_declarations[2].parameters'"}, [2]),
+        ({"message": "The value at toolConfig.tools.1.toolSpec.inputSchema.json.type must"}, [1]),
+        ({"message": "1 validation error: 'toolConfig.tools.2.member.toolSpec.name' failed"}, [1]),
+        ({"message": [{"loc": ["body", "tools", 1, "function", "parameters"], "msg": "x"}]}, [1]),
+    ],
+)  # fmt: skip
+async def test_a_tool_that_is_refused_is_left_out_and_named(body: Json, gone: list[int]) -> None:
+    refusal = Whole(400, {"error": body})
+    history: list[Message] = [UserMessage("one")]
+    left = [tool.name for at, tool in enumerate(TOOLS) if at not in gone]
+    for dialect in BOTH:
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(refusal, say(dialect, OK), say(dialect, OK), refusal)
+            (notice,) = notices(await reply(asked, history, TOOLS))
+            assert all(TOOLS[at].name in notice for at in gone)
+            assert "HTTP 400" in notice
+            history += [AssistantMessage("fine"), UserMessage("two")]
+            assert not notices(await reply(asked, history, TOOLS))
+            assert [sent_tools(each) for each in provider.asked[1:]] == [left, left]
+
+
+async def test_every_bad_tool_of_a_server_costs_itself_within_one_turn() -> None:
+    tools = [replace(TOOLS[1], name=f"mcp__s__{number}") for number in range(20)]
+    words = "tools.0.custom.input_schema: JSON schema is invalid"
+    async with asking(ANTHROPIC) as (provider, asked):
+        provider.will_say(*[Whole(400, {"error": {"message": words}})] * 12, say(ANTHROPIC, OK))
+        assert len(notices(await reply(asked, [UserMessage("one")], tools))) == 12
+        assert sent_tools(provider.asked[-1]) == [tool.name for tool in tools[12:]]
+
+
+async def test_words_about_no_tool_of_ours_cost_none() -> None:
+    for words in (
+        "tools.99.custom.input_schema: invalid",
+        "Invalid schema for function 'nobody'",
+        "messages.1.tools_used: x",
+        "messages[3].tool_calls[0].function.arguments: x",
+        "Read: tool 'Read' was not called",
+    ):
+        async with asking(CHAT) as (provider, asked):
+            provider.will_say(Whole(400, {"error": {"message": words}}))
+            with pytest.raises(errors.UnexplainedError):
+                await reply(asked, [UserMessage("one")], TOOLS)
+            assert len(provider.asked) == 1, words
+
+
+async def test_what_a_provider_cannot_have_is_left_out_beforehand_and_told_once() -> None:
+    properties: dict[str, Json] = {"$.x": {}, "y": {}}
+    needs = ToolSpec("mcp__s__needs", Category.MCP, "",
+                     {"type": "object", "properties": properties, "required": ["$.x"]})  # fmt: skip
+    has = ToolSpec("mcp__s__has", Category.MCP, "", {"properties": properties})
+    history: list[Message] = [UserMessage("one")]
+    for dialect, expected in (
+        (ANTHROPIC, ["mcp__s__has"]),
+        (CHAT, ["mcp__s__needs", "mcp__s__has"]),
+    ):
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(*[say(dialect, OK)] * 3)
+            told = notices(await reply(asked, history, [needs, has]))
+            assert len(told) == (dialect is ANTHROPIC)
+            assert all(t in "".join(told) for t in ("mcp__s__needs", "mcp__s__has", "$.x") if told)
+            history += [AssistantMessage("fine"), UserMessage("two")]
+            assert not notices(await reply(asked, history, [needs, has]))
+            assert all(sent_tools(each) == expected for each in provider.asked)
+            changed = replace(needs, schema={"type": "object", "properties": {}})
+            assert not notices(await reply(asked, history, [changed, has]))
+            assert "mcp__s__needs" in sent_tools(provider.asked[-1]), "another tool by now"
+
+
+async def test_calls_of_tools_that_are_gone_stay_valid() -> None:
+    """The Messages API, also behind Bedrock, refuses calls in a history without any tools."""
+    refusal = Whole(400, {"error": {"message": "tools.0.custom.input_schema: invalid"}})
+    calls = (("c1", ModelCall("c1", TOOLS[1].name, {})),)
+    result = ToolMessage("c1", TOOLS[1].name, ToolOutput(Status.SUCCESS, "out"))
+    history: list[Message] = [UserMessage("one"), AssistantMessage("", "", calls), result]
+    for dialect, expected in ((ANTHROPIC, ["none"]), (CHAT, [])):
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(refusal, say(dialect, OK))
+            await reply(asked, history, TOOLS[1:2])
+            assert sent_tools(provider.asked[1]) == expected
+            assert [m["role"] for m in provider.asked[1].body["messages"]] == [
+                m["role"] for m in provider.asked[0].body["messages"]
+            ]
 
 
 # --- pictures -------------------------------------------------------------------------------------

@@ -107,7 +107,10 @@ class AnthropicReader:
         if not self.done and self._reason is None:
             raise TransientError("anthropic broke off in the middle of the reply")
         calls = [block for block in self._blocks.values() if block.kind == "tool_use"]
-        found: list[Delta] = [CallReady(_read(block)) for block in calls]
+        is_cut = _FINISHES.get(self._reason or "") is FinishReason.LENGTH
+        found: list[Delta] = [
+            CallReady(_read(block, is_last_of_cut=is_cut and block is calls[-1])) for block in calls
+        ]
         if self._reason == "refusal":
             found.append(Notice("anthropic: the model declined to go on with this"))
         reason = _FINISHES.get(
@@ -138,8 +141,9 @@ class AnthropicReader:
         )
 
 
-def _read(block: _Block) -> ModelCall:
+def _read(block: _Block, *, is_last_of_cut: bool) -> ModelCall:
     raw = "".join(block.parts)
     if not raw.strip() and block.start.get("input"):
         raw = dump(block.start["input"]).decode()
-    return read_call(str(block.start.get("id") or ""), str(block.start.get("name") or ""), raw)
+    call_id, name = (str(block.start.get(key) or "") for key in ("id", "name"))
+    return read_call(call_id, name, raw, is_last_of_cut=is_last_of_cut)

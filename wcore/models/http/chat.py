@@ -15,7 +15,7 @@ from wcore.models.errors import TransientError, of_event
 from wcore.models.http.think_tags import ThinkTags
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, fields, parse, tool_name
-from wcore.models.providers import Provider
+from wcore.models.providers import Provider, ToolRules
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
 
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
@@ -29,6 +29,7 @@ class Chat:
     """Writes requests."""
 
     path = "/chat/completions"
+    tool_rules = ToolRules()
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -213,10 +214,11 @@ class ChatReader:
     def end(self) -> Sequence[Delta]:
         if self._finish is None and not self.done:
             raise TransientError(f"{self._provider} broke off in the middle of the reply")
-        found: list[Delta] = [
-            *self._tags.finish(),
-            *(CallReady(read_call(call.id, call.name, "".join(call.raw))) for call in self._calls),
-        ]
+        found: list[Delta] = [*self._tags.finish()]
+        for call in self._calls:
+            is_cut = call is self._calls[-1] and self._finish in _FINISHES
+            raw = "".join(call.raw)
+            found.append(CallReady(read_call(call.id, call.name, raw, is_last_of_cut=is_cut)))
         if self._finish == "content_filter":
             found.append(Notice(f"{self._provider}: a content filter ended the reply"))
         reason = _FINISHES.get(

@@ -1,0 +1,75 @@
+"""Replies that come in pieces cut anywhere, and replies that end too early."""
+
+import json
+from pathlib import Path
+
+import pytest
+from models.conftest import Engine
+from models.dialects import Call, Dialect, Reply, say
+from models.serving import Provider
+
+pytestmark = pytest.mark.anyio
+
+OK = Reply(text=("ok",))
+HIGH, LOW = "\ud83d", "\ude00"  # of one character
+
+
+async def test_halves_of_a_character_in_two_pieces_are_one(
+    engine: Engine, provider: Provider, dialect: Dialect, workspace: Path
+) -> None:
+    (workspace / "\U0001f600.txt").write_text("found it\n")
+    first = Reply(
+        thinking=(f"x{HIGH}", f"{LOW}y{HIGH}"),
+        text=(f"{LOW}a{HIGH}", LOW, f"{HIGH}{LOW}{HIGH}"),
+        calls=[Call("c1", "Read", (f'{{"file_path": "{HIGH}', f'{LOW}.txt"}}'))],
+    )
+    provider.will_say(say(dialect, first), say(dialect, OK))
+    async with engine(dialect, "--mode", "read_only") as host:
+        await host.ready()
+        turn = await host.turn()
+    said = {
+        kind: "".join(event["text"] for event in turn if event["type"] == kind)
+        for kind in ("thinking", "text_delta")
+    }
+    text = "\ufffda\U0001f600\U0001f600\ufffd"
+    assert said == {"thinking": "x\U0001f600y\ufffd", "text_delta": text + "ok"}
+    (result,) = [event for event in turn if event["type"] == "tool_result"]
+    assert "found it" in result["output"]
+    told = json.dumps(provider.asked[1].body, ensure_ascii=False)
+    assert text in told
+    assert "\U0001f600.txt" in told
+    told.encode()
+
+
+@pytest.mark.parametrize("raw", ['{"file_path": "a.txt", "content": "and so', "", " ", '{"fi'])
+async def test_a_call_that_the_output_limit_cut_says_so_to_the_model(
+    engine: Engine, provider: Provider, dialect: Dialect, workspace: Path, raw: str
+) -> None:
+    (workspace / "b.txt").write_text("whole\n")
+    whole = Call("c1", "Read", ('{"file_path": "b.txt"}',))
+    cut = Reply(calls=[whole, Call("c2", "Write", (raw,))], finish="length")
+    provider.will_say(say(dialect, cut), say(dialect, OK))
+    async with engine(dialect, "--force") as host:
+        await host.ready()
+        await host.turn()
+    (_, first), (_, second) = dialect.results(provider.asked[1])
+    assert "whole" in first
+    assert "its output limit" in second
+    assert "send less" in second
+    assert not (workspace / "a.txt").exists()
+
+
+async def test_what_is_no_json_is_no_matter_of_length_where_the_reply_ended(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    calls = [Call("c1", "Write", ("{bad",)), Call("c2", "LS", ("{}",))]
+    provider.will_say(say(dialect, Reply(calls=calls[:1])), say(dialect, OK))
+    provider.will_say(say(dialect, Reply(calls=calls, finish="length")), say(dialect, OK))
+    async with engine(dialect, "--force") as host:
+        await host.ready()
+        await host.turn()
+        await host.turn(msg_id="m2")
+    for asked in provider.asked[1::2]:
+        outputs = [output for _, output in dialect.results(asked)]
+        assert all("output limit" not in output for output in outputs)
+        assert "not valid JSON" in outputs[0]
