@@ -109,6 +109,15 @@ def test_an_answer_in_one_piece_may_be_an_error() -> None:
     assert "base URL" in str(of_whole("p", b"<html>"))
 
 
+@pytest.mark.parametrize("depth", [*range(150, 1_050, 50), 100_000])
+def test_an_error_that_is_nested_however_deeply_is_one(depth: int) -> None:
+    for opens, closes in ((b"[", b"]"), (b'{"error":', b"}")):
+        body = opens * depth + b"1" + closes * depth
+        for sent in (body, b'{"error": {"message": %s}}' % body, opens * depth):
+            assert isinstance(of_response("p", 400, {}, sent), errors.RefusedError)
+            assert isinstance(of_whole("p", sent), errors.RefusedError)
+
+
 def test_the_wait_is_given_in_seconds_milliseconds_or_as_a_date() -> None:
     assert retry_after_s({"retry-after": "7"}) == 7
     assert retry_after_s({"retry-after-ms": "250", "retry-after": "7"}) == 0.25
