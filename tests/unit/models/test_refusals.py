@@ -134,6 +134,7 @@ async def test_what_a_provider_sealed_goes_to_nobody_else() -> None:
     states: tuple[tuple[Saying, dict[str, Json]], ...] = (
         (ANTHROPIC, {SEAL: [SIGNED, SAID, CALLED]}),
         (CHAT, {CHAT_SEAL: [{"google": {"thought_signature": "signed"}}]}),
+        (CHAT, {CHAT_SEAL: [None], "reasoning_details": [{"signature": "signed"}]}),
     )
     for dialect, state in states:
         async with asking(dialect) as (provider, asked):
