@@ -28,7 +28,7 @@ from wcore.models.window import BYTES_PER_TOKEN
 from wcore.vocabulary import Message, Usage, UserMessage
 
 OVERFLOW_SHARE: Final = 0.8  # of what the provider found too long, for the next attempt
-TOOLS_REFUSED_MAX: Final = 32  # requests of one turn; a server with more is not made for models
+PARTS_REFUSED_MAX: Final = 32  # requests for one reply; who refuses more takes nothing of it
 LARGE_TOKENS: Final = 6_000  # sent; below, no window in use is too small
 TOO_LONG: Final = "the conversation is too long; trying a shorter one"
 TOO_LONG_PERHAPS: Final = "the provider refused the request; trying a shorter conversation"
@@ -140,7 +140,7 @@ class ConversationModel:
         """
         self.backend.require_key()
         await self._take(request.messages)
-        refused = 0  # requests for their tools, which are told one at a time
+        refused = 0  # requests for their tools or pictures, which cost one each
         for number in count(1):
             spoken = False
             try:
@@ -152,8 +152,8 @@ class ConversationModel:
                 self._unexplained = None
                 return
             except ProviderError as error:
-                refused += isinstance(error, errors.ToolsRefusedError)
-                is_over = spoken or refused > TOOLS_REFUSED_MAX
+                refused += isinstance(error, errors.ToolsRefusedError | errors.ImagesRefusedError)
+                is_over = spoken or refused > PARTS_REFUSED_MAX
                 remedy = None if is_over else self._remedy(error, number - refused)
                 if remedy is None:
                     self._undo(error)

@@ -5,13 +5,14 @@ import json
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
 from models.dialects import ANTHROPIC, BOTH, CHAT, Reply, say
 from models.dialects import Dialect as Saying
-from models.serving import Asked, Provider, Whole, serving
+from models.serving import Answer, Asked, Provider, Whole, serving
 from msgspec.structs import replace
 
 from wcore.errors import ProviderError
@@ -415,6 +416,40 @@ async def test_a_picture_that_cannot_be_read_costs_itself_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("known", "new", "bad", "left"),
+    [
+        (0, 2, {0, 1}, set[int]()),
+        (0, 8, set(range(8)), set[int]()),
+        (0, 6, {0, 3}, {4, 5}),  # nobody knows which of new ones it is: the largest first
+        (6, 2, {6, 7}, set(range(6))),
+        (6, 2, {6}, {*range(6), 7}),
+        (3, 1, {0, 3}, {1, 2}),  # what was taken before can be too much by now
+    ],
+)
+async def test_any_number_of_bad_pictures_cost_themselves_and_new_ones_are_suspected_first(
+    known: int, new: int, bad: set[int], left: set[int]
+) -> None:
+    """Pictures are the smaller the later they come; requests with a bad one are refused."""
+    names = [f"{number}.png" for number in range(known + new)]
+    calls = [(name, ModelCall(name, "Read", {})) for name in names]
+    pictures_read = [picture(name, 1_000 * (30 - at)) for at, name in enumerate(names)]
+    marks = [message.output.output.encode() for message in pictures_read]
+    for dialect in BOTH:
+        history: list[Message] = [UserMessage("look")]
+        async with asking(dialect) as (provider, asked):
+            if known:
+                history += [AssistantMessage("", "", tuple(calls[:known])), *pictures_read[:known]]
+                provider.will_say(say(dialect, OK))
+                await reply(asked, history)
+                history += [AssistantMessage("fine"), UserMessage("and these")]
+            history += [AssistantMessage("", "", tuple(calls[known:])), *pictures_read[known:]]
+            provider.decide = partial(refusing, tuple(marks[at] for at in bad), say(dialect, OK))
+            await reply(asked, history)
+            raw = provider.asked[-1].raw
+            assert {at for at, mark in enumerate(marks) if mark + b'"' in raw} == left
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "thinking is enabled but reasoning_content is missing in assistant tool call message",
@@ -434,6 +469,11 @@ async def test_thinking_that_is_wanted_back_is_sent_from_then_on(words: str) -> 
         assert found == [None, "hm hm", "hm hm"]
         with pytest.raises(ProviderError):
             await reply(asked, history)
+
+
+def refusing(bad: Sequence[bytes], otherwise: Answer, asked: Asked) -> Answer:
+    refusal = Whole(400, {"error": {"message": "Could not process image"}})
+    return refusal if any(mark + b'"' in asked.raw for mark in bad) else otherwise
 
 
 def pictures(body: object) -> int:
