@@ -59,19 +59,31 @@ async def test_a_refusal_is_told_once_and_not_tried_again(
     assert len(provider.asked) == 2 * len(REFUSALS)
 
 
+LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 50000."
+TOO_LONG = pytest.mark.parametrize(
+    "refusal",
+    [
+        Whole(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000"}}),
+        Whole(400, {"error": {"code": "context_length_exceeded", "message": "too long"}}),
+        Whole(429, {"error": {"code": "rate_limit_exceeded", "message": LARGE}}, AT_ONCE),
+    ],
+    ids=["words", "code", "more than a minute has"],
+)
+
+
+@TOO_LONG
 async def test_a_message_too_long_for_the_window_says_so(
-    engine: Engine, provider: Provider, dialect: Dialect
+    engine: Engine, provider: Provider, dialect: Dialect, refusal: Whole
 ) -> None:
-    refusal = Whole(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000"}})
     provider.will_say(refusal, say(dialect, OK))
     error = await failed(engine, dialect)
     assert (error["code"], error["retryable"]) == ("context_overflow", False)
 
 
+@TOO_LONG
 async def test_a_conversation_too_long_for_the_window_is_cut_and_goes_on(
-    engine: Engine, provider: Provider, dialect: Dialect
+    engine: Engine, provider: Provider, dialect: Dialect, refusal: Whole
 ) -> None:
-    refusal = Whole(400, {"error": {"code": "context_length_exceeded", "message": "too long"}})
     provider.will_say(say(dialect, OK), refusal, say(dialect, OK))
     async with engine(dialect, "--system-prompt", "x") as host:
         await host.ready()
