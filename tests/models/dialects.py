@@ -26,7 +26,7 @@ class Reply:
     thinking: Sequence[str] = ()
     text: Sequence[str] = ()
     calls: Sequence[Call] = ()
-    finish: str = "stop"  # or length
+    finish: str = "stop"  # or length, or as the provider words it
     usage: Usage = field(default_factory=Usage)
 
 
@@ -139,7 +139,7 @@ class AnthropicDialect:
             found += [_named("content_block_delta", index=index, delta=d) for d in deltas]
             found.append(_named("content_block_stop", index=index))
         stop = "tool_use" if reply.calls else "end_turn"
-        finish = {"stop": stop, "length": "max_tokens"}[reply.finish]
+        finish = {"stop": stop, "length": "max_tokens"}.get(reply.finish, reply.finish)
         reason = {"stop_reason": finish, "stop_sequence": None}
         counted = {"output_tokens": reply.usage.output_tokens}
         found.append(_named("message_delta", delta=reason, usage=counted))

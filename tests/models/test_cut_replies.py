@@ -8,6 +8,8 @@ from models.conftest import Engine
 from models.dialects import Call, Dialect, Reply, say
 from models.serving import Provider
 
+from wcore.vocabulary import Usage
+
 pytestmark = pytest.mark.anyio
 
 OK = Reply(text=("ok",))
@@ -73,3 +75,44 @@ async def test_what_is_no_json_is_no_matter_of_length_where_the_reply_ended(
         outputs = [output for _, output in dialect.results(asked)]
         assert all("output limit" not in output for output in outputs)
         assert "not valid JSON" in outputs[0]
+
+
+FULL = "model_context_window_exceeded"
+OLD = "old " * 4_000
+
+
+async def test_a_reply_that_the_window_cut_is_told_and_the_next_request_is_shorter(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    for thinking, text in (((), ("I star",)), (("hm",), ())):
+        cut = Reply(thinking=thinking, text=text, finish=FULL, usage=Usage(5_000, 3))
+        provider.asked.clear()
+        provider.will_say(say(dialect, OK), say(dialect, cut), say(dialect, OK))
+        async with engine(dialect, "--system-prompt", "x") as host:
+            await host.ready()
+            await host.turn(OLD, "m1")
+            assert (await host.turn("two", "m2"))[-1]["finish_reason"] == "length"
+            turn = await host.turn("three", "m3")
+        assert turn[-1]["finish_reason"] == "stop"
+        assert [event["type"] for event in turn].count("info") == 1
+        assert OLD in str(dialect.texts(provider.asked[1]))
+        assert OLD not in str(dialect.texts(provider.asked[-1]))
+
+
+async def test_where_the_window_leaves_no_room_for_any_reply_it_is_tried_shorter_at_once(
+    engine: Engine, provider: Provider, dialect: Dialect
+) -> None:
+    none = Reply(finish=FULL, usage=Usage(5_000, 1))
+    provider.will_say(say(dialect, OK), say(dialect, none), say(dialect, OK), say(dialect, none))
+    async with engine(dialect, "--system-prompt", "x") as host:
+        await host.ready()
+        await host.turn(OLD, "m1")
+        turn = await host.turn("two", "m2")
+        assert turn[-1]["finish_reason"] == "stop"
+        assert turn[-1]["usage"]["output_tokens"] == 1, "what said nothing costs as well"
+        assert OLD not in str(dialect.texts(provider.asked[-1]))
+    async with engine(dialect, "--system-prompt", "x") as host:
+        await host.ready()
+        turn = await host.turn(OLD, "m1")
+    (error,) = [event["error"] for event in turn if event["type"] == "error"]
+    assert error["code"] == "context_overflow"

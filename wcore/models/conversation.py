@@ -31,6 +31,7 @@ OVERFLOW_SHARE: Final = 0.8  # of what the provider found too long, for the next
 PARTS_REFUSED_MAX: Final = 32  # requests for one reply; who refuses more takes nothing of it
 LARGE_TOKENS: Final = 6_000  # sent; below, no window in use is too small
 TOO_LONG: Final = "the conversation is too long; trying a shorter one"
+FULL: Final = "the conversation fills the model's window"
 TOO_LONG_PERHAPS: Final = "the provider refused the request; trying a shorter conversation"
 NO_IMAGES: Final = "this model cannot see images; going on without them"
 TOOLS: Final = "what the provider cannot have of the tools: "
@@ -147,6 +148,8 @@ class ConversationModel:
                 async with aclosing(self._attempt(request)) as batches:
                     async for deltas in batches:
                         for delta in deltas:
+                            if isinstance(delta, Finished) and delta.fills_window:
+                                self._full(delta, spoken=spoken)
                             spoken = spoken or not isinstance(delta, Notice)
                             yield delta
                 self._unexplained = None
@@ -269,6 +272,13 @@ class ConversationModel:
         """Whether a refusal for no reason that we know may be about length; believed once."""
         sent_tokens = self._transcript.tokens(self._frame_tokens)
         return self._unexplained is None and sent_tokens >= LARGE_TOKENS
+
+    def _full(self, ended: Finished, *, spoken: bool) -> None:
+        """Send less from now on; a reply that says nothing is as good as a refusal."""
+        if not spoken:
+            self._spent = ended.usage
+            raise errors.ContextOverflowError(f"{self.name}: {FULL}")
+        self._shrink(None)
 
     def _shrink(self, window_tokens: int | None) -> bool:
         """Take what was sent for too long; return whether less can be sent."""

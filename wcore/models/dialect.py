@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -11,6 +11,9 @@ from wcore.models.attachments import Image
 from wcore.models.model import Delta, ThinkingSettings
 from wcore.models.providers import ToolRules
 from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
+
+#: How Anthropic (and z.ai, Bedrock) and Mistral say that a reply ended because the window is full.
+FILLS_WINDOW: Final = frozenset({"model_context_window_exceeded", "model_length"})
 
 
 class EncodedMessage(Struct, frozen=True):

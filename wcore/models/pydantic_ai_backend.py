@@ -17,7 +17,7 @@ from wcore import network
 from wcore.errors import ProviderError, SettingError
 from wcore.models import errors
 from wcore.models.arguments import is_finite, read_call
-from wcore.models.dialect import EncodedMessage, RequestFrame
+from wcore.models.dialect import FILLS_WINDOW, EncodedMessage, RequestFrame
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Text, Thinking
 from wcore.models.provider_json import dump, parse
 from wcore.models.providers import MESSAGES_RULES, ToolRules
@@ -276,7 +276,8 @@ def _ended(response: "ModelResponse") -> list[Delta]:
         cache_read_tokens=used.cache_read_tokens,
         cache_write_tokens=used.cache_write_tokens,
     )
-    return [*calls, Finished(reason, usage, sealed)]
+    is_full = (response.provider_details or {}).get("finish_reason") in FILLS_WINDOW
+    return [*calls, Finished(reason, usage, sealed, fills_window=is_full)]
 
 
 def _call(part: "ToolCallPart", *, is_last_of_cut: bool) -> ModelCall:

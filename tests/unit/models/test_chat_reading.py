@@ -70,6 +70,7 @@ def test_the_same_id_twice_is_two_calls_when_the_index_says_so() -> None:
 @pytest.mark.parametrize(
     ("finish", "reason"),
     [("stop", FinishReason.STOP), ("length", FinishReason.LENGTH),
+     ("model_length", FinishReason.LENGTH), ("model_context_window_exceeded", FinishReason.LENGTH),
      ("content_filter", FinishReason.STOP), ("whatever", FinishReason.STOP)],
 )  # fmt: skip
 def test_the_end_has_a_reason(finish: str, reason: FinishReason) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wcore.models.arguments import read_call
+from wcore.models.dialect import FILLS_WINDOW
 from wcore.models.errors import TransientError, of_event
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, parse
@@ -11,8 +12,7 @@ from wcore.vocabulary import Json, ModelCall, Usage
 
 SEAL: Final = "anthropic"  # marks what of a reply only this dialect can send back
 _FINISHES: Final = {
-    "max_tokens": FinishReason.LENGTH,
-    "model_context_window_exceeded": FinishReason.LENGTH,
+    **dict.fromkeys(("max_tokens", *FILLS_WINDOW), FinishReason.LENGTH),
     "tool_use": FinishReason.TOOLS,
 }
 
@@ -116,7 +116,8 @@ class AnthropicReader:
         reason = _FINISHES.get(
             self._reason or "", FinishReason.TOOLS if calls else FinishReason.STOP
         )
-        return [*found, Finished(reason, self._total(), self._seal())]
+        is_full = self._reason in FILLS_WINDOW
+        return [*found, Finished(reason, self._total(), self._seal(), fills_window=is_full)]
 
     def _seal(self) -> Json:
         blocks = list(self._blocks.values())

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from wcore.models import dialect as shared
 from wcore.models.arguments import read_call
 from wcore.models.attachments import Image
-from wcore.models.dialect import EncodedMessage, RequestFrame
+from wcore.models.dialect import FILLS_WINDOW, EncodedMessage, RequestFrame
 from wcore.models.errors import TransientError, of_event
 from wcore.models.http.reasoning_details import ReasoningDetails
 from wcore.models.http.think_tags import ThinkTags
@@ -20,7 +20,7 @@ from wcore.models.providers import Provider, ToolRules
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
 
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
-_FINISHES: Final = {"length": FinishReason.LENGTH, "max_tokens": FinishReason.LENGTH}
+_FINISHES: Final = dict.fromkeys(("length", "max_tokens", *FILLS_WINDOW), FinishReason.LENGTH)
 _THINKING: Final = ("reasoning_content", "reasoning")  # one field, two names
 _EXTRA: Final = "extra_content"  # of a call: Gemini refuses calls that come back without theirs
 _DETAILS: Final = "reasoning_details"  # of a reply: behind OpenRouter, Gemini and Claude want it
@@ -234,7 +234,8 @@ class ChatReader:
         extras: list[Json] = [call.extra for call in self._calls]
         details = self._details.whole()
         sealed: Json = {SEAL: extras, _DETAILS: details} if details or any(extras) else None
-        return [*found, Finished(reason, self._usage, sealed)]
+        is_full = self._finish in FILLS_WINDOW
+        return [*found, Finished(reason, self._usage, sealed, fills_window=is_full)]
 
 
 def _sealed(message: AssistantMessage) -> tuple[list[dict[str, Json]], Json]:
