@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from models.conftest import Engine
-from models.dialects import Call, Dialect, Reply, say
-from models.serving import Provider
+from models.dialects import CHAT, Call, Dialect, Reply, say
+from models.serving import Provider, Streamed
 
 from wcore.vocabulary import Usage
 
@@ -116,3 +116,50 @@ async def test_where_the_window_leaves_no_room_for_any_reply_it_is_tried_shorter
         turn = await host.turn(OLD, "m1")
     (error,) = [event["error"] for event in turn if event["type"] == "error"]
     assert error["code"] == "context_overflow"
+
+
+NO = "I cannot help with that."
+
+
+def declining_chat() -> list[bytes]:
+    deltas = [{"content": "Well. "}, {"refusal": NO[:5]}, {"refusal": NO[5:]}, {"content": None}]
+    choices: list[dict[str, object]] = [{"index": 0, "delta": delta} for delta in deltas]
+    choices[-1]["finish_reason"] = "stop"
+    return [event({"choices": [choice]}) for choice in choices]
+
+
+def declining_responses() -> list[bytes]:
+    reply: dict[str, object] = {"id": "r", "object": "response", "created_at": 1, "model": "m"}
+    reply |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    at = {"item_id": "i", "output_index": 0, "content_index": 0}
+    return [
+        event({"type": kind, "sequence_number": number, **more})
+        for number, (kind, more) in enumerate([
+            ("response.created", {"response": reply | {"status": "in_progress"}}),
+            ("response.refusal.delta", {**at, "delta": NO[:5]}),
+            ("response.refusal.delta", {**at, "delta": NO[5:]}),
+            ("response.refusal.done", {**at, "refusal": NO}),
+            ("response.completed", {"response": reply | {"status": "completed"}}),
+        ])
+    ]  # fmt: skip
+
+
+def event(value: dict[str, object]) -> bytes:
+    return f"event: {value.get('type', 'x')}\ndata: {json.dumps(value)}\n\n".encode()
+
+
+async def test_what_a_model_says_when_it_declines_is_shown_and_told_apart(
+    engine: Engine, provider: Provider
+) -> None:
+    for name, events in (("openai", declining_chat()), ("openai-responses", declining_responses())):
+        provider.will_say(Streamed(events), Streamed(events))
+        async with engine(CHAT, "--provider", name) as host:
+            await host.ready()
+            for msg_id in ("m1", "m2"):
+                turn = await host.turn(msg_id=msg_id)
+                said = "".join(e["text"] for e in turn if e["type"] == "text_delta")
+                assert said.removeprefix("Well. ") == NO
+                (info,) = [e["message"] for e in turn if e["type"] == "info"]
+                assert "the model declined to go on with this" in info
+                assert turn[-1]["finish_reason"] == "stop"
+        assert NO in provider.asked[-1].raw.decode(), "the model knows that it said so"

@@ -15,6 +15,9 @@ from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
 #: How Anthropic (and z.ai, Bedrock) and Mistral say that a reply ended because the window is full.
 FILLS_WINDOW: Final = frozenset({"model_context_window_exceeded", "model_length"})
 
+DECLINED: Final = "the model declined to go on with this"
+FILTERED: Final = "a content filter ended the reply"
+
 
 class EncodedMessage(Struct, frozen=True):
     """One history entry as this dialect sends it, encoded once.

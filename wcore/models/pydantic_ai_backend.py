@@ -17,8 +17,8 @@ from wcore import network
 from wcore.errors import ProviderError, SettingError
 from wcore.models import errors
 from wcore.models.arguments import is_finite, read_call
-from wcore.models.dialect import FILLS_WINDOW, EncodedMessage, RequestFrame
-from wcore.models.model import CallReady, Delta, Finished, FinishReason, Text, Thinking
+from wcore.models.dialect import DECLINED, FILLS_WINDOW, FILTERED, EncodedMessage, RequestFrame
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, parse
 from wcore.models.providers import MESSAGES_RULES, ToolRules
 from wcore.models.pydantic_ai_encoding import SEAL, ForeignEncoding, messages
@@ -185,7 +185,7 @@ class PydanticAiBackend:
                 while event := await self._next(stream):
                     if found := _said(event):
                         yield found
-                yield _ended(stream.get())
+                yield _ended(self.provider.name, stream.get())
         except ProviderError:
             raise
         except Exception as error:  # a library of libraries: each raises its own
@@ -254,7 +254,7 @@ def _said(event: "ModelResponseStreamEvent") -> list[Delta]:
             return []
 
 
-def _ended(response: "ModelResponse") -> list[Delta]:
+def _ended(provider: str, response: "ModelResponse") -> list[Delta]:
     from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart  # noqa: PLC0415
 
     if response.state != "complete":
@@ -276,8 +276,15 @@ def _ended(response: "ModelResponse") -> list[Delta]:
         cache_read_tokens=used.cache_read_tokens,
         cache_write_tokens=used.cache_write_tokens,
     )
-    is_full = (response.provider_details or {}).get("finish_reason") in FILLS_WINDOW
-    return [*calls, Finished(reason, usage, sealed, fills_window=is_full)]
+    details = response.provider_details or {}
+    said: list[Delta] = []
+    if refusal := details.get("refusal"):  # of which the library makes no part
+        said.append(Text(str(refusal)))
+        sealed = None
+    if response.finish_reason == "content_filter":
+        said.append(Notice(f"{provider}: {DECLINED if refusal else FILTERED}"))
+    is_full = details.get("finish_reason") in FILLS_WINDOW
+    return [*said, *calls, Finished(reason, usage, sealed, fills_window=is_full)]
 
 
 def _call(part: "ToolCallPart", *, is_last_of_cut: bool) -> ModelCall:

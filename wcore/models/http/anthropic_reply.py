@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wcore.models.arguments import read_call
-from wcore.models.dialect import FILLS_WINDOW
+from wcore.models.dialect import DECLINED, FILLS_WINDOW
 from wcore.models.errors import TransientError, of_event
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, parse
@@ -112,7 +112,7 @@ class AnthropicReader:
             CallReady(_read(block, is_last_of_cut=is_cut and block is calls[-1])) for block in calls
         ]
         if self._reason == "refusal":
-            found.append(Notice("anthropic: the model declined to go on with this"))
+            found.append(Notice(f"anthropic: {DECLINED}"))
         reason = _FINISHES.get(
             self._reason or "", FinishReason.TOOLS if calls else FinishReason.STOP
         )

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from wcore.models import dialect as shared
 from wcore.models.arguments import read_call
 from wcore.models.attachments import Image
-from wcore.models.dialect import FILLS_WINDOW, EncodedMessage, RequestFrame
+from wcore.models.dialect import DECLINED, FILLS_WINDOW, FILTERED, EncodedMessage, RequestFrame
 from wcore.models.errors import TransientError, of_event
 from wcore.models.http.reasoning_details import ReasoningDetails
 from wcore.models.http.think_tags import ThinkTags
@@ -176,6 +176,7 @@ class ChatReader:
         self._calls: list[_Call] = []
         self._by_index: dict[object, _Call] = {}
         self._finish: str | None = None
+        self._has_declined = False
         self._usage = Usage()
         self._tags = ThinkTags()
         self._details = ReasoningDetails()
@@ -205,6 +206,9 @@ class ChatReader:
         self._details.take(delta.get(_DETAILS))
         if content := delta.get("content"):
             found += self._tags.feed(content) if isinstance(content, str) else _parts(content)
+        if refusal := delta.get("refusal"):  # in place of content
+            found.append(Text(str(refusal)))
+            self._has_declined = True
         for part in delta.get("tool_calls") or ():
             self._slot(part).take(part)
 
@@ -226,8 +230,9 @@ class ChatReader:
             is_cut = call is self._calls[-1] and self._finish in _FINISHES
             raw = "".join(call.raw)
             found.append(CallReady(read_call(call.id, call.name, raw, is_last_of_cut=is_cut)))
-        if self._finish == "content_filter":
-            found.append(Notice(f"{self._provider}: a content filter ended the reply"))
+        if self._has_declined or self._finish == "content_filter":
+            why = DECLINED if self._has_declined else FILTERED
+            found.append(Notice(f"{self._provider}: {why}"))
         reason = _FINISHES.get(
             self._finish or "", FinishReason.TOOLS if self._calls else FinishReason.STOP
         )
