@@ -1,5 +1,7 @@
 """What a provider can do wrong, and that the session survives all of it."""
 
+import re
+
 import pytest
 from models.conftest import Engine
 from models.dialects import CHAT, Dialect, Reply, say
@@ -112,6 +114,25 @@ async def test_a_passing_failure_is_tried_again_and_said(
             assert turn[-1]["finish_reason"] == "stop"
 
 
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, r"in 0\.\d+ s \("),
+        ({"retry-after-ms": "20"}, r"in 0\.02 s \("),
+        (AT_ONCE, r"again \("),
+    ],
+    ids=["ours", "theirs", "at once"],
+)
+async def test_who_waits_before_another_attempt_says_how_long(
+    engine: Engine, provider: Provider, dialect: Dialect, headers: dict[str, str], said: str
+) -> None:
+    async with engine(dialect) as host:
+        await host.ready()
+        provider.will_say(Whole(503, {}, headers), say(dialect, OK))
+        (info,) = [event for event in await host.turn() if event["type"] == "info"]
+    assert re.search(rf"trying .*{said}attempt 2 of 4\)$", info["message"])
+
+
 async def test_after_the_last_attempt_the_error_is_told(
     engine: Engine, provider: Provider, dialect: Dialect
 ) -> None:
@@ -129,6 +150,8 @@ async def test_a_provider_that_wants_a_long_wait_is_not_waited_for(
     provider.will_say(Whole(429, {}, {"retry-after": "3600"}), say(dialect, OK))
     error = await failed(engine, dialect)
     assert error["retryable"] is True
+    assert str(error["message"]).endswith("; try again in 60 min")
+    assert len(provider.asked) == 2
 
 
 async def test_a_connection_that_breaks_before_any_word_is_tried_again(

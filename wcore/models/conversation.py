@@ -160,6 +160,7 @@ class ConversationModel:
                 remedy = None if is_over else self._remedy(error, number - refused)
                 if remedy is None:
                     self._undo(error)
+                    _advise(error)
                     raise
             notice, wait_s = remedy
             yield Notice(notice)
@@ -246,8 +247,11 @@ class ConversationModel:
         match error:
             case errors.TransientError():
                 wait_s = backoff.delay_s(error, attempt, random.random())
-                text = f"{error}; trying again (attempt {attempt + 1} of {backoff.ATTEMPTS_MAX})"
-                return None if wait_s is None else (text, wait_s)
+                if wait_s is None:
+                    return None
+                when = f" in {backoff.in_words(wait_s)}" if wait_s else ""
+                which = f"attempt {attempt + 1} of {backoff.ATTEMPTS_MAX}"
+                return f"{error}; trying again{when} ({which})", wait_s
             case errors.ContextOverflowError():
                 return (TOO_LONG, 0) if self._shrink(error.window_tokens) else None
             case errors.SealRefusedError() if self._transcript.drop_seals():
@@ -286,6 +290,13 @@ class ConversationModel:
         limit_tokens = min(self._limit_tokens, sent_tokens) * OVERFLOW_SHARE
         self._limit_tokens = min(limit_tokens, window_tokens or limit_tokens)
         return self._transcript.can_cut(self._limit_tokens, self._frame_tokens)
+
+
+def _advise(error: ProviderError) -> None:
+    """Let the error say when to try again, where the provider named a time far off."""
+    wait_s = error.retry_after_s if isinstance(error, errors.TransientError) else None
+    if wait_s is not None and wait_s > backoff.RETRY_AFTER_S_MAX:
+        error.args = (f"{error}; try again in {backoff.in_words(wait_s)}",)
 
 
 def _input_tokens(usage: Usage) -> int:

@@ -185,3 +185,13 @@ def test_waits_grow_are_spread_and_end() -> None:
 def test_the_provider_decides_the_wait_unless_it_is_too_long() -> None:
     assert backoff.delay_s(TransientError("x", 3.0), 1, 0.9) == 3.0
     assert backoff.delay_s(TransientError("x", backoff.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.02, "0.02 s"), (0.26, "0.26 s"), (9.99, "10 s"), (30, "30 s"), (119.6, "120 s"),
+     (120, "2 min"), (150, "2.5 min"), (3600, "60 min"), (7200, "2 h"), (86_400, "24 h"),
+     (10 * 86_400, "10 days"), (float("inf"), "inf days")],
+)  # fmt: skip
+def test_a_wait_is_told_in_words_of_its_size(seconds: float, words: str) -> None:
+    assert backoff.in_words(seconds) == words
