@@ -31,6 +31,16 @@ _TEXT: Final = _Markers({ord("\n"): "\n", ord("\t"): "\t"})
 _LINE: Final = _Markers({ord("\n"): "⏎", ord("\t"): "⇥"})
 
 
+def whole(text: str) -> str:
+    """Return `text` with the halves of characters joined; one that is alone becomes U+FFFD.
+
+    Halves (lone surrogates) have no UTF-8 form, and come from programs that cut texts into pieces.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def visible(text: str) -> str:
     """Return `text` with everything invisible marked; lines and tabs are kept."""
     return text if text.isascii() and text.isprintable() else text.translate(_TEXT)

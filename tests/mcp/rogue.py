@@ -1,7 +1,8 @@
 """A server that misbehaves as it is told to: raw JSON lines, no SDK, nothing but this file.
 
 `rogue.py [MANNER]`: `plain`, `silent` (never answers), `banner` (rubbish, then works), `rubbish`
-(nothing else), `odd` (strange tools), `big` (an endless line), `pages` (an endless list), `slow`
+(nothing else), `odd` (strange tools), `big` (an endless line), `pages` (an endless list), `circle`
+(a list that leads back), `schemas` (ones that providers refuse), `slow`
 (until the file `go` is there), `broken` (ends at once unless it is).
 """
 
@@ -18,8 +19,22 @@ EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 NAMES = (
     "echo env die hang flood rubbish giant line ask ask_badly leave_open ask_url sample roots "
     "progress child change unchange blocks fail stderr flood_questions half pings abyss "
-    "kill_holder relist nested crowd nag"
+    "kill_holder relist nested crowd nag mixed codeless"
 ).split()
+SCHEMAS: dict[str, Any] = {
+    "bare": {"type": "object"},
+    "anything": True,
+    "untyped": {"properties": None, "required": None},
+    "nullable": {"type": ["object", "null"]},
+    "either": {
+        "type": "object",
+        "oneOf": [
+            {"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "b"]},
+            {"properties": {"a": {"type": "number"}}, "required": ["a"]},
+        ],
+    },
+    "dollar": {"type": "object", "properties": {"$.x": {}}, "required": ["$.x"]},
+}
 about = "Does as its name says."
 asked = 0
 page = 0
@@ -35,6 +50,8 @@ def tools() -> list[dict[str, Any]]:
         {"name": n, "description": about, "inputSchema": EMPTY} for n in NAMES
     ]
     plain[NAMES.index("die")]["annotations"] = {"destructiveHint": True, "readOnlyHint": True}
+    if MANNER == "schemas":
+        return [{"name": name, "inputSchema": schema} for name, schema in SCHEMAS.items()]
     if MANNER != "odd":
         return plain
     odd = ["Bash", "mcp__other__echo", "a b", "a.b", "x\u202ey", "sampling", "", "n" * 100]
@@ -45,12 +62,18 @@ def tools() -> list[dict[str, Any]]:
         *({"name": n, "description": "\u202eevil\x1b[2J", "inputSchema": EMPTY} for n in odd),
         {"name": "deep", "inputSchema": {"type": "object", "properties": deep}},
         {"name": "wide", "inputSchema": {"type": "object", "description": "w" * 100_000}},
+        {"name": "wrong", "inputSchema": 5},
     ]
 
 
 def listed() -> dict[str, Any]:
     """Return one page of tools; of `pages` there is always another, with a tool nobody can take."""
     global page  # noqa: PLW0603 - a small program of its own
+    if MANNER == "circle":  # the last page names itself
+        page += 1
+        names = [f"on_page_{min(page, 2)}"] if page > 1 else NAMES
+        listed = [{"name": name, "inputSchema": EMPTY} for name in names]
+        return {"tools": listed, "nextCursor": "same"}
     if MANNER != "pages":
         return {"tools": tools()}
     page += 1
@@ -207,6 +230,16 @@ def call(name: str, number: Any, params: dict[str, Any]) -> dict[str, Any] | Non
         case "relist":
             while True:
                 send(method="notifications/tools/list_changed")
+        case "mixed":
+            noted = {"audience": "all", "priority": 7}
+            return {"content": [
+                {"type": "text", "text": "first"}, {"type": "hologram\u202e", "data": 1},
+                {"type": "text", "text": "second", "annotations": noted}, 5,
+                {"type": "image"}, {"type": "text", "text": "third"},
+            ]}  # fmt: skip
+        case "codeless":
+            send(id=number, error={"message": "the disk is full"})
+            return None
         case "fail":
             return {**text("it did not work"), "isError": True}
         case "stderr":

@@ -105,6 +105,7 @@ async def test_names_of_tools_can_take_nobody_elses_place(talk: Talk) -> None:
         (told,) = [e["message"] for e in host.of("info") if "left out" in e["message"]]
         assert "sampling: no tool can have that name" in told
         assert "deep: its schema is nested too deeply" in told
+        assert "'wrong': no valid MCP describes it" in told
         assert all(len(name) <= 64 for name in names)
         await host.message()
         request = await host.hear("tool_request", call_id="b")
@@ -129,6 +130,29 @@ async def test_what_a_result_is_made_of_is_described_and_nothing_else_goes_on(ta
         failed = await approved(host, "f")
         assert (failed["status"], failed["output"]) == ("error", "it did not work")
         assert (await approved(host, "e"))["output"] == "said"
+        await host.hear("stream_end")
+
+
+async def test_a_part_that_cannot_be_read_costs_itself_only(talk: Talk) -> None:
+    async with talk([tool("mixed"), tool("codeless", "e")], []) as host:
+        await host.ready()
+        await connect(host)
+        await host.message()
+        result = await approved(host, "c")
+        assert (result["status"], result["output"].splitlines()) == (
+            "success",
+            [
+                "first",
+                "[left out: a part of the kind 'hologram⟨U+202E⟩', which cannot be read]",
+                "second",
+                "[left out: a part of the kind unknown, which cannot be read]",
+                "[left out: a part of the kind 'image', which cannot be read]",
+                "third",
+            ],
+        )
+        failed = await approved(host, "e")
+        assert failed["status"] == "error"
+        assert "it is no valid MCP, and tells of an error: the disk is full" in failed["output"]
         await host.hear("stream_end")
 
 
@@ -193,7 +217,7 @@ async def test_half_a_character_is_borne(talk: Talk) -> None:
         await host.ready()
         await connect(host)
         await host.message()
-        assert (await approved(host, "c"))["output"] == "a?b"
+        assert (await approved(host, "c"))["output"] == "a\ufffdb"
         await host.hear("stream_end")
 
 
@@ -227,6 +251,17 @@ async def test_a_list_without_end_is_given_up_and_not_held(talk: Talk) -> None:
         assert failed["type"] == "mcp_failed"
         assert failed["reason"] == "it lists more tools than anybody can hold"
         assert memory_mib(host, "VmHWM") < 256
+        await host.turn()
+
+
+async def test_a_list_that_leads_back_keeps_what_came_before_and_says_so(talk: Talk) -> None:
+    async with talk([]) as host:
+        await host.ready()
+        ready = await connect(host, "r", "circle")
+        assert "echo" in ready["tools"]
+        assert "on_page_2" not in ready["tools"]
+        (told,) = [e["message"] for e in host.of("info") if "left out" in e["message"]]
+        assert "tools left out: page 2 of its list, which leads back" in told
         await host.turn()
 
 

@@ -26,7 +26,7 @@ class Reply:
     thinking: Sequence[str] = ()
     text: Sequence[str] = ()
     calls: Sequence[Call] = ()
-    finish: str = "stop"  # or length
+    finish: str = "stop"  # or length, or as the provider words it
     usage: Usage = field(default_factory=Usage)
 
 
@@ -71,7 +71,7 @@ class ChatDialect:
                 {"tool_calls": [{"index": index, "function": {"arguments": raw}}]}
                 for raw in call.raw
             ]
-        finish = "tool_calls" if reply.calls else reply.finish
+        finish = "tool_calls" if reply.calls and reply.finish == "stop" else reply.finish
         usage = reply.usage
         prompt = usage.input_tokens + usage.cache_read_tokens
         counted = {
@@ -138,8 +138,9 @@ class AnthropicDialect:
             found.append(_named("content_block_start", index=index, content_block=start))
             found += [_named("content_block_delta", index=index, delta=d) for d in deltas]
             found.append(_named("content_block_stop", index=index))
-        finish = {"stop": "end_turn", "length": "max_tokens"}[reply.finish]
-        reason = {"stop_reason": "tool_use" if reply.calls else finish, "stop_sequence": None}
+        stop = "tool_use" if reply.calls else "end_turn"
+        finish = {"stop": stop, "length": "max_tokens"}.get(reply.finish, reply.finish)
+        reason = {"stop_reason": finish, "stop_sequence": None}
         counted = {"output_tokens": reply.usage.output_tokens}
         found.append(_named("message_delta", delta=reason, usage=counted))
         return [*found, _named("message_stop")]

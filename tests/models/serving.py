@@ -5,7 +5,7 @@ It writes HTTP by hand, so that a test decides every chunk border, every stall a
 
 import json
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -66,6 +66,7 @@ class Provider:
         self.connections = 0
         self.stalled = anyio.Event()
         self.closed = anyio.Event()  # a client went away while we were stalling
+        self.decide: Callable[[Asked], Answer] | None = None  # what to say, in place of a script
         self._answers: deque[Answer] = deque()
 
     def will_say(self, *answers: Answer) -> None:
@@ -79,11 +80,15 @@ class Provider:
             try:
                 while True:
                     self.asked.append(await _request(reader))
-                    answer = self._answers.popleft() if self._answers else Hangup()
-                    if not await self._answer(stream, reader, answer):
+                    if not await self._answer(stream, reader, self._next()):
                         return
             except (anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError):
                 return
+
+    def _next(self) -> Answer:
+        if self.decide is not None:
+            return self.decide(self.asked[-1])
+        return self._answers.popleft() if self._answers else Hangup()
 
     async def _answer(
         self, stream: ByteStream, reader: BufferedByteReceiveStream, answer: Answer

@@ -1,5 +1,7 @@
 """What a provider can do wrong, and that the session survives all of it."""
 
+import re
+
 import pytest
 from models.conftest import Engine
 from models.dialects import CHAT, Dialect, Reply, say
@@ -59,19 +61,31 @@ async def test_a_refusal_is_told_once_and_not_tried_again(
     assert len(provider.asked) == 2 * len(REFUSALS)
 
 
+LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 50000."
+TOO_LONG = pytest.mark.parametrize(
+    "refusal",
+    [
+        Whole(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000"}}),
+        Whole(400, {"error": {"code": "context_length_exceeded", "message": "too long"}}),
+        Whole(429, {"error": {"code": "rate_limit_exceeded", "message": LARGE}}, AT_ONCE),
+    ],
+    ids=["words", "code", "more than a minute has"],
+)
+
+
+@TOO_LONG
 async def test_a_message_too_long_for_the_window_says_so(
-    engine: Engine, provider: Provider, dialect: Dialect
+    engine: Engine, provider: Provider, dialect: Dialect, refusal: Whole
 ) -> None:
-    refusal = Whole(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000"}})
     provider.will_say(refusal, say(dialect, OK))
     error = await failed(engine, dialect)
     assert (error["code"], error["retryable"]) == ("context_overflow", False)
 
 
+@TOO_LONG
 async def test_a_conversation_too_long_for_the_window_is_cut_and_goes_on(
-    engine: Engine, provider: Provider, dialect: Dialect
+    engine: Engine, provider: Provider, dialect: Dialect, refusal: Whole
 ) -> None:
-    refusal = Whole(400, {"error": {"code": "context_length_exceeded", "message": "too long"}})
     provider.will_say(say(dialect, OK), refusal, say(dialect, OK))
     async with engine(dialect, "--system-prompt", "x") as host:
         await host.ready()
@@ -100,6 +114,25 @@ async def test_a_passing_failure_is_tried_again_and_said(
             assert turn[-1]["finish_reason"] == "stop"
 
 
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, r"in 0\.\d+ s \("),
+        ({"retry-after-ms": "20"}, r"in 0\.02 s \("),
+        (AT_ONCE, r"again \("),
+    ],
+    ids=["ours", "theirs", "at once"],
+)
+async def test_who_waits_before_another_attempt_says_how_long(
+    engine: Engine, provider: Provider, dialect: Dialect, headers: dict[str, str], said: str
+) -> None:
+    async with engine(dialect) as host:
+        await host.ready()
+        provider.will_say(Whole(503, {}, headers), say(dialect, OK))
+        (info,) = [event for event in await host.turn() if event["type"] == "info"]
+    assert re.search(rf"trying .*{said}attempt 2 of 4\)$", info["message"])
+
+
 async def test_after_the_last_attempt_the_error_is_told(
     engine: Engine, provider: Provider, dialect: Dialect
 ) -> None:
@@ -117,6 +150,8 @@ async def test_a_provider_that_wants_a_long_wait_is_not_waited_for(
     provider.will_say(Whole(429, {}, {"retry-after": "3600"}), say(dialect, OK))
     error = await failed(engine, dialect)
     assert error["retryable"] is True
+    assert str(error["message"]).endswith("; try again in 60 min")
+    assert len(provider.asked) == 2
 
 
 async def test_a_connection_that_breaks_before_any_word_is_tried_again(

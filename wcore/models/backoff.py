@@ -21,3 +21,11 @@ def delay_s(error: TransientError, attempt: int, draw: float) -> float | None:
     if error.retry_after_s is not None:
         return None if error.retry_after_s > RETRY_AFTER_S_MAX else error.retry_after_s
     return min(BACKOFF_S_MAX, BACKOFF_S * 2 ** (attempt - 1)) * (0.5 + draw / 2)
+
+
+def in_words(seconds: float) -> str:
+    """Return a wait for people: `0.5 s`, `30 s`, `2.5 min`, `24 h`, `10 days`."""
+    for unit, size_s in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size_s:
+            return f"{seconds / size_s:.3g} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"

@@ -22,14 +22,19 @@ from wcore.models.dialect import EncodedMessage, Encoding, RequestFrame
 from wcore.models.encoded_history import OWNER, EncodedHistory, FittedHistory
 from wcore.models.model import Delta, Finished, Notice, Request, ThinkingSettings
 from wcore.models.providers import window_tokens
+from wcore.models.sent_tools import SentTools
+from wcore.models.whole_text import WholeText
 from wcore.models.window import BYTES_PER_TOKEN
 from wcore.vocabulary import Message, Usage, UserMessage
 
 OVERFLOW_SHARE: Final = 0.8  # of what the provider found too long, for the next attempt
+PARTS_REFUSED_MAX: Final = 32  # requests for one reply; who refuses more takes nothing of it
 LARGE_TOKENS: Final = 6_000  # sent; below, no window in use is too small
 TOO_LONG: Final = "the conversation is too long; trying a shorter one"
+FULL: Final = "the conversation fills the model's window"
 TOO_LONG_PERHAPS: Final = "the provider refused the request; trying a shorter conversation"
 NO_IMAGES: Final = "this model cannot see images; going on without them"
+TOOLS: Final = "what the provider cannot have of the tools: "
 CUT: Final = "the conversation outgrew the model's window: "
 SUMMING_UP: Final = "its oldest turns are summed up by the model and stay out"
 LEFT_OUT: Final = "its oldest parts stay out"
@@ -87,6 +92,7 @@ class ConversationModel:
         self._folder = folder
         self._encoding = backend.encoding
         self._transcript = EncodedHistory(backend.encoding, backend.owner)
+        self._tools = SentTools(backend.encoding.tool_rules)
         self.window_tokens = window_tokens(name)
         self._limit_tokens: float = self.window_tokens  # less where a provider found it too much
         self._frame_tokens = 0.0  # of the last request
@@ -135,20 +141,26 @@ class ConversationModel:
         """
         self.backend.require_key()
         await self._take(request.messages)
-        for attempt in count(1):
+        refused = 0  # requests for their tools or pictures, which cost one each
+        for number in count(1):
             spoken = False
             try:
                 async with aclosing(self._attempt(request)) as batches:
                     async for deltas in batches:
                         for delta in deltas:
+                            if isinstance(delta, Finished) and delta.fills_window:
+                                self._full(delta, spoken=spoken)
                             spoken = spoken or not isinstance(delta, Notice)
                             yield delta
                 self._unexplained = None
                 return
             except ProviderError as error:
-                remedy = None if spoken else self._remedy(error, attempt)
+                refused += isinstance(error, errors.ToolsRefusedError | errors.ImagesRefusedError)
+                is_over = spoken or refused > PARTS_REFUSED_MAX
+                remedy = None if is_over else self._remedy(error, number - refused)
                 if remedy is None:
                     self._undo(error)
+                    _advise(error)
                     raise
             notice, wait_s = remedy
             yield Notice(notice)
@@ -170,6 +182,8 @@ class ConversationModel:
     async def _attempt(self, request: Request) -> AsyncGenerator[Sequence[Delta], None]:
         """Send the request once; yield what each piece of the answer says."""
         frame, fitted = self._fitted(request)
+        if news := self._tools.news():
+            yield (Notice(TOOLS + news),)
         pieces = fitted.pieces
         needed = self._frame_tokens + fitted.gone_tokens + compaction.SUMMARY_TOKENS
         sums_up = bool(fitted.gone) and needed <= self._limit_tokens
@@ -178,9 +192,10 @@ class ConversationModel:
         if sums_up:
             summary = await self._summary(frame, fitted.gone)
             pieces = self._transcript.sum_up(summary) if summary else pieces
+        text = WholeText()
         async with aclosing(self.backend.answer(frame, pieces)) as batches:
             async for deltas in batches:
-                yield [self._counted(delta) for delta in deltas]
+                yield [self._counted(delta) for delta in text.joined(deltas)]
 
     async def _summary(self, frame: RequestFrame, gone: Sequence[EncodedMessage]) -> str:
         """Return the model's own summary of `gone`; empty if it gives none in time."""
@@ -200,7 +215,8 @@ class ConversationModel:
 
     def _fitted(self, request: Request) -> tuple[RequestFrame, FittedHistory]:
         system = self._transcript.system(request.system)
-        frame = RequestFrame(self.name, system, request.tools, request.max_tokens, request.tuning)
+        tools = self._tools.fitted(request.tools, has_calls=self._transcript.has_calls)
+        frame = RequestFrame(self.name, system, tools, request.max_tokens, request.tuning)
         self._frame_tokens = self._encoding.frame_bytes(frame) / BYTES_PER_TOKEN
         reserve = min(self._encoding.reply_tokens(frame), self._limit_tokens / 2)
         room_tokens = self._limit_tokens - reserve
@@ -231,14 +247,19 @@ class ConversationModel:
         match error:
             case errors.TransientError():
                 wait_s = backoff.delay_s(error, attempt, random.random())
-                text = f"{error}; trying again (attempt {attempt + 1} of {backoff.ATTEMPTS_MAX})"
-                return None if wait_s is None else (text, wait_s)
+                if wait_s is None:
+                    return None
+                when = f" in {backoff.in_words(wait_s)}" if wait_s else ""
+                which = f"attempt {attempt + 1} of {backoff.ATTEMPTS_MAX}"
+                return f"{error}; trying again{when} ({which})", wait_s
             case errors.ContextOverflowError():
                 return (TOO_LONG, 0) if self._shrink(error.window_tokens) else None
             case errors.SealRefusedError() if self._transcript.drop_seals():
                 return "the provider refused thinking of earlier replies; going on without it", 0
             case errors.ThinkingWantedError() if self._transcript.send_thinking():
                 return "the provider wants the thinking of earlier replies; sending it", 0
+            case errors.ToolsRefusedError() if names := self._tools.refuse(error):
+                return f"{error}; going on without {names}", 0
             case errors.ImagesRefusedError() if (name := self._without_image(error)) is not None:
                 text = f"the provider refused {name}; going on without that image"
                 return text if name else NO_IMAGES, 0
@@ -256,12 +277,26 @@ class ConversationModel:
         sent_tokens = self._transcript.tokens(self._frame_tokens)
         return self._unexplained is None and sent_tokens >= LARGE_TOKENS
 
+    def _full(self, ended: Finished, *, spoken: bool) -> None:
+        """Send less from now on; a reply that says nothing is as good as a refusal."""
+        if not spoken:
+            self._spent = ended.usage
+            raise errors.ContextOverflowError(f"{self.name}: {FULL}")
+        self._shrink(None)
+
     def _shrink(self, window_tokens: int | None) -> bool:
         """Take what was sent for too long; return whether less can be sent."""
         sent_tokens = self._transcript.tokens(self._frame_tokens)
         limit_tokens = min(self._limit_tokens, sent_tokens) * OVERFLOW_SHARE
         self._limit_tokens = min(limit_tokens, window_tokens or limit_tokens)
         return self._transcript.can_cut(self._limit_tokens, self._frame_tokens)
+
+
+def _advise(error: ProviderError) -> None:
+    """Let the error say when to try again, where the provider named a time far off."""
+    wait_s = error.retry_after_s if isinstance(error, errors.TransientError) else None
+    if wait_s is not None and wait_s > backoff.RETRY_AFTER_S_MAX:
+        error.args = (f"{error}; try again in {backoff.in_words(wait_s)}",)
 
 
 def _input_tokens(usage: Usage) -> int:

@@ -3,13 +3,20 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from wcore.models.attachments import Image
 from wcore.models.model import Delta, ThinkingSettings
+from wcore.models.providers import ToolRules
 from wcore.vocabulary import AssistantMessage, ToolOutput, ToolSpec
+
+#: How Anthropic (and z.ai, Bedrock) and Mistral say that a reply ended because the window is full.
+FILLS_WINDOW: Final = frozenset({"model_context_window_exceeded", "model_length"})
+
+DECLINED: Final = "the model declined to go on with this"
+FILTERED: Final = "a content filter ended the reply"
 
 
 class EncodedMessage(Struct, frozen=True):
@@ -63,6 +70,8 @@ class Encoding(Protocol):
 
     @property
     def takes_images(self) -> bool: ...
+    @property
+    def tool_rules(self) -> ToolRules: ...
     def send_thinking(self) -> bool:
         """From now on write the thinking behind calls too; false where no field is known for it."""
         ...

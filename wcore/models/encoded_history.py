@@ -58,6 +58,7 @@ class EncodedHistory:
         self._shows_images = dialect.takes_images
         self._sends_seals: bool = True
         self._refused: set[tuple[int, int]] = set()  # images, by message and number in it
+        self._taken = 0  # pieces that were part of a request which was answered
 
     def new(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages not taken yet; another conversation makes all of them new."""
@@ -79,9 +80,9 @@ class EncodedHistory:
 
     def uncut(self) -> None:
         """Send everything again that was ever cut off."""
-        messages, attached, refused = self._messages, self._attached, self._refused
+        messages, attached, known = self._messages, self._attached, (self._refused, self._taken)
         self._forget()
-        self._refused = refused
+        self._refused, self._taken = known
         for message in messages:
             self.take(message, attached.get(id(message)))
 
@@ -160,6 +161,12 @@ class EncodedHistory:
             output, image = ToolOutput(Status.SUCCESS, f"[an image: {problem}]"), None
         return self._dialect.result(message.call_id, output, image)
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether any message has calls."""
+        replies = (m for m in self._messages if isinstance(m, AssistantMessage))
+        return any(reply.calls for reply in replies)
+
     # --- what goes out ------------------------------------------------------------------------
 
     def system(self, prompt: str) -> str:
@@ -215,7 +222,8 @@ class EncodedHistory:
         return self._correction * (self._tokens + frame_tokens)
 
     def learn(self, counted_tokens: int, frame_tokens: float) -> None:
-        """Correct the estimate by what the provider counted for the whole request."""
+        """Note that what was sent was taken; correct the estimate by what the provider counted."""
+        self._taken = len(self._pieces)
         guess = self._tokens + frame_tokens
         if counted_tokens > 0 and guess > 0:
             self._correction = min(CORRECTION_MAX, max(CORRECTION_MIN, counted_tokens / guess))
@@ -236,13 +244,15 @@ class EncodedHistory:
         return [at for at, source in sources if isinstance(source, AssistantMessage)]
 
     def drop_image(self, *, may_be_all: bool) -> str | None:
-        """Leave out the largest image; return its name. `None`: there is none.
+        """Leave out an image, the largest of those that were never taken; else the largest.
+
+        Returns its name. `None`: there is none.
 
         Empty: none is sent any more. That is so where `may_be_all`, and it was the only one, and
         small: then it was refused for being an image.
         """
         sent = [
-            (len(image.data), (id(source), number), at, image)
+            (at >= self._taken, len(image.data), (id(source), number), at, image)
             for at, source in enumerate(self._sources)
             if at >= self._cut.dropped and self._pieces[at].images
             for number, image in enumerate(self._images_of(source))
@@ -250,7 +260,7 @@ class EncodedHistory:
         ]
         if not sent:
             return None
-        size, key, at, image = max(sent, key=lambda each: each[:2])
+        _, size, key, at, image = max(sent, key=lambda each: each[:3])
         if may_be_all and len(sent) == 1 and size <= SMALL_IMAGE_CHARS_MAX:
             self._shows_images = False
             self._encode_again([at for at, piece in enumerate(self._pieces) if piece.images])

@@ -5,7 +5,7 @@ key: the session takes it out of all that it says, so no quotation ends in the m
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, cast
@@ -16,8 +16,13 @@ from wcore.visible import visible
 
 QUOTE_CHARS_MAX: Final = 300  # an error is one line of a toast
 
+#: More tokens than there are for a minute, which no wait mends: OpenAI says so with HTTP 429, Groq
+#: and Azure with 413. Known from reports only. Anthropic words a busy minute and too large a
+#: request alike ("would exceed the rate limit"), Azure words every 429 alike: those wait.
+_TOO_LARGE: Final = re.compile(r"request (?:body )?too large|tokens must be reduced", re.IGNORECASE)
 _OVERFLOW: Final = re.compile(
-    r"context[_ ]length|context[_ ]window|context[_ ]size|maximum context|prompt is too long"
+    rf"{_TOO_LARGE.pattern}"
+    r"|context[_ ]length|context[_ ]window|context[_ ]size|maximum context|prompt is too long"
     r"|input is too long|too many (?:input )?tokens|request_too_large"
     r"|exceeds? (?:the .{0,40})?context"
     r"|(?:reduce|shorten) (?:the length|your prompt)|input token count .{0,40}exceeds",
@@ -39,7 +44,17 @@ _SEALED: Final = re.compile(
     r"thinking|thought|signature|reasoning|redacted|encrypted|extra_content", re.IGNORECASE
 )
 _NO_MONEY: Final = re.compile(
-    r"insufficient_quota|insufficient balance|billing|credit balance", re.IGNORECASE
+    r"insufficient_quota|insufficient balance|(?<!/)billing|credit balance", re.IGNORECASE
+)  # and not the address where one may buy more
+#: The place of a tool in the request, as vendors name it; AWS counts from 1 where it says `member`.
+_TOOL_AT: Final = re.compile(
+    r"\btools['\"]?[\s.,\[]+(\d+)\b(?:\]?\.function_?declarations\[(\d+)\])?(\.member\b)?",
+    re.IGNORECASE,
+)
+_TOOL_NAMED: Final = re.compile(
+    r"(?:schema|parameters|declaration|definition)s?\b[^'\"`]{0,60}\b(?:function|tool)\b"
+    r"[^'\"`]{0,20}['\"`]([A-Za-z0-9_-]{1,64})['\"`]",
+    re.IGNORECASE,
 )
 #: That a model takes no images at all, and not that it does not take this one.
 _BLIND: Final = re.compile(
@@ -53,6 +68,7 @@ _PASSING: Final = frozenset({408, 409, 425, 429})  # and every 5xx
 _PASSING_TYPES: Final = re.compile(
     r"overloaded|rate_?limit|timeout|unavailable|server_?error|api_error|internal", re.IGNORECASE
 )
+_TOO_SOON: Final = re.compile(r"rate_?limit|throttl|\b429\b", re.IGNORECASE)
 _REFUSED_TYPES: Final = re.compile(r"invalid_request|invalid_parameter|\b4(?:00|13|22)\b")
 _NAMES_KEY: Final = re.compile(
     r"(?<![a-z])(?:api)?keys?(?![a-z])|authenticat|credential", re.IGNORECASE
@@ -130,6 +146,14 @@ class ThinkingWantedError(UnexplainedError):
     """The provider wants the thinking of earlier replies back."""
 
 
+class ToolsRefusedError(UnexplainedError):
+    """The provider does not take some tools, by their place in the request or by name."""
+
+    def __init__(self, message: str, places: Set[int], names: Set[str]) -> None:
+        super().__init__(message)
+        self.places, self.names = places, names
+
+
 class StalledError(ProviderError):
     """Nothing came for too long. Not tried again by itself: the wait was long enough."""
 
@@ -162,10 +186,10 @@ def of_response(
     text = f"{provider} answered HTTP {status}{reason}"
     if _NO_MONEY.search(whole) and status in {400, 402, 429}:
         return RefusedError(text)
+    if status in {400, 413, 422} or (status == 429 and _TOO_LARGE.search(whole)):
+        return _refusal(text, whole)
     if status in _PASSING or status >= 500:
         return TransientError(text, retry_after_s(headers))
-    if status in {400, 413, 422}:
-        return _refusal(text, whole)
     if status in {404, 415} and _NO_IMAGES.search(whole):
         return NoImagesError(text)
     return RefusedError(text)
@@ -173,6 +197,9 @@ def of_response(
 
 def _refusal(text: str, words: str) -> ProviderError:
     """Return what it means that the request itself is refused."""
+    at = [int(m[2] or m[1]) - bool(m[3]) for m in _TOOL_AT.finditer(words)]
+    if at or _TOOL_NAMED.search(words):
+        return ToolsRefusedError(text, {*at}, {*_TOOL_NAMED.findall(words)})
     if _OVERFLOW.search(words):
         return ContextOverflowError(text, window_in(words))
     window_tokens = window_in(words)
@@ -212,7 +239,8 @@ def of_event(provider: str, error: object) -> ProviderError:
     if _BAD_KEY_TYPES.search(kind) or ("permission" in kind and _NAMES_KEY.search(said)):
         return AuthInvalidError(f"{provider} does not accept the key: {quoted(said)}")
     text = f"{provider} broke off: {quoted(said)}"
-    if _OVERFLOW.search(f"{kind} {said}"):
+    came_too_soon = _TOO_SOON.search(kind) and not _TOO_LARGE.search(said)
+    if _OVERFLOW.search(f"{kind} {said}") and not came_too_soon:
         return ContextOverflowError(text, window_in(said))
     if _REFUSED_TYPES.search(kind):
         return _refusal(text, f"{kind} {said}")

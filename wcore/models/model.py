@@ -72,13 +72,14 @@ class Finished(Struct, frozen=True):
 
     `sealed` goes into the history with the reply; see `AssistantMessage.provider_state`.
     `context_tokens` is what the conversation, this reply included, takes of the window; zero where
-    nobody counted.
+    nobody counted. `fills_window`: it ended because nothing more goes into the window.
     """
 
     reason: FinishReason
     usage: Usage = field(default_factory=Usage)
     sealed: Json = None
     context_tokens: int = 0
+    fills_window: bool = False
 
 
 Delta: TypeAlias = Text | Thinking | CallReady | Notice | Finished

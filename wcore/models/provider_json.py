@@ -1,10 +1,12 @@
-"""JSON as providers take and send it. Both ways bear text that is not quite Unicode."""
+"""JSON as providers take and send it. What is parsed may have halves of characters in it."""
 
 import json
 import re
 from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from wcore.visible import whole
 
 TOOL_NAME_CHARS_MAX: Final = 64  # what OpenAI and Anthropic take back
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -20,7 +22,10 @@ def parse(data: bytes | str) -> Any:
         return from_json(data, allow_inf_nan=False)
     except ValueError:
         # Slower, and takes half an emoji, which some servers send at the border of two deltas.
-        return json.loads(data, object_hook=_mended)
+        try:
+            return json.loads(data)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
 def fields(value: object) -> dict[str, Any]:
@@ -29,11 +34,11 @@ def fields(value: object) -> dict[str, Any]:
 
 
 def dump(value: Any) -> bytes:
-    """Return compact UTF-8; a lone surrogate becomes `?`."""
+    """Return compact UTF-8, with whole characters only."""
     try:
         return to_json(value)
     except PydanticSerializationError:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+        return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def tool_name(name: str) -> str:
@@ -41,10 +46,3 @@ def tool_name(name: str) -> str:
     if _NAME.fullmatch(name):
         return name
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:TOOL_NAME_CHARS_MAX] or "unnamed"
-
-
-def _mended(fields: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: value.encode(errors="replace").decode() if isinstance(value, str) else value
-        for key, value in fields.items()
-    }

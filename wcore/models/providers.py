@@ -17,6 +17,21 @@ class DialectName(StrEnum):
     ANTHROPIC = "anthropic"
 
 
+class ToolRules(Struct, frozen=True):
+    """What a provider wants of tools beyond what all are sent; see `tool_schemas.py`.
+
+    `parameter_names` is a pattern for the names of parameters; `needed`: a history with calls is
+    refused without tools.
+    """
+
+    parameter_names: str = ""
+    needed: bool = False
+
+
+#: Of the Messages API, there and behind Bedrock.
+MESSAGES_RULES: Final = ToolRules(r"[a-zA-Z0-9_.-]{1,64}", needed=True)
+
+
 class Provider(Struct, frozen=True):
     """One provider; the fields from `max_tokens_field` on are for the chat dialect.
 

@@ -17,9 +17,10 @@ from wcore import network
 from wcore.errors import ProviderError, SettingError
 from wcore.models import errors
 from wcore.models.arguments import is_finite, read_call
-from wcore.models.dialect import EncodedMessage, RequestFrame
-from wcore.models.model import CallReady, Delta, Finished, FinishReason, Text, Thinking
+from wcore.models.dialect import DECLINED, FILLS_WINDOW, FILTERED, EncodedMessage, RequestFrame
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, parse
+from wcore.models.providers import MESSAGES_RULES, ToolRules
 from wcore.models.pydantic_ai_encoding import SEAL, ForeignEncoding, messages
 from wcore.vocabulary import Json, ModelCall, Usage
 
@@ -69,6 +70,7 @@ class PydanticAiProvider(Struct, frozen=True):
     price_provider: str
     key_names: tuple[str, ...]
     make: "Callable[[str, Access], Model]"
+    tool_rules: ToolRules = ToolRules()
 
 
 def _openai_responses(name: str, access: Access) -> "Model":
@@ -115,7 +117,11 @@ PYDANTIC_AI_PROVIDERS: Final[Mapping[str, PydanticAiProvider]] = {
         PydanticAiProvider("openai-responses", "openai", ("OPENAI_API_KEY",), _openai_responses),
         PydanticAiProvider("google", "google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),
         PydanticAiProvider(
-            "bedrock", "aws", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"), _bedrock
+            "bedrock",
+            "aws",
+            ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"),
+            _bedrock,
+            MESSAGES_RULES,
         ),
     )
 }
@@ -128,7 +134,7 @@ class PydanticAiBackend:
         self, provider: PydanticAiProvider, model: str, access: Access, stall_s: float
     ) -> None:
         self.provider = provider
-        self.encoding = ForeignEncoding()
+        self.encoding = ForeignEncoding(provider.tool_rules)
         self._name = model
         self._access = access
         self._stall_s = stall_s
@@ -179,7 +185,7 @@ class PydanticAiBackend:
                 while event := await self._next(stream):
                     if found := _said(event):
                         yield found
-                yield _ended(stream.get())
+                yield _ended(self.provider.name, stream.get())
         except ProviderError:
             raise
         except Exception as error:  # a library of libraries: each raises its own
@@ -248,20 +254,20 @@ def _said(event: "ModelResponseStreamEvent") -> list[Delta]:
             return []
 
 
-def _ended(response: "ModelResponse") -> list[Delta]:
+def _ended(provider: str, response: "ModelResponse") -> list[Delta]:
     from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart  # noqa: PLC0415
 
     if response.state != "complete":
         raise errors.TransientError("the reply broke off")
+    is_cut = response.finish_reason == "length"
+    parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
     calls: list[Delta] = [
-        CallReady(_call(part)) for part in response.parts if isinstance(part, ToolCallPart)
+        CallReady(_call(part, is_last_of_cut=is_cut and part is parts[-1])) for part in parts
     ]
     whole: Any = parse(ModelMessagesTypeAdapter.dump_json([response]))[0]
     sealed: Json = {SEAL: whole}
-    if response.finish_reason == "length":
-        reason = FinishReason.LENGTH
-    else:
-        reason = FinishReason.TOOLS if calls else FinishReason.STOP
+    ended = FinishReason.TOOLS if calls else FinishReason.STOP
+    reason = FinishReason.LENGTH if is_cut else ended
     used = response.usage
     cached = used.cache_read_tokens + used.cache_write_tokens
     usage = Usage(
@@ -270,15 +276,24 @@ def _ended(response: "ModelResponse") -> list[Delta]:
         cache_read_tokens=used.cache_read_tokens,
         cache_write_tokens=used.cache_write_tokens,
     )
-    return [*calls, Finished(reason, usage, sealed)]
+    details = response.provider_details or {}
+    said: list[Delta] = []
+    if refusal := details.get("refusal"):  # of which the library makes no part
+        said.append(Text(str(refusal)))
+        sealed = None
+    if response.finish_reason == "content_filter":
+        said.append(Notice(f"{provider}: {DECLINED if refusal else FILTERED}"))
+    is_full = details.get("finish_reason") in FILLS_WINDOW
+    return [*said, *calls, Finished(reason, usage, sealed, fills_window=is_full)]
 
 
-def _call(part: "ToolCallPart") -> ModelCall:
+def _call(part: "ToolCallPart", *, is_last_of_cut: bool) -> ModelCall:
     if isinstance(part.args, dict):
         if is_finite(part.args):
             return ModelCall(part.tool_call_id, part.tool_name, part.args)
         return ModelCall(part.tool_call_id, part.tool_name, None, "a number is out of range")
-    return read_call(part.tool_call_id, part.tool_name, part.args or "")
+    call_id, name, raw = part.tool_call_id, part.tool_name, part.args or ""
+    return read_call(call_id, name, raw, is_last_of_cut=is_last_of_cut)
 
 
 def _translated(provider: str, error: Exception) -> ProviderError:

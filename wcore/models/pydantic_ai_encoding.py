@@ -10,6 +10,7 @@ from typing import Final
 from wcore.models.attachments import Image
 from wcore.models.dialect import EncodedMessage, RequestFrame
 from wcore.models.provider_json import dump, tool_name
+from wcore.models.providers import ToolRules
 from wcore.vocabulary import AssistantMessage, Json, Status, ToolOutput
 
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
@@ -22,7 +23,8 @@ class ForeignEncoding:
 
     takes_images = True
 
-    def __init__(self) -> None:
+    def __init__(self, tool_rules: ToolRules) -> None:
+        self.tool_rules = tool_rules
         self._calls: dict[str, tuple[str, str]] = {}  # our id: the tool and the id it goes by
 
     def send_thinking(self) -> bool:

@@ -17,7 +17,7 @@ from wcore.protocol.commands import FREE_TEXT, AnyCommand
 from wcore.protocol.events import AnyEvent, Event
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.protocol.scopes import SCOPE_FORMS
-from wcore.visible import visible_line
+from wcore.visible import visible_line, whole
 
 ECHO_BYTES_MAX: Final = 120  # enough to recognise a line, too little to flood a log
 MESSAGE_CHARS_MAX: Final = 160  # pydantic's own words can quote the input
@@ -153,7 +153,7 @@ def _type_of(error: ErrorDetails) -> object:
 def _without_surrogates(value: Any) -> Any:
     match value:
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return whole(value)
         case dict():
             return {  # pyright: ignore[reportUnknownVariableType]
                 _without_surrogates(key): _without_surrogates(each)

@@ -278,8 +278,8 @@ def _raw(row: Row) -> RawRecord | None:
 def _decoded(record: RawRecord) -> JournalRecord | None:
     try:
         body = msgspec.json.decode(record.text)
-    except msgspec.DecodeError:  # what the fast reader refuses (a lone surrogate) JSON may hold
-        try:
+    except (msgspec.DecodeError, RecursionError):
+        try:  # what the fast reader refuses (a lone surrogate) JSON may hold
             body = json.loads(record.text)
         except (ValueError, RecursionError):
             return None

@@ -27,7 +27,6 @@ def test_the_last_of_two_equal_keys_wins() -> None:
         '{"a": NaN}',
         '{"a": -Infinity}',
         '{"a": "\\ud800"}',
-        '{"a": "\ud800"}',
         '{"a":' * 10_000,
         '{"a":' * 10_000 + "1" + "}" * 10_000,
         '{"a": ' + "9" * 5_000 + "}",
@@ -37,6 +36,10 @@ def test_what_is_not_json_is_told_in_words(raw: str) -> None:
     call = read_call("c1", "Bash", raw)
     assert call.args is None
     assert call.problem.startswith("the arguments are not valid JSON: ")
+
+
+def test_halves_of_a_character_are_joined_and_one_alone_is_replaced() -> None:
+    assert read_call("c", "B", '{"a": "\ud83d\ude00 \ud83d"}').args == {"a": "\U0001f600 \ufffd"}
 
 
 @pytest.mark.parametrize("raw", ["[]", '"text"', "1", "null", "true"])

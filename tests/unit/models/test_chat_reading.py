@@ -8,7 +8,7 @@ from wcore.models.http.anthropic import Anthropic
 from wcore.models.http.chat import Chat, ChatReader
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.providers import PROVIDERS
-from wcore.vocabulary import AssistantMessage, Usage
+from wcore.vocabulary import AssistantMessage, ModelCall, Usage
 
 
 def read(*deltas: dict[str, Any], finish: str | None = "stop", **more: object) -> list[Delta]:
@@ -70,6 +70,7 @@ def test_the_same_id_twice_is_two_calls_when_the_index_says_so() -> None:
 @pytest.mark.parametrize(
     ("finish", "reason"),
     [("stop", FinishReason.STOP), ("length", FinishReason.LENGTH),
+     ("model_length", FinishReason.LENGTH), ("model_context_window_exceeded", FinishReason.LENGTH),
      ("content_filter", FinishReason.STOP), ("whatever", FinishReason.STOP)],
 )  # fmt: skip
 def test_the_end_has_a_reason(finish: str, reason: FinishReason) -> None:
@@ -127,3 +128,57 @@ def test_what_a_provider_hangs_on_a_call_goes_back_with_it() -> None:
     assert sent[0]["extra_content"] == signed
     assert "extra_content" not in sent[1]
     assert Anthropic().assistant(message).body, "another dialect passes it over"
+
+
+def detail(kind: str, index: int | None = 0, **more: object) -> dict[str, Any]:
+    return {"type": f"reasoning.{kind}", "format": "x", "index": index, **more}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        ([detail("text", text="Let", signature=""), detail("text", text=" me"),
+          detail("text", text=None, signature="signed")],
+         [detail("text", text="Let me", signature="signed")]),
+        ([detail("summary", summary="a"), detail("summary", 1, summary="b"),
+          detail("summary", summary="c"), detail("encrypted", data="x", id="rs_1")],
+         [detail("summary", summary="ac"), detail("summary", 1, summary="b"),
+          detail("encrypted", data="x", id="rs_1")]),
+        ([detail("encrypted", data="x", id="tool_1"), detail("encrypted", data="y", id="tool_2")],
+         [detail("encrypted", data="x", id="tool_1"), detail("encrypted", data="y", id="tool_2")]),
+        ([detail("encrypted", None, data="x"), detail("encrypted", None, data="y")],
+         [detail("encrypted", None, data="x"), detail("encrypted", None, data="y")]),
+        ([detail("text", text="a", signature="1"), detail("text", text="b"),
+          detail("text", signature="2")],
+         [detail("text", text="a", signature="1"), detail("text", text="b", signature="2")]),
+        ([detail("text", text="a", id="1"), detail("text", text="b", id="2")],
+         [detail("text", text="a", id="1"), detail("text", text="b", id="2")]),
+    ],
+    ids=["signed", "numbered", "of calls", "without index", "signed twice", "by id"],
+)  # fmt: skip
+@pytest.mark.parametrize("at_once", [True, False])
+def test_details_of_the_thinking_go_back_whole_and_in_order(
+    pieces: list[dict[str, Any]], whole: list[dict[str, Any]], *, at_once: bool
+) -> None:
+    rows = [pieces] if at_once else [[piece] for piece in pieces]
+    for said in ({"content": "so"}, part("Read", "{}", id="c1", index=0)):
+        *found, end = read(*({"reasoning_details": row} for row in rows), said)
+        assert isinstance(end, Finished)
+        made = tuple(("c1", delta.call) for delta in found if isinstance(delta, CallReady))
+        message = AssistantMessage("so", "", made, end.sealed)
+        openrouter = Chat(PROVIDERS["openrouter"])
+        assert json.loads(openrouter.assistant(message).body)["reasoning_details"] == whole
+        assert Anthropic().assistant(message).body, "another dialect passes it over"
+        other = AssistantMessage("so", "", (*made, *made, *calls_of("c2")), end.sealed)
+        assert b"reasoning_details" not in openrouter.assistant(other).body, "not of this reply"
+
+
+def calls_of(call_id: str) -> tuple[tuple[str, ModelCall], ...]:
+    return ((call_id, ModelCall(call_id, "Read", {})),)
+
+
+@pytest.mark.parametrize("junk", [None, [], "text", {"type": "x"}, [None, 1, "x", []], 5])
+def test_details_that_nobody_can_read_are_passed_over(junk: object) -> None:
+    end = read({"reasoning_details": junk, "content": "so"})[-1]
+    assert isinstance(end, Finished)
+    assert end.sealed is None

@@ -2,12 +2,18 @@ import pytest
 
 from wcore.models.provider_json import dump, fields, parse, tool_name
 
-
-def test_half_an_emoji_of_a_server_becomes_a_question_mark() -> None:
-    assert parse(b'{"a": "x\\ud83d", "b": {"c": "\\ude00"}}') == {"a": "x?", "b": {"c": "?"}}
+DEEP = b'{"error":' * 100_000
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b'{"a": }'])
+def test_half_an_emoji_is_read_and_only_whole_ones_are_sent() -> None:
+    halves = parse(b'{"a": "x\\ud83d", "b": {"c": "\\ude00"}}')
+    assert halves == {"a": "x\ud83d", "b": {"c": "\ude00"}}
+    assert dump([halves, "\ud83d\ude00"]).decode() == (
+        '[{"a":"x\ufffd","b":{"c":"\ufffd"}},"\U0001f600"]'
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b'{"a": }', DEEP, DEEP + b"\\ud83d"])
 def test_what_is_no_json_is_an_error_of_one_kind(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of whatever wording
         parse(data)
@@ -15,7 +21,6 @@ def test_what_is_no_json_is_an_error_of_one_kind(data: bytes) -> None:
 
 def test_what_is_sent_is_compact_and_whole() -> None:
     assert dump({"a": "ü\n", "b": [1, None]}) == '{"a":"ü\\n","b":[1,null]}'.encode()
-    assert dump({"a": "\ud800"}) == b'{"a":"?"}'
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,50 @@ def test_providers_word_an_overflow_in_many_ways(body: bytes) -> None:
     assert isinstance(of_response("p", 400, {}, body), errors.ContextOverflowError)
 
 
+PER_MINUTE = "Rate limit reached for m in organization o on tokens per min (TPM): Limit 30000, "
+TOO_LARGE = (  # more than a minute's share of tokens in one request: waiting does not help
+    "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, "
+    "Requested 31538. The input or output tokens must be reduced in order to run successfully.",
+    "Request too large for gpt-4.1-2025-04-14 (for limit gpt-4.1) in organization org-x on tokens "
+    "per min (TPM): Limit 30000, Requested 37313. The input or output tokens must be reduced",
+    "Request too large for model `llama-3.3-70b-versatile` in organization `org_x` service tier "
+    "`on_demand` on tokens per minute (TPM): Limit 30000, Requested 34137, please reduce your "
+    "message size and try again. Need more tokens? Visit https://console.groq.com/settings/billing",
+    "Request body too large for m. Max size: 30000 tokens.",
+)
+BUSY = (  # as far as anybody can tell, this request or one like it is taken later
+    f"{PER_MINUTE}Used 29937, Requested 385. Please try again in 644ms.",
+    f"{PER_MINUTE}Used 8554, Requested 30000. Please try again in 9.8s.",
+    "Rate limit reached for model `m` in organization `o` on tokens per day (TPD): Limit 100000, "
+    "Used 97050, Requested 3619. Please try again in 9m38.016s. Need more tokens? Upgrade to Dev "
+    "Tier today at https://console.groq.com/settings/billing",
+    "This request would exceed the rate limit for your organization of 40,000 input tokens per "
+    "minute. Please reduce the prompt length or the maximum tokens requested, or try again later.",
+    "Number of request tokens has exceeded your per-minute rate limit; see the response headers. "
+    "Please reduce the prompt length or the maximum tokens requested, or try again later.",
+    "Requests to the ChatCompletions_Create Operation have exceeded token rate limit of your "
+    "current OpenAI S0 pricing tier. Please retry after 86400 seconds.",
+    "Too many tokens, please wait before trying again.",
+)
+
+
+@pytest.mark.parametrize("words", TOO_LARGE)
+def test_a_request_larger_than_a_minute_has_tokens_is_too_long_and_no_wait(words: str) -> None:
+    error = {"message": words, "type": "tokens", "code": "rate_limit_exceeded"}
+    told = [of_response("p", status, {}, dump({"error": error})) for status in (413, 429)]
+    for each in (*told, of_event("p", error)):
+        assert isinstance(each, errors.ContextOverflowError)
+        assert each.window_tokens == 30_000
+
+
+@pytest.mark.parametrize("words", BUSY)
+def test_a_request_that_came_too_soon_waits(words: str) -> None:
+    error = {"message": words, "type": "rate_limit_error", "code": "rate_limit_exceeded"}
+    body = dump({"error": error})
+    assert isinstance(of_response("p", 429, {}, body), TransientError)
+    assert isinstance(of_event("p", error), TransientError)
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
@@ -109,6 +153,15 @@ def test_an_answer_in_one_piece_may_be_an_error() -> None:
     assert "base URL" in str(of_whole("p", b"<html>"))
 
 
+@pytest.mark.parametrize("depth", [*range(150, 1_050, 50), 100_000])
+def test_an_error_that_is_nested_however_deeply_is_one(depth: int) -> None:
+    for opens, closes in ((b"[", b"]"), (b'{"error":', b"}")):
+        body = opens * depth + b"1" + closes * depth
+        for sent in (body, b'{"error": {"message": %s}}' % body, opens * depth):
+            assert isinstance(of_response("p", 400, {}, sent), errors.RefusedError)
+            assert isinstance(of_whole("p", sent), errors.RefusedError)
+
+
 def test_the_wait_is_given_in_seconds_milliseconds_or_as_a_date() -> None:
     assert retry_after_s({"retry-after": "7"}) == 7
     assert retry_after_s({"retry-after-ms": "250", "retry-after": "7"}) == 0.25
@@ -132,3 +185,13 @@ def test_waits_grow_are_spread_and_end() -> None:
 def test_the_provider_decides_the_wait_unless_it_is_too_long() -> None:
     assert backoff.delay_s(TransientError("x", 3.0), 1, 0.9) == 3.0
     assert backoff.delay_s(TransientError("x", backoff.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.02, "0.02 s"), (0.26, "0.26 s"), (9.99, "10 s"), (30, "30 s"), (119.6, "120 s"),
+     (120, "2 min"), (150, "2.5 min"), (3600, "60 min"), (7200, "2 h"), (86_400, "24 h"),
+     (10 * 86_400, "10 days"), (float("inf"), "inf days")],
+)  # fmt: skip
+def test_a_wait_is_told_in_words_of_its_size(seconds: float, words: str) -> None:
+    assert backoff.in_words(seconds) == words

@@ -5,13 +5,15 @@ import json
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
 from models.dialects import ANTHROPIC, BOTH, CHAT, Reply, say
 from models.dialects import Dialect as Saying
-from models.serving import Provider, Whole, serving
+from models.serving import Answer, Asked, Provider, Whole, serving
+from msgspec.structs import replace
 
 from wcore.errors import ProviderError
 from wcore.models import errors
@@ -27,12 +29,14 @@ from wcore.models.model import Delta, Finished, Notice, Request
 from wcore.models.providers import PROVIDERS
 from wcore.vocabulary import (
     AssistantMessage,
+    Category,
     Json,
     Message,
     ModelCall,
     Status,
     ToolMessage,
     ToolOutput,
+    ToolSpec,
     UserMessage,
 )
 
@@ -54,8 +58,10 @@ async def asking(dialect: Saying) -> AsyncGenerator[tuple[Provider, Conversation
             await client._opened().aclose()  # pyright: ignore[reportPrivateUsage]
 
 
-async def reply(asked: ConversationModel, messages: Sequence[Message]) -> list[Delta]:
-    return [delta async for delta in asked.stream(Request("", messages, ()))]
+async def reply(
+    asked: ConversationModel, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+) -> list[Delta]:
+    return [delta async for delta in asked.stream(Request("", messages, tools))]
 
 
 def notices(deltas: Sequence[Delta]) -> list[str]:
@@ -129,6 +135,7 @@ async def test_what_a_provider_sealed_goes_to_nobody_else() -> None:
     states: tuple[tuple[Saying, dict[str, Json]], ...] = (
         (ANTHROPIC, {SEAL: [SIGNED, SAID, CALLED]}),
         (CHAT, {CHAT_SEAL: [{"google": {"thought_signature": "signed"}}]}),
+        (CHAT, {CHAT_SEAL: [None], "reasoning_details": [{"signature": "signed"}]}),
     )
     for dialect, state in states:
         async with asking(dialect) as (provider, asked):
@@ -247,6 +254,113 @@ async def test_what_did_not_help_is_undone_and_a_small_request_is_not_cut() -> N
         assert len(provider.asked) == before + 1
 
 
+# --- tools ----------------------------------------------------------------------------------------
+
+TOOLS = tuple(
+    ToolSpec(name, Category.MCP, "", {"type": "object", "properties": {}})
+    for name in ("Read", "mcp__s__one", "mcp__s__two", "mcp__s__three")
+)
+
+
+def sent_tools(asked: Asked) -> list[str]:
+    return [t.get("name") or t["function"]["name"] for t in asked.body.get("tools", ())]
+
+
+@pytest.mark.parametrize(
+    ("body", "gone"),
+    [
+        ({"message": "tools.2.custom.input_schema: JSON schema is invalid. It must match"}, [2]),
+        ({"message": "tools.1.custom.input_schema.properties: Property keys should match"}, [1]),
+        ({"message": "Invalid schema for function 'mcp__s__two': In context=(), no thought"}, [2]),
+        ({"message": "no such image type", "param": "tools[3].function.parameters"}, [3]),
+        ({"message": "Invalid 'tools[1].function.description': string too long."}, [1]),
+        ({"message": "* GenerateContentRequest.tools[0].function_declarations[1].parameters."
+          "properties[thought].type: must be specified\n* GenerateContentRequest.tools[0]."
+          "function_declarations[3].parameters.properties[x].enum[0]: cannot be empty\n"}, [1, 3]),
+        ({"message": "Unknown name at 'tools[0].function_declarations[2].parameters'"}, [2]),
+        ({"message": "The value at toolConfig.tools.1.toolSpec.inputSchema.json.type must"}, [1]),
+        ({"message": "1 validation error: 'toolConfig.tools.2.member.toolSpec.name' failed"}, [1]),
+        ({"message": [{"loc": ["body", "tools", 1, "function", "parameters"], "msg": "x"}]}, [1]),
+    ],
+)  # fmt: skip
+async def test_a_tool_that_is_refused_is_left_out_and_named(body: Json, gone: list[int]) -> None:
+    refusal = Whole(400, {"error": body})
+    history: list[Message] = [UserMessage("one")]
+    left = [tool.name for at, tool in enumerate(TOOLS) if at not in gone]
+    for dialect in BOTH:
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(refusal, say(dialect, OK), say(dialect, OK), refusal)
+            (notice,) = notices(await reply(asked, history, TOOLS))
+            assert all(TOOLS[at].name in notice for at in gone)
+            assert "HTTP 400" in notice
+            history += [AssistantMessage("fine"), UserMessage("two")]
+            assert not notices(await reply(asked, history, TOOLS))
+            assert [sent_tools(each) for each in provider.asked[1:]] == [left, left]
+
+
+async def test_every_bad_tool_of_a_server_costs_itself_within_one_turn() -> None:
+    tools = [replace(TOOLS[1], name=f"mcp__s__{number}") for number in range(20)]
+    words = "tools.0.custom.input_schema: JSON schema is invalid"
+    async with asking(ANTHROPIC) as (provider, asked):
+        provider.will_say(*[Whole(400, {"error": {"message": words}})] * 12, say(ANTHROPIC, OK))
+        assert len(notices(await reply(asked, [UserMessage("one")], tools))) == 12
+        assert sent_tools(provider.asked[-1]) == [tool.name for tool in tools[12:]]
+
+
+async def test_words_about_no_tool_of_ours_cost_none() -> None:
+    for words in (
+        "tools.99.custom.input_schema: invalid",
+        "Invalid schema for function 'nobody'",
+        "messages.1.tools_used: x",
+        "messages[3].tool_calls[0].function.arguments: x",
+        "Read: tool 'Read' was not called",
+    ):
+        async with asking(CHAT) as (provider, asked):
+            provider.will_say(Whole(400, {"error": {"message": words}}))
+            with pytest.raises(errors.UnexplainedError):
+                await reply(asked, [UserMessage("one")], TOOLS)
+            assert len(provider.asked) == 1, words
+
+
+async def test_what_a_provider_cannot_have_is_left_out_beforehand_and_told_once() -> None:
+    properties: dict[str, Json] = {"$.x": {}, "y": {}}
+    needs = ToolSpec("mcp__s__needs", Category.MCP, "",
+                     {"type": "object", "properties": properties, "required": ["$.x"]})  # fmt: skip
+    has = ToolSpec("mcp__s__has", Category.MCP, "", {"properties": properties})
+    history: list[Message] = [UserMessage("one")]
+    for dialect, expected in (
+        (ANTHROPIC, ["mcp__s__has"]),
+        (CHAT, ["mcp__s__needs", "mcp__s__has"]),
+    ):
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(*[say(dialect, OK)] * 3)
+            told = notices(await reply(asked, history, [needs, has]))
+            assert len(told) == (dialect is ANTHROPIC)
+            assert all(t in "".join(told) for t in ("mcp__s__needs", "mcp__s__has", "$.x") if told)
+            history += [AssistantMessage("fine"), UserMessage("two")]
+            assert not notices(await reply(asked, history, [needs, has]))
+            assert all(sent_tools(each) == expected for each in provider.asked)
+            changed = replace(needs, schema={"type": "object", "properties": {}})
+            assert not notices(await reply(asked, history, [changed, has]))
+            assert "mcp__s__needs" in sent_tools(provider.asked[-1]), "another tool by now"
+
+
+async def test_calls_of_tools_that_are_gone_stay_valid() -> None:
+    """The Messages API, also behind Bedrock, refuses calls in a history without any tools."""
+    refusal = Whole(400, {"error": {"message": "tools.0.custom.input_schema: invalid"}})
+    calls = (("c1", ModelCall("c1", TOOLS[1].name, {})),)
+    result = ToolMessage("c1", TOOLS[1].name, ToolOutput(Status.SUCCESS, "out"))
+    history: list[Message] = [UserMessage("one"), AssistantMessage("", "", calls), result]
+    for dialect, expected in ((ANTHROPIC, ["none"]), (CHAT, [])):
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(refusal, say(dialect, OK))
+            await reply(asked, history, TOOLS[1:2])
+            assert sent_tools(provider.asked[1]) == expected
+            assert [m["role"] for m in provider.asked[1].body["messages"]] == [
+                m["role"] for m in provider.asked[0].body["messages"]
+            ]
+
+
 # --- pictures -------------------------------------------------------------------------------------
 
 
@@ -302,6 +416,40 @@ async def test_a_picture_that_cannot_be_read_costs_itself_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("known", "new", "bad", "left"),
+    [
+        (0, 2, {0, 1}, set[int]()),
+        (0, 8, set(range(8)), set[int]()),
+        (0, 6, {0, 3}, {4, 5}),  # nobody knows which of new ones it is: the largest first
+        (6, 2, {6, 7}, set(range(6))),
+        (6, 2, {6}, {*range(6), 7}),
+        (3, 1, {0, 3}, {1, 2}),  # what was taken before can be too much by now
+    ],
+)
+async def test_any_number_of_bad_pictures_cost_themselves_and_new_ones_are_suspected_first(
+    known: int, new: int, bad: set[int], left: set[int]
+) -> None:
+    """Pictures are the smaller the later they come; requests with a bad one are refused."""
+    names = [f"{number}.png" for number in range(known + new)]
+    calls = [(name, ModelCall(name, "Read", {})) for name in names]
+    pictures_read = [picture(name, 1_000 * (30 - at)) for at, name in enumerate(names)]
+    marks = [message.output.output.encode() for message in pictures_read]
+    for dialect in BOTH:
+        history: list[Message] = [UserMessage("look")]
+        async with asking(dialect) as (provider, asked):
+            if known:
+                history += [AssistantMessage("", "", tuple(calls[:known])), *pictures_read[:known]]
+                provider.will_say(say(dialect, OK))
+                await reply(asked, history)
+                history += [AssistantMessage("fine"), UserMessage("and these")]
+            history += [AssistantMessage("", "", tuple(calls[known:])), *pictures_read[known:]]
+            provider.decide = partial(refusing, tuple(marks[at] for at in bad), say(dialect, OK))
+            await reply(asked, history)
+            raw = provider.asked[-1].raw
+            assert {at for at, mark in enumerate(marks) if mark + b'"' in raw} == left
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "thinking is enabled but reasoning_content is missing in assistant tool call message",
@@ -321,6 +469,11 @@ async def test_thinking_that_is_wanted_back_is_sent_from_then_on(words: str) -> 
         assert found == [None, "hm hm", "hm hm"]
         with pytest.raises(ProviderError):
             await reply(asked, history)
+
+
+def refusing(bad: Sequence[bytes], otherwise: Answer, asked: Asked) -> Answer:
+    refusal = Whole(400, {"error": {"message": "Could not process image"}})
+    return refusal if any(mark + b'"' in asked.raw for mark in bad) else otherwise
 
 
 def pictures(body: object) -> int:

@@ -1,3 +1,4 @@
+from codecs import BOM_UTF8
 from itertools import pairwise
 
 import pytest
@@ -16,11 +17,16 @@ def read(*chunks: bytes) -> list[bytes]:
     return [*found, *reader.finish()]
 
 
-@given(st.lists(DATA, max_size=5), LINE_ENDS, st.lists(st.integers(0, 200), max_size=6))
-def test_borders_and_line_ends_change_nothing(
-    events: list[bytes], end: bytes, cuts: list[int]
+@given(
+    st.lists(DATA, max_size=5),
+    LINE_ENDS,
+    st.lists(st.integers(0, 200), max_size=6),
+    st.sampled_from([b"", BOM_UTF8]),
+)
+def test_borders_line_ends_and_a_byte_order_mark_change_nothing(
+    events: list[bytes], end: bytes, cuts: list[int], mark: bytes
 ) -> None:
-    whole = b"".join(b"data: " + data + end + end for data in events)
+    whole = mark + b"".join(b"data: " + data + end + end for data in events)
     at = sorted({0, len(whole), *(min(cut, len(whole)) for cut in cuts)})
     chunks = [whole[start:stop] for start, stop in pairwise(at)]
     assert read(*chunks) == events
@@ -29,6 +35,7 @@ def test_borders_and_line_ends_change_nothing(
 def test_an_event_may_have_several_lines_and_other_fields() -> None:
     stream = b": hello\nevent: x\nid: 1\ndata: a\ndata:b\nretry: 5\n\n: ping\n\ndata:\n\n"
     assert read(stream) == [b"a\nb", b""]
+    assert read(b"data: a\n\n" + BOM_UTF8 + b"data: b\n\n") == [b"a"], "a mark is one only in front"
 
 
 def test_a_line_end_of_two_bytes_may_be_cut_in_the_middle() -> None:

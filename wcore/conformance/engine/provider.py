@@ -40,7 +40,7 @@ class Provider:
                     await self._answer(stream, reader, *(await _request(reader)))
             except (anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError):
                 return
-            except (anyio.DelimiterNotFound, anyio.ClosedResourceError, ValueError):
+            except (anyio.DelimiterNotFound, anyio.ClosedResourceError, ValueError, RecursionError):
                 return
 
     async def _answer(

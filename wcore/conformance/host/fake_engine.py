@@ -112,7 +112,7 @@ class Engine:
             command = json.loads(line.decode())
             kind = command["type"]
             assert isinstance(kind, str)
-        except (ValueError, TypeError, KeyError, AssertionError):
+        except (ValueError, TypeError, KeyError, AssertionError, RecursionError):
             self.note("wrong", f"the host sent a line that is no command: {line[:200]!r}")
             return {"type": ""}
         self.note("heard", json.dumps(command)[:400])
@@ -228,7 +228,7 @@ def _is_list_of_labels(answer: object) -> bool:
     """Whether this is a JSON array of strings, as text."""
     try:
         labels = json.loads(str(answer))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(labels, list) and all(isinstance(x, str) for x in cast("list[Any]", labels))
 

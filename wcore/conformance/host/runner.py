@@ -195,7 +195,7 @@ def _too_much(seen: Seen) -> str | None:
     for text in seen.commands:
         try:
             command = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # shortened for the report
         if command["type"] in OPTIONAL or OPTIONAL_FIELDS & set(command):
             return f"the host uses what no flag announced: {text[:200]}"

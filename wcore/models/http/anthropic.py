@@ -13,6 +13,7 @@ from wcore.models.attachments import Image
 from wcore.models.dialect import EncodedMessage, RequestFrame
 from wcore.models.http.anthropic_reply import SEAL, AnthropicReader
 from wcore.models.provider_json import dump, tool_name
+from wcore.models.providers import MESSAGES_RULES
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, Status, ToolOutput, ToolSpec
 
 VERSION: Final = "2023-06-01"
@@ -34,6 +35,7 @@ class Anthropic:
 
     path = "/messages"
     takes_images = True
+    tool_rules = MESSAGES_RULES
 
     def __init__(self) -> None:
         self._sent = 0  # how many pieces the last request had: there its cached prefix ends

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wcore.models.arguments import read_call
+from wcore.models.dialect import DECLINED, FILLS_WINDOW
 from wcore.models.errors import TransientError, of_event
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, parse
@@ -11,8 +12,7 @@ from wcore.vocabulary import Json, ModelCall, Usage
 
 SEAL: Final = "anthropic"  # marks what of a reply only this dialect can send back
 _FINISHES: Final = {
-    "max_tokens": FinishReason.LENGTH,
-    "model_context_window_exceeded": FinishReason.LENGTH,
+    **dict.fromkeys(("max_tokens", *FILLS_WINDOW), FinishReason.LENGTH),
     "tool_use": FinishReason.TOOLS,
 }
 
@@ -107,13 +107,17 @@ class AnthropicReader:
         if not self.done and self._reason is None:
             raise TransientError("anthropic broke off in the middle of the reply")
         calls = [block for block in self._blocks.values() if block.kind == "tool_use"]
-        found: list[Delta] = [CallReady(_read(block)) for block in calls]
+        is_cut = _FINISHES.get(self._reason or "") is FinishReason.LENGTH
+        found: list[Delta] = [
+            CallReady(_read(block, is_last_of_cut=is_cut and block is calls[-1])) for block in calls
+        ]
         if self._reason == "refusal":
-            found.append(Notice("anthropic: the model declined to go on with this"))
+            found.append(Notice(f"anthropic: {DECLINED}"))
         reason = _FINISHES.get(
             self._reason or "", FinishReason.TOOLS if calls else FinishReason.STOP
         )
-        return [*found, Finished(reason, self._total(), self._seal())]
+        is_full = self._reason in FILLS_WINDOW
+        return [*found, Finished(reason, self._total(), self._seal(), fills_window=is_full)]
 
     def _seal(self) -> Json:
         blocks = list(self._blocks.values())
@@ -138,8 +142,9 @@ class AnthropicReader:
         )
 
 
-def _read(block: _Block) -> ModelCall:
+def _read(block: _Block, *, is_last_of_cut: bool) -> ModelCall:
     raw = "".join(block.parts)
     if not raw.strip() and block.start.get("input"):
         raw = dump(block.start["input"]).decode()
-    return read_call(str(block.start.get("id") or ""), str(block.start.get("name") or ""), raw)
+    call_id, name = (str(block.start.get(key) or "") for key in ("id", "name"))
+    return read_call(call_id, name, raw, is_last_of_cut=is_last_of_cut)

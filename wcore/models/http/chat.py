@@ -5,23 +5,25 @@ How providers differ stands in `providers.py`; here is what all of them share.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from wcore.models import dialect as shared
 from wcore.models.arguments import read_call
 from wcore.models.attachments import Image
-from wcore.models.dialect import EncodedMessage, RequestFrame
+from wcore.models.dialect import DECLINED, FILLS_WINDOW, FILTERED, EncodedMessage, RequestFrame
 from wcore.models.errors import TransientError, of_event
+from wcore.models.http.reasoning_details import ReasoningDetails
 from wcore.models.http.think_tags import ThinkTags
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Notice, Text, Thinking
 from wcore.models.provider_json import dump, fields, parse, tool_name
-from wcore.models.providers import Provider
+from wcore.models.providers import Provider, ToolRules
 from wcore.vocabulary import AssistantMessage, Json, ModelCall, ToolOutput, ToolSpec, Usage
 
 REPLY_TOKENS: Final = 8_000  # of the window, kept free for the reply unless the host says more
-_FINISHES: Final = {"length": FinishReason.LENGTH, "max_tokens": FinishReason.LENGTH}
+_FINISHES: Final = dict.fromkeys(("length", "max_tokens", *FILLS_WINDOW), FinishReason.LENGTH)
 _THINKING: Final = ("reasoning_content", "reasoning")  # one field, two names
 _EXTRA: Final = "extra_content"  # of a call: Gemini refuses calls that come back without theirs
+_DETAILS: Final = "reasoning_details"  # of a reply: behind OpenRouter, Gemini and Claude want it
 SEAL: Final = "chat"  # marks what of a reply only this dialect can send back
 
 
@@ -29,6 +31,7 @@ class Chat:
     """Writes requests."""
 
     path = "/chat/completions"
+    tool_rules = ToolRules()
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -69,12 +72,15 @@ class Chat:
         if text is None and not message.calls:
             return EncodedMessage("assistant", b"")
         encoded: dict[str, Json] = {"role": "assistant", "content": text}
+        extras, details = _sealed(message)
+        if details:
+            encoded[_DETAILS] = details
         if self._thinking_back and message.calls:
             encoded[self._thinking_back] = message.thinking
         if message.calls:
             encoded["tool_calls"] = [
                 self._call(call_id, call) | extra
-                for (call_id, call), extra in zip(message.calls, _extras(message), strict=True)
+                for (call_id, call), extra in zip(message.calls, extras, strict=True)
             ]
         return EncodedMessage("assistant", dump(encoded))
 
@@ -170,8 +176,10 @@ class ChatReader:
         self._calls: list[_Call] = []
         self._by_index: dict[object, _Call] = {}
         self._finish: str | None = None
+        self._has_declined = False
         self._usage = Usage()
         self._tags = ThinkTags()
+        self._details = ReasoningDetails()
 
     def read(self, data: bytes) -> Sequence[Delta]:
         if data == b"[DONE]":
@@ -195,8 +203,12 @@ class ChatReader:
             if thought := delta.get(field):
                 found.append(Thinking(str(thought)))
                 break
+        self._details.take(delta.get(_DETAILS))
         if content := delta.get("content"):
             found += self._tags.feed(content) if isinstance(content, str) else _parts(content)
+        if refusal := delta.get("refusal"):  # in place of content
+            found.append(Text(str(refusal)))
+            self._has_declined = True
         for part in delta.get("tool_calls") or ():
             self._slot(part).take(part)
 
@@ -213,28 +225,31 @@ class ChatReader:
     def end(self) -> Sequence[Delta]:
         if self._finish is None and not self.done:
             raise TransientError(f"{self._provider} broke off in the middle of the reply")
-        found: list[Delta] = [
-            *self._tags.finish(),
-            *(CallReady(read_call(call.id, call.name, "".join(call.raw))) for call in self._calls),
-        ]
-        if self._finish == "content_filter":
-            found.append(Notice(f"{self._provider}: a content filter ended the reply"))
+        found: list[Delta] = [*self._tags.finish()]
+        for call in self._calls:
+            is_cut = call is self._calls[-1] and self._finish in _FINISHES
+            raw = "".join(call.raw)
+            found.append(CallReady(read_call(call.id, call.name, raw, is_last_of_cut=is_cut)))
+        if self._has_declined or self._finish == "content_filter":
+            why = DECLINED if self._has_declined else FILTERED
+            found.append(Notice(f"{self._provider}: {why}"))
         reason = _FINISHES.get(
             self._finish or "", FinishReason.TOOLS if self._calls else FinishReason.STOP
         )
         extras: list[Json] = [call.extra for call in self._calls]
-        sealed: Json = {SEAL: extras} if any(extras) else None
-        return [*found, Finished(reason, self._usage, sealed)]
+        details = self._details.whole()
+        sealed: Json = {SEAL: extras, _DETAILS: details} if details or any(extras) else None
+        is_full = self._finish in FILLS_WINDOW
+        return [*found, Finished(reason, self._usage, sealed, fills_window=is_full)]
 
 
-def _extras(message: AssistantMessage) -> list[dict[str, Json]]:
-    """Return what each call of the reply must be sent back with."""
-    found = (
-        message.provider_state.get(SEAL) if isinstance(message.provider_state, Mapping) else None
-    )
-    if not isinstance(found, list) or len(found) != len(message.calls):
-        return [{} for _ in message.calls]
-    return [{} if extra is None else {_EXTRA: extra} for extra in found]
+def _sealed(message: AssistantMessage) -> tuple[list[dict[str, Json]], Json]:
+    """Return what each call of the reply, and the reply, must be sent back with."""
+    state = fields(message.provider_state)
+    extras = cast("list[Json]", state.get(SEAL) or ())
+    if len(extras) != len(message.calls):
+        return [{} for _ in message.calls], None
+    return [{} if extra is None else {_EXTRA: extra} for extra in extras], state.get(_DETAILS)
 
 
 def _with_pictures(pieces: Sequence[EncodedMessage]) -> list[bytes]:

@@ -3,6 +3,7 @@
 Event names are left out on purpose: both dialects repeat them inside the data.
 """
 
+from codecs import BOM_UTF8
 from typing import Final
 
 EVENT_BYTES_MAX: Final = 16 * 1024 * 1024  # one event; twice the line that our own wire takes
@@ -16,6 +17,7 @@ class EventReader:
     """Reads one stream."""
 
     def __init__(self) -> None:
+        self._mark = BOM_UTF8  # what may stand before the first line
         self._rest = b""
         self._data: list[bytes] = []
         self._size = 0
@@ -41,7 +43,8 @@ class EventReader:
 
     def _events(self, data: bytes) -> list[bytes]:
         found: list[bytes] = []
-        for line in data.splitlines():
+        for given in data.splitlines():
+            line, self._mark = given.removeprefix(self._mark), b""
             if not line:
                 if self._data:
                     found.append(b"\n".join(self._data))

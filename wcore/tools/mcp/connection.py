@@ -6,7 +6,8 @@ but nobody waits for the server to hear it.
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
@@ -23,7 +24,7 @@ from mcp_types import (
     PaginatedRequestParams,
     ToolListChangedNotification,
 )
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import LATEST_PROTOCOL_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from wcore import __version__
@@ -41,6 +42,7 @@ from wcore.tools.mcp.life import (
     Move,
     State,
 )
+from wcore.tools.mcp.readable_parts import ReadableParts
 from wcore.tools.mcp.request_handlers import RequestHandlers
 from wcore.tools.mcp.results import output_of
 from wcore.tools.mcp.server_call import Done, ServerCall
@@ -50,8 +52,6 @@ from wcore.tools.mcp.tool_listing import ToolListing, ToolListingBuilder
 from wcore.visible import visible_line
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from anyio.abc import TaskGroup
 
 PAGES_MAX: Final = 64  # of a list of tools; 512 tools come in fewer
@@ -97,6 +97,7 @@ class Connection:
         self._tasks: TaskGroup | None = None
         self._scope = anyio.CancelScope()
         self._listed_bytes = 0
+        self._unreadable_tools: list[str] = []  # of the page that was read last
         self.is_told = False  # whether a change of the list would be heard of
         self.problem = ""
         self.closed = anyio.Event()
@@ -175,8 +176,15 @@ class Connection:
                 text = str(first).partition("\n")[0] or type(first).__name__
         return visible_line(self._environment.redact(text), PROBLEM_CHARS_MAX)
 
-    def _streams(self) -> "AbstractAsyncContextManager[Any]":
-        return self._program.streams() if self._program else open_http(self._config, self._lose)
+    @asynccontextmanager
+    async def _streams(self) -> "AsyncGenerator[tuple[Any, Any]]":
+        program, config = self._program, self._config
+        opened: Any = program.streams() if program else open_http(config, self._lose)
+        async with opened as (messages, answers):
+            yield ReadableParts(messages, self._version, self._unreadable_tools.append), answers
+
+    def _version(self) -> str:
+        return self._client.protocol_version if self._client else LATEST_PROTOCOL_VERSION
 
     def _made(self) -> Client:
         return Client(
@@ -214,17 +222,28 @@ class Connection:
         raise ToolError("it goes on changing its tools")
 
     async def _listed(self, client: Client) -> ToolListing:
+        """Return the list as far as it can be read; it says itself what is left out, and why."""
         listing = ToolListingBuilder(self._config.safe_name)
-        cursor: str | None = None
+        cursors: list[str | None] = [None]
         with anyio.fail_after(LIST_S_MAX):
-            for _ in range(PAGES_MAX):
+            while not listing.is_full:
+                cursor = cursors[-1]
                 params = PaginatedRequestParams(cursor=cursor) if cursor else None
+                self._unreadable_tools.clear()
                 page = await client.session.list_tools(params=params)
-                listing.add(page.tools)
                 self._charge(page)
-                cursor = page.next_cursor
-                if cursor is None or listing.is_full:
+                if page.next_cursor in cursors[1:]:
+                    listing.leave_out(f"page {len(cursors)} of its list, which leads back")
                     break
+                listing.add(page.tools)
+                for name in self._unreadable_tools:
+                    listing.leave_out(f"{name}: no valid MCP describes it")
+                if page.next_cursor is None:
+                    break
+                if len(cursors) == PAGES_MAX:
+                    listing.leave_out(f"what follows the first {PAGES_MAX} pages of its list")
+                    break
+                cursors.append(page.next_cursor)
         return listing.offers()
 
     def _charge(self, page: ListToolsResult) -> None:

@@ -21,6 +21,7 @@ from wcore.supervisor.client import Program as Started
 from wcore.tools.mcp.environment import McpEnvironment, Stderr, find_program
 from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, ServerConfig
 from wcore.tools.process.child_environment import child_environment
+from wcore.visible import whole
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # as on our own wire; a 5 MB image is 6.7 MB as base64
 READ_BYTES: Final = 64 * 1024  # a pipe's default capacity on Linux
@@ -151,7 +152,8 @@ class StdioProcess:
             answered = _ANSWER.search(line[:HEAD_BYTES])
             if answered is None or self._rubbish >= RUBBISH_MAX:
                 return self._rubbish < RUBBISH_MAX
-            message = _unreadable(int(answered[1]))  # else its call would wait until it is late
+            # Else its call would wait until it is late.
+            message = _unreadable(int(answered[1]), line)
         await inward.send(SessionMessage(message))
         return True
 
@@ -211,9 +213,18 @@ def _pipes() -> tuple[_Ends, _Ends]:
     return _Ends(we_write, we_read, we_log), _Ends(stdin, stdout, stderr)
 
 
-def _unreadable(number: int) -> JSONRPCMessage:
-    """Return what stands for an answer that cannot be read."""
-    error = {"code": PARSE_ERROR, "message": "its answer cannot be read: it is no valid JSON"}
+def _unreadable(number: int, line: bytes) -> JSONRPCMessage:
+    """Return what stands for an answer that cannot be read: why, and what error it tells of."""
+    why = "it is no valid MCP"
+    try:
+        match json.loads(line):
+            case {"error": {"message": str(said)} | str(said)}:
+                why += f", and tells of an error: {said}"
+            case _:
+                pass
+    except (ValueError, RecursionError):
+        why = "it is no valid JSON"
+    error = {"code": PARSE_ERROR, "message": whole(f"its answer cannot be read: {why}")}
     return jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", "id": number, "error": error})
 
 
@@ -221,7 +232,7 @@ def _mended(line: bytes) -> bytes:
     """Return a line without half characters, which some servers cut texts into."""
     if not _HALF.search(line):
         return line
-    return json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace")
+    return whole(json.dumps(json.loads(line), ensure_ascii=False)).encode()
 
 
 async def _next(pipe: int) -> bytes:

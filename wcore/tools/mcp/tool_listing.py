@@ -92,12 +92,16 @@ class ToolListingBuilder:
         for tool in tools:
             self._count += 1
             if self.is_full:
-                self._refused.append(f"only the first {TOOLS_MAX} tools are taken")
+                self.leave_out(f"only the first {TOOLS_MAX} tools are taken")
                 return
             try:
                 self._take(tool)
             except ToolError as error:
-                self._refused.append(f"{visible_line(tool.name, RAW_NAME_CHARS_MAX)}: {error}")
+                self.leave_out(f"{visible_line(tool.name, RAW_NAME_CHARS_MAX)}: {error}")
+
+    def leave_out(self, what: str) -> None:
+        """Note what else of the list is left out."""
+        self._refused.append(what)
 
     def offers(self) -> ToolListing:
         """Return what can be offered."""

@@ -43,7 +43,7 @@ def _refuse(problem: str) -> int:
     if not sys.stdin.isatty() and select.select([sys.stdin], [], [], GREETING_S)[0]:
         try:
             number = json.loads(sys.stdin.readline(GREETING_CHARS_MAX))["id"]
-        except (ValueError, LookupError, TypeError, OSError):
+        except (ValueError, LookupError, TypeError, OSError, RecursionError):
             return EXIT_USAGE
         answer = {"code": INTERNAL_ERROR, "message": problem}
         print(json.dumps({"jsonrpc": "2.0", "id": number, "error": answer}), flush=True)  # noqa: T201

@@ -42,7 +42,7 @@ async def sessions(
             info = {"sessionId": row["session_id"], "cwd": row["workspace"]}
             more = {"updatedAt": row.get("last_at"), "title": row.get("title")}
             session = SessionInfo.model_validate({**info, **more})
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # a row of a newer kind
         if cwd is None or session.cwd == cwd:
             found.append(session)
