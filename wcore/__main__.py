@@ -1,4 +1,4 @@
-"""The door. `wcore` and `python -m wcore` are the same program."""
+"""The command `wcore`, and `python -m wcore`: the same program."""
 
 from typing import NoReturn
 

@@ -1,4 +1,4 @@
-"""What carries out what tools offer; a replay has another, which touches nothing."""
+"""Calls into tools and servers, in one place, so that a replay can answer them from the journal."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Runtime:
-    """Carries out what tools offer; a replay has others, which touch nothing."""
+    """Calls what tools offer; a replay has another one, which touches nothing."""
 
     def tools(self, make: Callable[[], dict[str, "Tool"]]) -> dict[str, "Tool"]:
         """Return the built-in tools, which `make` makes."""
@@ -38,7 +38,7 @@ class Runtime:
         return not scope.cancelled_caught
 
     def target_paths(self, call_id: str, tool: "Tool", args: Args) -> frozenset[str]:
-        """Return `tool.targets`."""
+        """Return `tool.target_paths`."""
         del call_id
         return tool.target_paths(args)
 

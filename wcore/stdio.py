@@ -1,4 +1,4 @@
-"""The rim: owns fd 0 and fd 1. Lines in, whole lines out, bounded both ways.
+"""The engine's stdin and stdout: lines in, whole lines out, bounded both ways.
 
 At the start the wire moves to private descriptors; fd 0 becomes `/dev/null` and fd 1 becomes
 stderr, so that a stray `print`, a library or a child process can never reach the wire.

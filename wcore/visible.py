@@ -1,14 +1,17 @@
 """What a person must be able to see: control, bidi, zero-width and look-alike blanks made visible.
 
-The model chooses the text of cards; a right-to-left override or a no-break space must not
-change what a card seems to say. Everything that Unicode calls neither printable nor a plain
-space becomes a marker such as `⟨U+202E⟩`; newline and tab stay.
+The model chooses the text of cards, a file its name, a program its output: none of them may move
+the cursor, recolour the screen or change what a card seems to say. Everything that Unicode calls
+neither printable nor a plain space becomes a marker such as `⟨U+202E⟩`, and so do letters that are
+drawn as nothing; newline and tab stay.
 """
 
 from typing import Final
 
+LINE_CHARS_MAX: Final = 10_000  # more than any line of a screen
+
 # Printable by Unicode's word, but drawn as nothing or as a blank: joiners, fillers, selectors.
-_DRAWN_AS_NOTHING: Final = frozenset(
+DRAWN_AS_NOTHING: Final = frozenset(
     [
         *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
         *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
@@ -21,7 +24,7 @@ class _Markers(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        seen = char.isprintable() and code not in _DRAWN_AS_NOTHING
+        seen = char.isprintable() and code not in DRAWN_AS_NOTHING
         shown = char if seen else f"⟨U+{code:04X}⟩"
         self[code] = shown
         return shown
@@ -46,7 +49,7 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_TEXT)
 
 
-def visible_line(text: str, chars_max: int) -> str:
+def visible_line(text: str, chars_max: int = LINE_CHARS_MAX) -> str:
     """Return `text` on one line of at most `chars_max` characters, a cut marked by `…`."""
     line = text[: chars_max + 1]
     if not (line.isascii() and line.isprintable()):

@@ -15,6 +15,6 @@ SCENARIOS: Final = {case.id: case for case in host_cases()}
 _INVARIANTS: Final = Invariants.load(folder())
 
 
-def judge_of(words: Sequence[str], slack: float = SLACK) -> CaseRunner:
+def runner_of(words: Sequence[str], slack: float = SLACK) -> CaseRunner:
     """Return the judge of an engine command; without words, of our own engine."""
     return CaseRunner(Command.of(words, slack), _INVARIANTS)

@@ -75,9 +75,9 @@ SOUND = {
 async def test_a_host_survives_everything(host: str, scenario: str) -> None:
     if host == "shell" and shutil.which("jq") is None:
         pytest.skip("this host needs jq")
-    judge = SOUND[host]
-    outcome = await judge.judge(SCENARIOS[scenario])
-    skipped = OF_A_PERSON if judge.approves else {"approves-by-itself"}
+    runner = SOUND[host]
+    outcome = await runner.run(SCENARIOS[scenario])
+    skipped = OF_A_PERSON if runner.approves else {"approves-by-itself"}
     status = Status.SKIP if scenario in skipped else Status.PASS
     assert outcome.status is status, failure_of(outcome)
 
@@ -91,7 +91,7 @@ async def test_a_broken_host_is_caught(host: str) -> None:
     scenario, says = CAUGHT_BY[host]
     words = (*PYTHON, str(HERE / "hosts.py"), host, "{engine}")
     slack = 1.0 if host in FULL_PATIENCE else SLACK_OF_THE_BROKEN
-    outcome = await HostRunner(words, TYPED, slack, host in ASK_NOBODY).judge(SCENARIOS[scenario])
+    outcome = await HostRunner(words, TYPED, slack, host in ASK_NOBODY).run(SCENARIOS[scenario])
     assert outcome.status is Status.FAIL
     assert says in outcome.reason
     assert outcome.requires

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conformance.judging import CASES, SLACK, judge_of
+from conformance.judging import CASES, SLACK, runner_of
 from conformance.mutants import MUTANTS
 
 from wcore.conformance.outcomes import Outcome, Status
@@ -160,7 +160,7 @@ SLACK_OF_OTHERS = 1.0
 
 async def judged(mutant: str, case_id: str, slack: float) -> Outcome:
     words = (sys.executable, str(Path(__file__).parent / "mutants.py"), mutant)
-    return await judge_of(words, slack).judge(CASES[case_id])
+    return await runner_of(words, slack).run(CASES[case_id])
 
 
 def test_there_is_a_case_for_every_broken_engine() -> None:

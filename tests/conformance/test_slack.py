@@ -4,7 +4,7 @@ import sys
 from typing import Final
 
 import pytest
-from conformance.judging import judge_of
+from conformance.judging import runner_of
 
 from wcore.conformance.cases import Case, Tier
 from wcore.conformance.json_object import JsonObject
@@ -27,6 +27,6 @@ STEPS: Final[dict[str, tuple[tuple[JsonObject, ...], str]]] = {
 async def test_no_step_outlasts_its_limit_times_the_slack(kind: str) -> None:
     steps, says = STEPS[kind]
     case = Case("slow", "", Tier.MANDATORY, ("WC-CMD-001",), steps, "", manual=True)
-    outcome = await judge_of(SILENT, SLACK).judge(case)
+    outcome = await runner_of(SILENT, SLACK).run(case)
     assert outcome.status is (Status.NOT_TESTED if kind == "needs" else Status.FAIL)
     assert says in outcome.reason

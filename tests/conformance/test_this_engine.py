@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 import selection
 import waiting
-from conformance.judging import CASES, SLACK, judge_of
+from conformance.judging import CASES, SLACK, runner_of
 
 from wcore.conformance.cases import Case
 from wcore.conformance.outcomes import Status
@@ -17,7 +17,7 @@ from wcore.conformance.reporting import failure_of
 #: Why a case is not about this engine: it must be a reason that holds.
 NOT_OURS: Final = {"the engine does not announce mcp", "the engine announces introspection"}
 SAMPLE: Final = ("handshake-ready", "approval-once", "approval-expires", "stop-while-a-tool-runs")
-JUDGE: Final = judge_of([])
+RUNNER: Final = runner_of([])
 
 
 def chosen() -> list[Case]:
@@ -29,7 +29,7 @@ def chosen() -> list[Case]:
 
 @pytest.mark.parametrize("case", chosen(), ids=lambda case: case.id)
 async def test_our_engine_passes(case: Case) -> None:
-    outcome = await JUDGE.judge(case)
+    outcome = await RUNNER.run(case)
     if outcome.status is Status.SKIP:
         assert outcome.reason in NOT_OURS
     else:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from conformance.judging import CASES, judge_of
+from conformance.judging import CASES, runner_of
 
 from wcore.conformance.cases import Tier
 from wcore.conformance.outcomes import Status
 from wcore.conformance.reporting import failure_of
 
-JUDGE: Final = judge_of((sys.executable, str(Path(__file__).parent / "mutants.py"), "small"))
+RUNNER: Final = runner_of((sys.executable, str(Path(__file__).parent / "mutants.py"), "small"))
 #: Why a case is not about such an engine, as a person reads it.
 WHY: Final = (
     "the engine does not announce",
@@ -54,7 +54,7 @@ JUDGED_AT_LEAST: Final = 110
 
 @pytest.mark.parametrize("case_id", CASES)
 async def test_a_small_engine_fails_nothing(case_id: str) -> None:
-    outcome = await JUDGE.judge(CASES[case_id])
+    outcome = await RUNNER.run(CASES[case_id])
     assert outcome.status is not Status.FAIL, failure_of(outcome)
     assert (outcome.status is Status.NOT_TESTED) == (case_id in LEFT_OUT), outcome.reason
     assert outcome.status is Status.PASS or any(each in outcome.reason for each in WHY)

@@ -3,10 +3,11 @@
 import pytest
 from wcore_host.events import Preview, Tool, ToolRequest, Why
 from wcore_host.plain import card
+from wcore_host.plain.cells import cells
 from wcore_host.plain.keys import Key, KeyDecoder, Pasted, Press, Typed
 from wcore_host.plain.line_editor import LineEditor
 from wcore_host.plain.style import Style, fold, wrap
-from wcore_host.visible import cells, visible, visible_line
+from wcore_host.visible import visible, visible_line
 
 STYLE = Style(width=40)
 

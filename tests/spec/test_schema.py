@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec import asyncapi, schema, typescript
+from spec import asyncapi, schema, typescript, visible_texts
 from spec.requirements import SPEC
 from spec.validating import complaint
 from spec.words import SIDES, Entry, entries, results
@@ -36,6 +36,8 @@ def test_the_files_are_those_of_the_code() -> None:
     assert there == schema.files(), REMEDY
     assert typescript.PATH.read_text() == typescript.text(), REMEDY
     assert asyncapi.PATH.read_text() == asyncapi.text(), REMEDY
+    for path in (visible_texts.COPY, *visible_texts.SCRIPTS):
+        assert path.read_text() == visible_texts.rendered(path), REMEDY
 
 
 def test_they_are_json_schema() -> None:

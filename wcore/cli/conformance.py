@@ -1,4 +1,4 @@
-"""`wcore conformance`: judge any engine by the cases of the specification, or any host."""
+"""`wcore conformance`: check any engine by the cases of the specification, or any host."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,7 +46,7 @@ PROVIDERS: Final = ("openai", "anthropic")
 
 
 def run(argv: list[str], _environ: Mapping[str, str]) -> int:
-    """Judge an engine or a host; return the exit code.
+    """Check an engine or a host; return the exit code.
 
     Raises:
         UsageError: the command line is wrong.
@@ -73,8 +73,8 @@ def run(argv: list[str], _environ: Mapping[str, str]) -> int:
             write(f"{case.id:38} {case.tier:10} {' '.join(case.requires)}\n    {case.title}\n")
         return 0
     command = Command.of(words, options.slack)
-    judge = CaseRunner(command, Invariants.load(place), options.provider)
+    runner = CaseRunner(command, Invariants.load(place), options.provider)
     progress = Progress(len(wanted))
-    outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
-    write_reports(outcomes, judge.command.words, options.junit, options.json)
+    outcomes = anyio.run(runner.run_all, wanted, options.jobs, progress.tell)
+    write_reports(outcomes, runner.command.words, options.junit, options.json)
     return progress.end(outcomes)

@@ -36,7 +36,7 @@ DEFAULT_INPUT: Final = "go\\n"
 
 
 def run(argv: list[str]) -> int:
-    """Judge a host; return the exit code.
+    """Check a host; return the exit code.
 
     Raises:
         UsageError: the command line is wrong.
@@ -64,8 +64,8 @@ def run(argv: list[str]) -> int:
     rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
     typed = codecs.decode(options.input.encode("latin-1", "backslashreplace"), "unicode_escape")
     command = (os.path.abspath(program), *rest)
-    judge = HostRunner(command, typed.encode(), options.slack, options.approves)
+    runner = HostRunner(command, typed.encode(), options.slack, options.approves)
     progress = Progress(len(wanted))
-    outcomes = anyio.run(judge.judge_all, wanted, options.jobs, progress.tell)
-    write_reports(outcomes, judge.words, options.junit, options.json)
+    outcomes = anyio.run(runner.run_all, wanted, options.jobs, progress.tell)
+    write_reports(outcomes, runner.words, options.junit, options.json)
     return progress.end(outcomes)

@@ -64,11 +64,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.output is not None:
         refuse_inside_call()
     text = _read(options.file)
-    scene = ParseContext(environment.places(environment.folder(None), environ), {})
-    draft = _drafted(options.format, text, options.file, scene)
+    context = ParseContext(environment.places(environment.folder(None), environ), {})
+    draft = _drafted(options.format, text, options.file, context)
     made = as_toml(draft, f"{options.file} ({options.format})")
     try:
-        parse(made, options.output or "the policy", Level.USER, scene)
+        parse(made, options.output or "the policy", Level.USER, context)
     except PolicyError as error:
         raise ForeignError(
             f"{options.file}: no policy can be made of it: {error.reason}"
@@ -85,11 +85,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return EXIT_LOOSER if any(note.kind is Difference.LOOSER for note in draft.notes) else 0
 
 
-def _drafted(name: str, text: str, path: str, scene: ParseContext) -> Draft:
+def _drafted(name: str, text: str, path: str, context: ParseContext) -> Draft:
     try:
         if name in TEXTS:
-            return TEXTS[name](text, scene)
-        return OBJECTS[name](jsonc.loads(text, path), scene)
+            return TEXTS[name](text, context)
+        return OBJECTS[name](jsonc.loads(text, path), context)
     except ForeignError as error:
         raise ForeignError(f"{path}: {visible_line(str(error), 600)}") from error
 

@@ -41,8 +41,8 @@ class CrashedError(WcoreError):
     """A bug of ours ended the engine after it had started."""
 
 
-class _Rims(Struct, frozen=True):
-    """Where the engine meets the world: the wire, the children's environment and supervisor."""
+class _ProcessParts(Struct, frozen=True):
+    """What the process began with: the wire, the environment for children, the supervisor."""
 
     fds: tuple[int, int]
     inherited: dict[str, str]
@@ -82,8 +82,8 @@ def run(
     )
     model = model_at_start(options.provider, options.model, model_environment)
     try:
-        rims = _Rims(fds, inherited, supervisor, told)
-        return anyio.run(functools.partial(_serve, options, model, location, rims, secrets))
+        parts = _ProcessParts(fds, inherited, supervisor, told)
+        return anyio.run(functools.partial(_serve, options, model, location, parts, secrets))
     except ConfigError:
         raise  # said before `ready`: a policy file, or a mode above its ceiling
     except Exception as error:
@@ -106,7 +106,7 @@ async def _serve(
     options: Options,
     model: Model,
     location: Location,
-    rims: _Rims,
+    parts: _ProcessParts,
     secrets: Secrets,
 ) -> int:
     places = environment.places(options.cwd, os.environ, location.files)
@@ -134,18 +134,18 @@ async def _serve(
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    tool_environment = _place(places, rims, lambda: session.policy.rules)
-    wire = StdoutWriter(rims.fds[1])
-    shell_analyser = ShellWorker(rims.supervisor)
+    tool_environment = _place(places, parts, lambda: session.policy.rules)
+    wire = StdoutWriter(parts.fds[1])
+    shell_analyser = ShellWorker(parts.supervisor)
     session = Session(
         settings, wire, {}, model, shell_analyser, persistence
     )  # the engine loads the tools
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
     problem = f"no message can be answered: {model.problem}" if model.problem else ""
-    found = (*rims.told, *loaded.notices, *dropped, unused, persistence.consequences)
+    found = (*parts.told, *loaded.notices, *dropped, unused, persistence.consequences)
     session.notices = tuple(filter(None, (*found, *options.family.notices, problem)))
     enter(session, left)
-    reader = LineReader(rims.fds[0], _first_lines(options))
+    reader = LineReader(parts.fds[0], _first_lines(options))
     try:
         return await _engine(session, reader, wire, tool_environment).serve()
     finally:
@@ -153,18 +153,18 @@ async def _serve(
         await persistence.close()
 
 
-def _place(places: Places, rims: _Rims, rules: Callable[[], Rules]) -> ToolEnvironment:
+def _place(places: Places, parts: _ProcessParts, rules: Callable[[], Rules]) -> ToolEnvironment:
     return ToolEnvironment(
         workspace=places.workspace,
         home=places.home,
-        environ=rims.inherited,
+        environ=parts.inherited,
         hidden=lambda path: (
             protection(path, Access.READ, places) is not None
             or rules().on_reading(path) is not Verdict.ALLOW
         ),
         denied=lambda path: rules().on_reading(path) is Verdict.DENY,
         named=named_paths.finder(places),
-        supervisor=rims.supervisor,
+        supervisor=parts.supervisor,
     )
 
 

@@ -1,4 +1,4 @@
-"""A JSON object as the judge reads it; what it holds is checked where it is used."""
+"""A JSON object of a case or an engine; what it holds is checked where it is used."""
 
 from typing import Any, TypeAlias
 

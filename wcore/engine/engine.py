@@ -1,7 +1,10 @@
-"""The hall: one loop over the host's commands, one visible `match`. Start reading here.
+"""The loop over the host's commands, and the one `match` that picks a handler. Start reading here.
 
-Lines become commands, commands become moves of the session or of the turn. Nothing queues in
-between: a command is obeyed before the next is read, so a host that floods us has to wait.
+`wcore.cli.serve` makes an `Engine` and calls `serve`. A line such as `{"type": "tool_approve",
+"call_id": "call_1"}` becomes `commands.ToolApprove(call_id="call_1")`; the handler settles the call
+in `session.approvals`, and the turn, a task beside this loop, goes on and sends the events.
+
+A command is carried out before the next is read, so that a host that floods the engine waits.
 """
 
 import logging

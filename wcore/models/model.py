@@ -32,7 +32,7 @@ class Request(Struct, frozen=True):
     """Everything a model is given for one reply.
 
     A model that is asked again with the same message objects first, and new ones behind them,
-    encodes only what is new; in a `Said` it does not even look at the others.
+    encodes only what is new; in a `MessageLog` it does not even look at the others.
     """
 
     system: str
@@ -105,7 +105,7 @@ class Model(Protocol):
 
     @property
     def effort_levels(self) -> tuple[str, ...]:
-        """What `Tuning.effort` may be; empty when effort cannot be asked for."""
+        """What `ThinkingSettings.effort` may be; empty when effort cannot be asked for."""
         ...
 
     @property

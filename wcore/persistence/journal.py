@@ -1,8 +1,8 @@
-"""What a session writes down, in the order in which it happens: journal, then event, then effect.
+"""What a session writes down, in the order in which it happens: record, then event, then effect.
 
-`record` remembers something for the next write; `write` puts it on the disk with all notes before
-it, in one transaction. What cannot be written must not happen: `write` raises, and whoever was
-about to act does not. Secrets are taken out at once, so that none ever waits here.
+`record(Kind.REPLIED, …)` keeps a record for the next write; `write` puts one on the disk with all
+that were kept before it, in one transaction. If that fails, `write` raises, and what was about to
+happen does not. Secrets are taken out at once, so that none ever waits here.
 
 Without a store nothing is written, and nothing waits here. What the store may know of a call then
 stays true: a call of a reply that was written, or may have been, and that has not begun, does not

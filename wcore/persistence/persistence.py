@@ -1,9 +1,9 @@
-"""What the session keeps beyond itself: its journal, lasting grants, one audit row a decision.
+"""What a session keeps in the store: its journal, its lasting grants, an audit row a decision.
 
-Opened by the first turn, never by `ready`. Grants are read again whenever any engine changed
-them, so a revoke counts from the next decision on; a grant that somebody else gives meanwhile
-counts once this session's host accepts it. The audit is best effort; grants are not: what cannot
-be kept is said, and what cannot be read grants nothing.
+A `Session` has one. The first turn opens it, never `ready`. Grants are read again whenever any
+engine changed them, so a revoked one counts no longer from the next decision on; one that somebody
+else gives counts once this session's host accepts it. A grant that cannot be kept is an error, and
+one that cannot be read allows nothing; an audit row that cannot be written is only logged.
 """
 
 import copy

@@ -33,7 +33,7 @@ class UnreadableJournalError(WcoreError):
 
 
 class OpenCall(Struct):
-    """A call of the last reply that has not ended. `recorded_approval` is a person's yes to it."""
+    """A call of the last reply that has not ended. `answer` is a person's approval of it."""
 
     call_id: str
     call: ModelCall

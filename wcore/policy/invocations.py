@@ -182,7 +182,7 @@ class _Reader:
             others += shell.texts_in_options(words[start:])
         for text in (*texts, *others) if depth < DEPTH_MAX else ():
             yield from self.handed_on(text, span, depth + 1)
-        self._judge_texts([text for text in texts if _HAS_PARTS.search(text)], depth)
+        self._decide_texts([text for text in texts if _HAS_PARTS.search(text)], depth)
 
     def _texts(
         self, words: tuple[str, ...], name: str, *, runs: bool
@@ -242,7 +242,7 @@ class _Reader:
         found = [*self._leads_to.get(word, ()), *self._made.get(program(word), ())]
         return [*found, "bash"] if shell.is_device(word) else found
 
-    def _judge_texts(self, texts: Sequence[str], depth: int) -> None:
+    def _decide_texts(self, texts: Sequence[str], depth: int) -> None:
         """Note that nobody can say what a text, which is handed to a shell, would start."""
         if texts and depth >= DEPTH_MAX:
             self.lost = self.lost or shell.Reason.EVALUATED
@@ -273,7 +273,7 @@ class _Reader:
             self.lost = shell.Reason.SCRIPT_FROM_INPUT
         else:
             yield from self.handed_on(text, span, depth + 1)
-            self._judge_texts([text], depth)
+            self._decide_texts([text], depth)
 
     def rough(self, text: str, span: Span | None, depth: int) -> Iterator[Invocation]:
         """Yield what looks like commands in a text that is not understood."""

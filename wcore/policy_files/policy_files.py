@@ -59,7 +59,7 @@ class PolicyFiles:
         }
         self._real: dict[str, str] = {}  # where folders that rules name really are
         self._since: dict[tuple[Level, str], str] = {}  # when liftable denies came to be there
-        self._scene = ParseContext(places, {}, self._realpath)
+        self._context = ParseContext(places, {}, self._realpath)
         self._texts: dict[Level, PolicyText] = {}
         self._was_trusted: bool | None = None
         self._found = PolicySnapshot()
@@ -92,10 +92,10 @@ class PolicyFiles:
                 known = self._since.get((level, rule), texts[level].changed)
                 return since.setdefault((level, rule), known)
 
-            scene = replace(self._scene, since=came)
+            context = replace(self._context, since=came)
             files = [
                 replace(
-                    parse(each.text, self._paths[at], at, scene), only_forbids=each.only_forbids
+                    parse(each.text, self._paths[at], at, context), only_forbids=each.only_forbids
                 )
                 for at, each in texts.items()
             ]
@@ -153,11 +153,11 @@ class PolicyFiles:
         project = read_project(self.places.workspace)
         texts = self._read(project)
         files = [
-            parse(each.text, self._paths[level], level, self._scene)
+            parse(each.text, self._paths[level], level, self._context)
             for level, each in texts.items()
             if level is not Level.USER
         ]
-        files.append(parse(text, path, Level.USER, self._scene))
+        files.append(parse(text, path, Level.USER, self._context))
         trusted, _ = self._is_trusted(project)
         return PolicySet(files, trusted=trusted)
 

@@ -204,14 +204,14 @@ def _policies(facts: Mapping[str, Json], places: Places) -> PolicySet:
         (str(level), str(rule)): str(at)
         for level, rule, at in (as_list(each) for each in as_list(facts.get("since")))
     }
-    scene = ParseContext(
+    context = ParseContext(
         places,
         {},
         lambda folder: known.get(folder, folder),
         lambda level, rule: since.get((level.value, rule), ""),
     )
     files = [
-        parse(str(text), str(path), Level(level), scene)
+        parse(str(text), str(path), Level(level), context)
         for level, (path, text) in (
             ((level, as_list(each)) for level, each in texts.items())
             if isinstance(texts, Mapping)

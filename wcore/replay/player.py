@@ -1,7 +1,7 @@
 """Runs the engine again on a recorded session, without effects, and compares what it does.
 
-The rooms are the real ones: engine, turn, gate, policy, approvals, encoding. Put in their place are
-only the rims: what the host said, what the model replied, what tools, store and clock came to.
+Only what comes from outside is recorded: what the host said, what the model replied, what tools,
+store and clock came to. Everything else is the real engine.
 Nothing here can write, start a program or reach the network.
 """
 
@@ -47,9 +47,9 @@ def replay(row: SessionRow, records: Sequence[JournalRecord]) -> Replayed:
     for begin, end in _engines(records):
         items = items_of(records[begin + 1 : end], events)
         script = Timeline(items)
-        stage = set_up(row, records[begin].body, script, restore(records[:begin]))
+        setup = set_up(row, records[begin].body, script, restore(records[:begin]))
         starts += 1
-        anyio.run(_play, stage, script)
+        anyio.run(_play, setup, script)
         open_end = records[end - 1].kind is not Kind.CLOSED
         if script.divergence is not None:
             return Replayed(starts, len(records), events, open_end, script.divergence)
@@ -68,10 +68,10 @@ def _said(records: Sequence[JournalRecord]) -> int:
     return max((getattr(item, "number", 0) for item in items), default=0)
 
 
-async def _play(stage: ReplaySetup, script: Timeline) -> None:
+async def _play(setup: ReplaySetup, script: Timeline) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(script.watch)
-        tasks.start_soon(_serve, stage, script, tasks)
+        tasks.start_soon(_serve, setup, script, tasks)
         await script.over.wait()
         await _end_all()
 
@@ -90,8 +90,8 @@ async def _end_all() -> None:
         await asyncio.sleep(0)
 
 
-async def _serve(stage: ReplaySetup, script: Timeline, tasks: TaskGroup) -> None:
-    session = stage.session
+async def _serve(setup: ReplaySetup, script: Timeline, tasks: TaskGroup) -> None:
+    session = setup.session
     places = session.settings.places
     environment = ToolEnvironment(places.workspace, places.home, {}, lambda _: True)
     host = RecordedHost(script, session.approvals)

@@ -1,4 +1,4 @@
-"""A session set up as it was opened, on recorded rims."""
+"""A session set up as it was opened, with recorded input."""
 
 from collections.abc import Mapping
 from uuid import UUID

@@ -1,7 +1,9 @@
-"""What lives as long as the conversation: mode, grants, parked calls, history, and its voice.
+"""The state of a conversation: mode, grants, calls that wait, history, and events to the host.
 
-Everything the engine says goes through here, so that live secrets never leave and nothing is
-said in two ways. The turn asks the session what may happen; it never decides itself.
+The engine's handlers and the turn share one `Session`; a sub-agent has one of its own that shares
+grants, calls that wait and secrets with its parent's. `decide` tells what may happen to a prepared
+call, for example `Decision(Verdict.ASK, Row.DEFAULT, …)`. `emit(events.TextDelta(text="hi",
+msg_id="m1"))` encodes an event, takes live secrets out and queues its line.
 """
 
 import posixpath
@@ -65,7 +67,7 @@ class ShellAnalyser(Protocol):
 
 
 class EventWriter(Protocol):
-    """The way out to the host; see `wcore.stdio.Wire`."""
+    """The way out to the host; see `wcore.stdio.StdoutWriter`."""
 
     def put_nowait(self, line: bytes) -> None: ...
     async def send(self, line: bytes) -> None: ...

@@ -1,7 +1,7 @@
 """Memory on disk: lasting grants, tiers, audit, sessions with their journals.
 
 SQLite in the user's state folder, or PostgreSQL by URL. Nothing of it is opened, and no database
-is imported, before it is first used. The room knows nothing of policy, approval or the wire.
+is imported, before it is first used. This package knows nothing of policy, approval or the wire.
 `Store` is the way in for the engine; the command line calls the modules directly.
 """
 

@@ -1,6 +1,7 @@
-"""The journal of a session: records in the order they happened. In the store's thread.
+"""The journal of a session in the database: records such as `(7, "asked", {…})`, in order.
 
-Only the holder of the lease can append; an engine that lost its session learns it there.
+Called in the store's thread, by `Store`. Only the holder of the lease can append; an engine that
+lost its session to another learns it here, from `LeaseLostError`.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""What the engine holds: `Store`, the async face of the room.
+"""`Store`, through which the engine calls this package from the event loop.
 
 Opened when first used; all calls go to one worker thread at a time, in order, over one
 connection. A call that has begun is finished even if its caller is cancelled, within the limits

@@ -38,9 +38,9 @@ async def run_batch(
     model_calls: Sequence[tuple[str, ModelCall]],
     interrupted: Mapping[str, OpenCall] = NOTHING,
 ) -> list[ToolMessage]:
-    """Gate and run `calls`; return one result for each, in their order.
+    """Gate and run `model_calls`; return one result for each, in their order.
 
-    `left` is what an earlier engine left of them.
+    `interrupted` is what an earlier engine left of them, by `call_id`.
     """
     calls: list[ToolCall] = []
     for call_id, model_call in model_calls:

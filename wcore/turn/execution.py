@@ -1,4 +1,9 @@
-"""The effect of a cleared call: run it, keep the host informed, strip what must not be shown."""
+"""The effect of a call that may run: write it down, run it, pass on what it says without secrets.
+
+`batch.py` calls `run` when the gate and the answer let a call through. The host sees
+`tool_running`, `tool_chunk` with pieces such as `"3 passed"`, and `tool_result`; the journal
+holds `started` before the tool begins and `result` after it.
+"""
 
 import logging
 from functools import partial

@@ -1,7 +1,11 @@
-"""The gate: prepare, decide, announce, ask, and hear the answer. The effect comes after it.
+"""Before the effect of a call: prepare, decide, announce, ask, and wait for the answer.
 
-Between `decide` and the announcement nothing waits but the writing of the journal, so a decision
-is never older than its announcement. A call is registered as waiting before the host is asked.
+`batch.py` calls `gate` for each call of a reply, and `await_answer` if that asked; `execution.py`
+runs what was allowed. A `Bash` call `ls` in mode `default` is prepared, decided as *ask*, written
+down as `asked`, announced by `tool_request`, and ends here as *ready* with `call.pending` set.
+
+Nothing but the writing of the journal waits between the decision and the announcement, so no
+decision is older than its announcement. A call is registered as waiting before the host is asked.
 What cannot be written down is neither asked nor run.
 """
 

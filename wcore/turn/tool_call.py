@@ -1,7 +1,10 @@
-"""One call under way: what is known of it, and everything the host is told about it.
+"""One tool call while it is under way: what is known of it, and the events that tell of it.
 
-A call is announced exactly once and ends exactly once; the ledger refuses every other path.
-Nothing is decided here (see `gate.py`) and nothing is done here (see `execution.py`).
+`batch.py` makes one for each call of a reply. It begins with `call_id="call_1"` and
+`model_call=ModelCall("toolu_7", "Bash", {"command": "ls"})`; `gate.py` decides about it and sets
+`prepared` and `pending`; `execution.py` runs it; `result` is what the model is told in the end.
+
+A call is announced once and ends once; the ledger (`approval/table.py`) refuses every other path.
 """
 
 import logging
@@ -62,7 +65,7 @@ def unrecorded(problem: Exception) -> str:
 class Refusal(Struct, frozen=True):
     """How a call ends without a result.
 
-    `reason` is for the host; the model is `with_edit_note` it, or something else. `why` is for the
+    `reason` is for the host, and for the model unless `model_text` is given. `why` is for the
     announcement, `decision` for the journal, `preceding_events` are events that belong before the
     end. `move` is `None` when the ledger knows already.
     """
@@ -76,10 +79,10 @@ class Refusal(Struct, frozen=True):
 
 
 class ToolCall:
-    """One call of one reply. `batch` are all its calls, in the model's order; so far the earlier.
+    """One call of one reply. `batch` is the list of the reply's calls, which this one is added to.
 
-    `left` is what an earlier engine left of it. With `inner` it is not the
-    model's: a running tool makes it, and says which tool it is for.
+    `interrupted` is what an earlier engine left of it. `inner` is the tool of a call that is not
+    the model's but made by a running tool.
     """
 
     def __init__(

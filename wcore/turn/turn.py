@@ -1,8 +1,12 @@
-"""One turn: the model speaks, its calls are gated and run, the results go back, until it stops.
+"""One turn: the model replies, its calls are gated and run, their results go back, until it stops.
 
-A turn is ended from outside by `Turn.end`. That never cancels the turn's own task: it settles
-what waits and cancels what works, so that every call still gets its one terminal event and the
-history its one result a call.
+The engine makes a `Turn` for a `message` and runs it as a task; a sub-agent runs one in its
+parent's. A turn with one call adds to the history `AssistantMessage(calls=[("call_1",
+ModelCall("toolu_7", "Bash", {"command": "ls"}))])`, `ToolMessage("call_1", "Bash", …)` and the
+reply to that.
+
+`Turn.end` ends it from outside. That never cancels the turn's own task: it settles calls that wait
+and cancels what works, so that every call still gets its one terminal event and its one result.
 """
 
 import logging
@@ -66,7 +70,7 @@ class Tally(Struct):
 class Turn:
     """One answer to one message. `run` it once.
 
-    With `left`, it first brings the calls to an end that an earlier engine left open.
+    With `interrupted` it first ends the calls that an earlier engine left open.
     """
 
     def __init__(

@@ -16,49 +16,49 @@ LOOK_S: Final = 0.02  # between two looks at a file
 STILL_S: Final = 0.5  # a process that writes every 50 ms would have written ten times
 
 
-async def _file(stage: CaseContext, step: JsonObject) -> None:
+async def _file(context: CaseContext, step: JsonObject) -> None:
     """Wait until a file is there and as it should be."""
-    path = stage.workspace / step["file"]
-    end = anyio.current_time() + step.get("within_s", PATIENCE_S) * stage.engine.slack
+    path = context.workspace / step["file"]
+    end = anyio.current_time() + step.get("within_s", PATIENCE_S) * context.engine.slack
     while (why := _unlike(path, step)) is not None:
         if anyio.current_time() >= end:
             raise MismatchError(f"{step['file']} {why}")
         await anyio.sleep(LOOK_S)
 
 
-async def _no_file(stage: CaseContext, step: JsonObject) -> None:
-    if (stage.workspace / step["no_file"]).exists():
+async def _no_file(context: CaseContext, step: JsonObject) -> None:
+    if (context.workspace / step["no_file"]).exists():
         raise MismatchError(f"{step['no_file']} exists: something ran that must not have")
 
 
-async def _only_files(stage: CaseContext, step: JsonObject) -> None:
-    names = sorted(str(p.relative_to(stage.workspace)) for p in stage.workspace.rglob("*"))
+async def _only_files(context: CaseContext, step: JsonObject) -> None:
+    names = sorted(str(p.relative_to(context.workspace)) for p in context.workspace.rglob("*"))
     if names != sorted(step["only_files"]):
         raise MismatchError(f"the workspace holds {names}, not {step['only_files']}")
 
 
-async def _file_lacks(stage: CaseContext, step: JsonObject) -> None:
-    if step["text"] in _read(stage.workspace / step["file_lacks"]):
+async def _file_lacks(context: CaseContext, step: JsonObject) -> None:
+    if step["text"] in _read(context.workspace / step["file_lacks"]):
         raise MismatchError(f"{step['file_lacks']} holds what it must not hold")
 
 
-async def _change(stage: CaseContext, step: JsonObject) -> None:
-    (stage.workspace / step["change"]).write_text(step["to"])
+async def _change(context: CaseContext, step: JsonObject) -> None:
+    (context.workspace / step["change"]).write_text(step["to"])
 
 
-async def _still(stage: CaseContext, step: JsonObject) -> None:
+async def _still(context: CaseContext, step: JsonObject) -> None:
     """Prove that nobody writes to a file any more: what wrote it is dead."""
-    path = stage.workspace / step["still"]
+    path = context.workspace / step["still"]
     before = path.stat().st_size
     await anyio.sleep(STILL_S)
     if path.stat().st_size != before:
         raise MismatchError(f"{step['still']} still grows: a process of the tool lives on")
 
 
-async def _moves(stage: CaseContext, step: JsonObject) -> None:
+async def _moves(context: CaseContext, step: JsonObject) -> None:
     """Wait until somebody writes to a file."""
-    path = stage.workspace / step["moves"]
-    end = anyio.current_time() + PATIENCE_S * stage.engine.slack
+    path = context.workspace / step["moves"]
+    end = anyio.current_time() + PATIENCE_S * context.engine.slack
     before = path.stat().st_size if path.exists() else 0
     while not path.exists() or path.stat().st_size <= before:
         if anyio.current_time() >= end:
@@ -66,9 +66,9 @@ async def _moves(stage: CaseContext, step: JsonObject) -> None:
         await anyio.sleep(LOOK_S)
 
 
-async def _told(stage: CaseContext, step: JsonObject) -> None:
+async def _told(context: CaseContext, step: JsonObject) -> None:
     """Check what the model was given with the last request, in order."""
-    given = "\n".join(dialects.given(_last(stage)))
+    given = "\n".join(dialects.given(_last(context)))
     at = 0
     for text in step["told"]:
         at = given.find(text, at)
@@ -80,8 +80,8 @@ async def _told(stage: CaseContext, step: JsonObject) -> None:
             raise MismatchError(f"the model was told {text!r}")
 
 
-async def _offered(stage: CaseContext, step: JsonObject) -> None:
-    names = dialects.offered(_last(stage))
+async def _offered(context: CaseContext, step: JsonObject) -> None:
+    names = dialects.offered(_last(context))
     for name in step["offered"]:
         if name not in names:
             raise MismatchError(f"the model is not offered {name}: {names}")
@@ -90,60 +90,60 @@ async def _offered(stage: CaseContext, step: JsonObject) -> None:
             raise MismatchError(f"the model is offered {name}")
 
 
-async def _asked(stage: CaseContext, step: JsonObject) -> None:
-    if len(stage.provider.asked) != step["asked"]:
-        count = len(stage.provider.asked)
+async def _asked(context: CaseContext, step: JsonObject) -> None:
+    if len(context.provider.asked) != step["asked"]:
+        count = len(context.provider.asked)
         raise MismatchError(f"the model was asked {count} times, not {step['asked']} times")
 
 
-async def _request(stage: CaseContext, step: JsonObject) -> None:
+async def _request(context: CaseContext, step: JsonObject) -> None:
     """Check fields of the last request to the model."""
-    why = difference(_last(stage), {"hear": step["request"]})
+    why = difference(_last(context), {"hear": step["request"]})
     if why is not None:
         raise MismatchError(f"the request to the model: {why}")
 
 
-async def _answered(stage: CaseContext, step: JsonObject) -> None:
+async def _answered(context: CaseContext, step: JsonObject) -> None:
     """Check under which ids the model was given its results."""
-    ids = dialects.answered(_last(stage))
+    ids = dialects.answered(_last(context))
     if ids != step["answered"]:
         raise MismatchError(f"results went to the model under {ids}, not {step['answered']}")
 
 
-async def _never_said(stage: CaseContext, step: JsonObject) -> None:
+async def _never_said(context: CaseContext, step: JsonObject) -> None:
     """Check that a text is in no event so far, but of some types."""
     allowed = step.get("outside", [])
-    for talk in stage.talks:
+    for talk in context.talks:
         for event, line in talk.heard:
             if step["never_said"] in line and event["type"] not in allowed:
                 raise MismatchError(f"{event['type']} holds a text that it must not hold")
 
 
-async def _hidden(stage: CaseContext, step: JsonObject) -> None:
+async def _hidden(context: CaseContext, step: JsonObject) -> None:
     """Check that a text is in none of some fields of what was heard, where they are there."""
     for path in step["in"]:
-        value = found(stage.known, path)
+        value = found(context.known, path)
         if isinstance(value, str) and step["hidden"] in value:
             raise MismatchError(f"{path} holds {step['hidden']!r}")
 
 
-async def _same(stage: CaseContext, step: JsonObject) -> None:
-    values = [found(stage.known, path) for path in step["same"]]
+async def _same(context: CaseContext, step: JsonObject) -> None:
+    values = [found(context.known, path) for path in step["same"]]
     if any(value != values[0] for value in values):
         raise MismatchError(f"{' and '.join(step['same'])} differ: {values}")
 
 
-async def _matches(stage: CaseContext, step: JsonObject) -> None:
+async def _matches(context: CaseContext, step: JsonObject) -> None:
     """Check a part of what was heard."""
-    part = found(stage.known[step["matches"]], step["path"])
+    part = found(context.known[step["matches"]], step["path"])
     why = difference(part, {"hear": step["like"]})
     if why is not None:
         raise MismatchError(f"{step['path']} of {step['matches']}: {why}")
 
 
-async def _heard(stage: CaseContext, step: JsonObject) -> None:
+async def _heard(context: CaseContext, step: JsonObject) -> None:
     """Check how many events of a type there were so far."""
-    count = sum(event["type"] == step["heard"] for event, _ in stage.engine.heard)
+    count = sum(event["type"] == step["heard"] for event, _ in context.engine.heard)
     if count != step["times"]:
         raise MismatchError(f"{step['heard']} came {count} times, not {step['times']} times")
 
@@ -159,10 +159,10 @@ def _unlike(path: Path, step: JsonObject) -> str | None:
     return None
 
 
-def _last(stage: CaseContext) -> JsonObject:
-    if not stage.provider.asked:
+def _last(context: CaseContext) -> JsonObject:
+    if not context.provider.asked:
         raise MismatchError("the engine has not asked the model")
-    return stage.provider.asked[-1]
+    return context.provider.asked[-1]
 
 
 def _read(path: Path) -> str:

@@ -85,7 +85,7 @@ class InvariantChecker:
                 pass
 
     def hear(self, event: JsonObject, line: bytes) -> None:
-        """Judge one event."""
+        """Check one event."""
         if self.secret.encode() in line:
             raise ViolationError("no-key", "the provider's key is in an event")
         self._check_shape(event)
@@ -109,7 +109,7 @@ class InvariantChecker:
             self._suspend(event)
 
     def over(self) -> None:
-        """Judge the whole, after the engine has ended by itself."""
+        """Check the whole, after the engine has ended by itself."""
         if self.ready is None and not self.refused:
             raise ViolationError("ready-first", "stdout ends without ready and without error")
         if self.turn is not None:

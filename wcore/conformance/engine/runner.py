@@ -46,17 +46,17 @@ class CaseRunner:
     invariants: Invariants
     provider: str = "openai"
 
-    async def judge_all(
+    async def run_all(
         self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
     ) -> list[Outcome]:
-        """Judge `cases`, at most `jobs` at a time; `tell` hears of each when it is done."""
+        """Run `cases`, at most `jobs` at a time; `tell` hears of each when it is done."""
         limiter = anyio.CapacityLimiter(jobs)
         done: dict[str, Outcome] = {}
         ordered = tuple(cases)
 
         async def one(case: Case) -> None:
             async with limiter:
-                outcome = await self.judge(case)
+                outcome = await self.run(case)
             done[case.id] = outcome
             tell(outcome)
 
@@ -65,7 +65,7 @@ class CaseRunner:
                 tasks.start_soon(one, case)
         return [done[case.id] for case in ordered]
 
-    async def judge(self, case: Case) -> Outcome:
+    async def run(self, case: Case) -> Outcome:
         """Run one case in a folder of its own. Cancelling kills the engine."""
         began = time.monotonic()
         run = _Run(self, case)
@@ -80,8 +80,8 @@ class CaseRunner:
 class _Run:
     """One case being judged."""
 
-    def __init__(self, judge: CaseRunner, case: Case) -> None:
-        self._judge = judge
+    def __init__(self, runner: CaseRunner, case: Case) -> None:
+        self._runner = runner
         self._case = case
         self._talks: list[EngineConversation] = []
         self._asked: list[JsonObject] = []
@@ -89,7 +89,7 @@ class _Run:
 
     async def outcome(self) -> Outcome:
         case = self._case
-        if self._judge.command.is_scripted and looks(case.steps):
+        if self._runner.command.is_scripted and looks(case.steps):
             return Outcome(case, Status.NOT_TESTED, UNSEEN)
         met = await self._played()
         if not isinstance(met, ViolationError) and (lacks := self._lacks()):
@@ -102,7 +102,7 @@ class _Run:
             case _SkippedError() as error:
                 return Outcome(case, Status.SKIP, str(error))
             case ViolationError() as error:
-                requires = self._judge.invariants.requires[error.rule]
+                requires = self._runner.invariants.requires[error.rule]
                 return self._failed(str(error), requires, error.rule)
             case MismatchError() as error:
                 return self._failed(str(error), case.requires, "")
@@ -114,7 +114,7 @@ class _Run:
         """Say which part that the case is about this engine has left out, as it may."""
         if tools := missing_tools(self._case, self._asked):
             return f"the engine does not offer {', '.join(tools)}"
-        other = self._case.provider not in (None, self._judge.provider)
+        other = self._case.provider not in (None, self._runner.provider)
         if other and self._talks and self._talks[-1].watch.refused:
             return f"the engine does not start with provider {self._case.provider}"
         return ""
@@ -133,26 +133,26 @@ class _Run:
         """Play the case; return what went wrong. Inside, so that no task group wraps it."""
         case = self._case
         async with AsyncExitStack() as stack:
-            room = Path(stack.enter_context(temporary_folder()))
-            workspace, home = room / "workspace", room / "home"
+            folder = Path(stack.enter_context(temporary_folder()))
+            workspace, home = folder / "workspace", folder / "home"
             _furnish(workspace, case.files)
             _furnish(home, case.home)
-            known = self._known(room)
+            known = self._known(folder)
             script = [tuple(filled(list(reply), known)) for reply in case.model]
-            provider = await self._model(stack, room, script)
-            stage = CaseContext(
+            provider = await self._model(stack, folder, script)
+            context = CaseContext(
                 workspace=workspace,
                 provider=provider,
-                start=lambda flags: self._start(stack, room, provider, tuple(flags)),
-                run=lambda flags, within_s: self._run(room, provider, tuple(flags), within_s),
-                needs=self._judge.command.need,
+                start=lambda flags: self._start(stack, folder, provider, tuple(flags)),
+                run=lambda flags, within_s: self._run(folder, provider, tuple(flags), within_s),
+                needs=self._runner.command.need,
                 known=known,
             )
             try:
                 if not case.manual:
-                    await self._begin(stage)
-                await play(stage, list(case.steps))
-                for talk in stage.talks:
+                    await self._begin(context)
+                await play(context, list(case.steps))
+                for talk in context.talks:
                     if talk.child.exit_code is None:
                         await talk.finish()
             except (HookMissingError, _SkippedError, ViolationError, MismatchError) as error:
@@ -162,80 +162,82 @@ class _Run:
         return None
 
     async def _model(
-        self, stack: AsyncExitStack, room: Path, script: list[tuple[JsonObject, ...]]
+        self, stack: AsyncExitStack, folder: Path, script: list[tuple[JsonObject, ...]]
     ) -> Model:
         """Let the model say what the case scripts: a server, or a file."""
-        if self._judge.command.is_scripted:
-            (room / SCRIPT).write_text(script_of(script))
+        if self._runner.command.is_scripted:
+            (folder / SCRIPT).write_text(script_of(script))
             return Scripted()
         provider = await stack.enter_async_context(serving(script))
         self._asked = provider.asked
         return provider
 
-    def _known(self, room: Path) -> JsonObject:
+    def _known(self, folder: Path) -> JsonObject:
         """Return what `{…}` in a case stands for from the start."""
         return {
-            "workspace": str(room / "workspace"),
-            "home": str(room / "home"),
+            "workspace": str(folder / "workspace"),
+            "home": str(folder / "home"),
             "secret": self._secret,
             "python": sys.executable,
             "nl": "\n",
         }
 
-    async def _begin(self, stage: CaseContext) -> None:
+    async def _begin(self, context: CaseContext) -> None:
         """Start the engine, hear `ready`, see whether the case is about this engine at all."""
         case = self._case
-        stage.talk = await stage.start(list(case.flags))
-        stage.talks.append(stage.talk)
-        (ready,) = await stage.talk.hear([{"hear": "ready"}], None)
-        stage.known["ready"] = ready
+        context.talk = await context.start(list(case.flags))
+        context.talks.append(context.talk)
+        (ready,) = await context.talk.hear([{"hear": "ready"}], None)
+        context.known["ready"] = ready
         if case.capability is not None and not _advertises(ready, case.capability):
             raise _SkippedError(f"the engine does not announce {case.capability}")
         if case.without is not None and _advertises(ready, case.without):
             raise _SkippedError(f"the engine announces {case.without}")
 
     async def _start(
-        self, stack: AsyncExitStack, room: Path, provider: Model, flags: tuple[str, ...]
+        self, stack: AsyncExitStack, folder: Path, provider: Model, flags: tuple[str, ...]
     ) -> EngineConversation:
-        if self._talks and self._judge.command.is_scripted:
+        if self._talks and self._runner.command.is_scripted:
             raise HookMissingError(TWICE)
-        argv = self._argv(room, provider, flags)
-        child = await Child.started(argv, room / "workspace", self._environ(room), room / "log")
+        argv = self._argv(folder, provider, flags)
+        child = await Child.started(
+            argv, folder / "workspace", self._environ(folder), folder / "log"
+        )
         stack.push_async_callback(child.close)
-        watch = InvariantChecker(self._secret, self._judge.invariants.shapes)
-        talk = EngineConversation(child, watch, self._judge.command.slack, self._case.never)
+        watch = InvariantChecker(self._secret, self._runner.invariants.shapes)
+        talk = EngineConversation(child, watch, self._runner.command.slack, self._case.never)
         self._talks.append(talk)
         return talk
 
     async def _run(
-        self, room: Path, provider: Model, flags: tuple[str, ...], within_s: float
+        self, folder: Path, provider: Model, flags: tuple[str, ...], within_s: float
     ) -> tuple[int, bytes]:
-        with anyio.move_on_after(within_s * self._judge.command.slack):
+        with anyio.move_on_after(within_s * self._runner.command.slack):
             done = await anyio.run_process(
-                self._argv(room, provider, flags),
-                cwd=room / "workspace",
-                env=self._environ(room),
+                self._argv(folder, provider, flags),
+                cwd=folder / "workspace",
+                env=self._environ(folder),
                 stdin=subprocess.DEVNULL,
                 check=False,
             )
             return done.returncode, done.stdout
         raise MismatchError("it does not end in time")
 
-    def _argv(self, room: Path, provider: Model, flags: tuple[str, ...]) -> list[str]:
+    def _argv(self, folder: Path, provider: Model, flags: tuple[str, ...]) -> list[str]:
         asks = ASKED_FOR.get(self._case.capability or "")
-        if asks is not None and asks in self._judge.command.help_text:
+        if asks is not None and asks in self._runner.command.help_text:
             flags = (*flags, asks)
         setting = Setting(
             base_url=provider.url,
-            script=str(room / SCRIPT),
-            provider=self._case.provider or self._judge.provider,
-            workspace=str(room / "workspace"),
+            script=str(folder / SCRIPT),
+            provider=self._case.provider or self._runner.provider,
+            workspace=str(folder / "workspace"),
             ttl_s=self._case.ttl_s,
             flags=flags,
         )
-        return self._judge.command.argv(setting)
+        return self._runner.command.argv(setting)
 
-    def _environ(self, room: Path) -> dict[str, str]:
+    def _environ(self, folder: Path) -> dict[str, str]:
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -243,7 +245,7 @@ class _Run:
             and not name.startswith(("XDG_", "WCORE_"))
         }
         keys = dict.fromkeys(_KEYS, self._secret)
-        return {**kept, **keys, "HOME": str(room / "home")}
+        return {**kept, **keys, "HOME": str(folder / "home")}
 
 
 class _SkippedError(Exception):

@@ -160,7 +160,7 @@ class Engine:
             self.say(type="info", msg_id="", message="no call is waiting under that id")
             return ""
         self.note("answered", said["type"])
-        self._judge(said, self._open[call_id])
+        self._check(said, self._open[call_id])
         self.end_card(call_id, by_host=True)
         ids: JsonObject = {"msg_id": self.msg_id, "call_id": call_id}
         if said["type"] == "tool_deny":
@@ -173,7 +173,7 @@ class Engine:
             self.say(type="tool_result", **ids, tool_name="Bash", **end)
         return call_id
 
-    def _judge(self, said: JsonObject, card: JsonObject) -> None:
+    def _check(self, said: JsonObject, card: JsonObject) -> None:
         """Report what is wrong with an answer."""
         if "args" in said and said.get("digest") != card.get("digest"):
             self.note("wrong", "the host edited arguments without the digest of what it showed")

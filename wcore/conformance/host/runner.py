@@ -46,17 +46,17 @@ class HostRunner:
     slack: float = 1.0
     approves: bool = False
 
-    async def judge_all(
+    async def run_all(
         self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
     ) -> list[Outcome]:
-        """Judge the host in every scenario, at most `jobs` at a time."""
+        """Run the host in every scenario, at most `jobs` at a time."""
         limiter = anyio.CapacityLimiter(jobs)
         outcomes: dict[str, Outcome] = {}
         ordered = tuple(cases)
 
         async def one(case: Case) -> None:
             async with limiter:
-                outcomes[case.id] = await self.judge(case)
+                outcomes[case.id] = await self.run(case)
             tell(outcomes[case.id])
 
         async with anyio.create_task_group() as tasks:
@@ -64,14 +64,14 @@ class HostRunner:
                 tasks.start_soon(one, case)
         return [outcomes[case.id] for case in ordered]
 
-    async def judge(self, case: Case) -> Outcome:
+    async def run(self, case: Case) -> Outcome:
         """Run one scenario."""
         began = time.monotonic()
         when = SCENARIOS[case.id].when
         if when is (When.ASKS if self.approves else When.APPROVES):
             return Outcome(case, Status.SKIP, _OTHER_HOSTS[when])
-        with temporary_folder() as room:
-            seen = await self._run(case.id, Path(room))
+        with temporary_folder() as folder:
+            seen = await self._run(case.id, Path(folder))
         reason = _problem(SCENARIOS[case.id], case.id, seen)
         seconds = round(time.monotonic() - began, 3)
         if reason is None:
@@ -80,14 +80,14 @@ class HostRunner:
         log = seen.output[-2000:]
         return Outcome(case, Status.FAIL, reason, "", case.requires, transcript[-15:], log, seconds)
 
-    async def _run(self, scenario: str, room: Path) -> "Seen":
-        engine, report, output = room / "engine", room / "report", room / "output"
+    async def _run(self, scenario: str, folder: Path) -> "Seen":
+        engine, report, output = folder / "engine", folder / "report", folder / "output"
         program = [sys.executable, "-P", "-m", "wcore.conformance.host.fake_engine"]
         command = shlex.join([*program, scenario, str(report), str(self.slack)])
         engine.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         engine.chmod(0o755)
         report.touch()
-        workspace = room / "workspace"
+        workspace = folder / "workspace"
         workspace.mkdir()
         argv = [word.replace(PLACE, str(engine)) for word in self.words]
         code: int | None = None

@@ -165,7 +165,7 @@ async def _approve_edited(
         card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
             facts, decision = card.owner.decide(edited, studied)
-            await _judge_edited(session, command, card, edited, facts, decision)
+            await _decide_edited(session, command, card, edited, facts, decision)
     except (ToolError, ConfigError) as error:
         await session.emit_error(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
@@ -178,7 +178,7 @@ async def _approve_edited(
         entry.editing = False
 
 
-async def _judge_edited(
+async def _decide_edited(
     session: Session,
     command: commands.ToolApprove,
     card: Card,

@@ -42,13 +42,13 @@ _RESTRICTING: Final = {
 _ASKING_HOOKS: Final = ("PreToolUse", "PermissionRequest")
 
 
-def from_claude_code(value: object, scene: ParseContext) -> Draft:
+def from_claude_code(value: object, context: ParseContext) -> Draft:
     """Return the policy that the settings amount to.
 
     Raises:
         ForeignError: they are not what such settings are.
     """
-    draft = Draft(scene)
+    draft = Draft(context)
     settings = as_object(value, "the file")
     permissions = as_object(settings.get("permissions"), "permissions")
     for name, do in _LISTS.items():

@@ -27,13 +27,13 @@ _WORDS_MAY_BE_COMPUTED: Final = (
 _KNOWN: Final = ("pattern", "decision", "justification", "match", "not_match")
 
 
-def from_codex(text: str, scene: ParseContext) -> Draft:
+def from_codex(text: str, context: ParseContext) -> Draft:
     """Return the policy that the rules amount to.
 
     Raises:
         ForeignError: the text is not made of calls with literal arguments.
     """
-    draft = Draft(scene)
+    draft = Draft(context)
     for statement in _statements(text):
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Constant) and isinstance(call.value, str):

@@ -51,7 +51,7 @@ class Drafted(Struct, frozen=True):
 class Draft(Struct):
     """Rules and remarks. `is_ordered`: the first rule that fits wins; else the strictest."""
 
-    scene: ParseContext
+    context: ParseContext
     is_ordered: bool = False
     default: Verdict | None = None
     max_mode: Mode | None = None
@@ -71,7 +71,7 @@ class Draft(Struct):
     def allow(self, match: str, said: str, agent: str | None = None) -> None:
         """Allow what `match` says, if it can be said."""
         try:
-            parse_targets(match, Verdict.ALLOW, self.scene)
+            parse_targets(match, Verdict.ALLOW, self.context)
         except RuleError as error:
             self.note(Difference.LEFT_OUT, said, f"{error}; it asks")
             return
@@ -93,7 +93,7 @@ class Draft(Struct):
         """
         match = tool if spec is None else f"{tool}({spec})"
         try:
-            parse_targets(match, do, self.scene)
+            parse_targets(match, do, self.context)
         except RuleError as error:
             if spec is None:  # no name of a tool: nothing to fall back on
                 raise ForeignError(f"{visible_line(said, SHOWN_CHARS_MAX)}: {error}") from error

@@ -39,7 +39,7 @@ _IN_BRACKETS: Final = re.compile(r"\([^()]*\)")
 _REGEX: Final = re.compile(r"[][.^$*+?{}\\|()]")
 
 
-def from_gemini(text: str, scene: ParseContext) -> Draft:
+def from_gemini(text: str, context: ParseContext) -> Draft:
     """Return the policy that the file amounts to.
 
     Raises:
@@ -54,7 +54,7 @@ def from_gemini(text: str, scene: ParseContext) -> Draft:
         isinstance(r, dict) for r in cast("list[Any]", rules)
     ):
         raise ForeignError("`rule` is no list of tables")
-    draft = Draft(scene, is_ordered=True)
+    draft = Draft(context, is_ordered=True)
     for key in tables:
         if key != "rule":
             draft.looser(key, "only rules are carried over")

@@ -63,13 +63,13 @@ class _Entry(Struct, frozen=True):
         return f"{above}permission.{self.key}: {self.pattern} = {self.do}"
 
 
-def from_opencode(value: object, scene: ParseContext) -> Draft:
+def from_opencode(value: object, context: ParseContext) -> Draft:
     """Return the policy that the configuration amounts to.
 
     Raises:
         ForeignError: it is not what such a configuration is.
     """
-    draft = Draft(scene, is_ordered=True)
+    draft = Draft(context, is_ordered=True)
     config = as_object(value, "the file")
     agents = _agents(config)
     talked_to = _talked_to(draft, config, agents)

@@ -1,4 +1,4 @@
-"""The `[[mcp]]` tables of a policy file, checked for their shape; the rest is the MCP room's."""
+"""The `[[mcp]]` tables of a policy file, checked for their shape; `tools/mcp` reads the rest."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast

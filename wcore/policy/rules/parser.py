@@ -44,7 +44,7 @@ _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\
 _GROUP_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def parse(text: str, path: str, level: Level, scene: ParseContext) -> PolicyFile:
+def parse(text: str, path: str, level: Level, context: ParseContext) -> PolicyFile:
     """Return the policy that `text`, the content of the file `path`, spells.
 
     Raises:
@@ -64,7 +64,7 @@ def parse(text: str, path: str, level: Level, scene: ParseContext) -> PolicyFile
         raise _not_toml(path, text, str(error)) from error
     except RecursionError as error:
         raise PolicyError(path, 1, "it is nested too deeply") from error
-    return _Checked(path, level, scene, tables, locate(text)).file()
+    return _Checked(path, level, context, tables, locate(text)).file()
 
 
 def _not_toml(path: str, text: str, message: str) -> PolicyError:
@@ -79,14 +79,14 @@ class _Checked(Struct):
 
     path: str
     level: Level
-    scene: ParseContext
+    context: ParseContext
     tables: dict[str, Any]
     lines: Lines
     named: int = 0  # tools by rules, groups included
 
     def file(self) -> PolicyFile:
         self._only("", (), self.tables, _KEYS)
-        self.scene = replace(self.scene, groups=self._groups())
+        self.context = replace(self.context, groups=self._groups())
         deny = [
             self._rule(("deny", index), self._text(("deny", index), text), Verdict.DENY)
             for index, text in enumerate(self._list("deny"))
@@ -131,7 +131,7 @@ class _Checked(Struct):
     def _rule(
         self, where: tuple[str | int, ...], text: str, do: Verdict, agent: str | None = None
     ) -> Rule:
-        targets = self._try(where, lambda: parse_targets(text, do, self.scene))
+        targets = self._try(where, lambda: parse_targets(text, do, self.context))
         self.named += len(targets)
         if self.named > TARGETS_MAX:
             text = f"up to here, groups included, the rules name more than {TARGETS_MAX} tools"
@@ -150,7 +150,7 @@ class _Checked(Struct):
         rule = replace(rule, source=self._source(where), always=always)
         if do is Verdict.DENY and not rule.stands:
             named = text if agent is None else f"{text} for {agent}"
-            rule = replace(rule, since=self.scene.since(self.level, named))
+            rule = replace(rule, since=self.context.since(self.level, named))
         return rule
 
     def _always(self, where: tuple[str | int, ...], value: object, do: Verdict) -> bool:

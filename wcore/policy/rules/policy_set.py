@@ -151,7 +151,7 @@ class PolicySet:
         )
 
     def unreadable(self, case: DecisionInput) -> Unreadable | None:
-        """Return what is wrong with a shell text that deny rules for commands cannot judge."""
+        """Return why deny rules for commands cannot decide about a shell text."""
         reading, analysis = case.scan, case.facts.analysis
         if reading is None or analysis is None:
             return None

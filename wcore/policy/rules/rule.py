@@ -121,15 +121,15 @@ class ParseContext(Struct, frozen=True):
     since: Callable[[Level, str], str] = _always
 
 
-def parse_targets(text: str, do: Verdict, scene: ParseContext) -> tuple[Target, ...]:
+def parse_targets(text: str, do: Verdict, context: ParseContext) -> tuple[Target, ...]:
     """Return what `text`, a `Tool(spec)`, is about.
 
     Raises:
         RuleError: it is no rule, or one that could never match.
     """
-    spelling = _Spelling(scene.groups)
+    spelling = _Spelling(context.groups)
     spelling.add(*split(text))
-    found = tuple(_target(name, spec, do, scene) for name, spec in spelling.found)
+    found = tuple(_target(name, spec, do, context) for name, spec in spelling.found)
     if not found:
         raise RuleError(f"{text!r} stands for nothing")
     return found
@@ -178,7 +178,7 @@ class _Spelling:
         return members
 
 
-def _target(name: str, spec: str | None, do: Verdict, scene: ParseContext) -> Target:
+def _target(name: str, spec: str | None, do: Verdict, context: ParseContext) -> Target:
     tools = _tool_part(name)
     if spec is None:
         return Target(tools)
@@ -188,7 +188,7 @@ def _target(name: str, spec: str | None, do: Verdict, scene: ParseContext) -> Ta
         both = "both paths and commands" if about_files else "neither paths nor commands"
         raise RuleError(f"{name}({spec}): the tools {name!r} take {both}, so `(…)` has no meaning")
     if about_files:
-        return Target(tools, paths=_path_spec(spec, do, scene))
+        return Target(tools, paths=_path_spec(spec, do, context))
     if do is Verdict.ALLOW:
         grant = shell.parse_grant(spec)
         if isinstance(grant, shell.PrefixGrantRefused):
@@ -215,19 +215,19 @@ def _may_be(tools: ToolPart, tool: str) -> bool:
     return any(tools.fits(tool, category) for category in (Category.INFO, Category.EDIT))
 
 
-def _path_spec(spec: str, do: Verdict, scene: ParseContext) -> PathSpec:
+def _path_spec(spec: str, do: Verdict, context: ParseContext) -> PathSpec:
     """Compile a path glob; a rule that stops also knows where links in its folders lead.
 
     A link in the workspace must not carry an allow elsewhere, nor a denied file out of reach.
     """
     stops = do is not Verdict.ALLOW
-    absolute = _absolute(spec, scene.places)
+    absolute = _absolute(spec, context.places)
     globs = [absolute]
     try:
         patterns.path_glob(absolute)
         folder = patterns.literal_folder(absolute)
-        real = scene.resolve(folder)
-        if real != folder and (stops or not is_within(folder, scene.places.workspace)):
+        real = context.resolve(folder)
+        if real != folder and (stops or not is_within(folder, context.places.workspace)):
             globs.append(real.rstrip("/") + absolute.removeprefix(folder.rstrip("/")))
         expressions = tuple(patterns.path_glob(glob, stops=stops) for glob in globs)
     except PatternError as error:

@@ -64,48 +64,48 @@ class ExpansionContext:
         raise NotImplementedError
 
 
-def fields(word: Word, scene: ExpansionContext) -> list[Value]:
+def fields(word: Word, context: ExpansionContext) -> list[Value]:
     """Return the words that bash makes of one, in no particular order."""
     found: dict[Value, None] = {}
     try:
         for atoms in braces.expanded(word.atoms):
-            for value in _fields(atoms, scene):
-                found[globs.resolved(value, scene.pattern)] = None
+            for value in _fields(atoms, context):
+                found[globs.resolved(value, context.pattern)] = None
     except braces.TooManyError:
-        scene.lose()
+        context.lose()
         return [ANYTHING]
     return list(found)
 
 
-def assigned(atoms: Sequence[Atom], scene: ExpansionContext) -> list[Value]:
+def assigned(atoms: Sequence[Atom], context: ExpansionContext) -> list[Value]:
     """Return what a variable may hold after `NAME=` and these atoms: nothing is split."""
     open_: list[Value] = [EMPTY]
     for index, atom in enumerate(atoms):
         if isinstance(atom, Text):
             alternatives = [text(atom.text)]
             if not atom.quoted and "~" in atom.text:
-                alternatives = _tildes(atom.text, scene, first=index == 0)
+                alternatives = _tildes(atom.text, context, first=index == 0)
         else:
-            alternatives = _values(atom, scene)
+            alternatives = _values(atom, context)
         open_ = _product(open_, alternatives)
     is_overfull = open_ == [ANYTHING] and len(atoms) > 1
-    return _vaguely(atoms, scene, splits=False) if is_overfull else open_
+    return _vaguely(atoms, context, splits=False) if is_overfull else open_
 
 
-def may_vanish(word: Word, scene: ExpansionContext) -> bool:
+def may_vanish(word: Word, context: ExpansionContext) -> bool:
     """Whether a word that is written may be none at all."""
     if word.literal is not None or any(getattr(atom, "quoted", False) for atom in word.atoms):
         return False
-    return any(not value.pieces or value.is_anything for value in assigned(word.atoms, scene))
+    return any(not value.pieces or value.is_anything for value in assigned(word.atoms, context))
 
 
-def _fields(atoms: Sequence[Atom], scene: ExpansionContext) -> list[Value]:
+def _fields(atoms: Sequence[Atom], context: ExpansionContext) -> list[Value]:
     done: dict[Value, None] = {}
     open_: list[Value] = [EMPTY]
     for index, atom in enumerate(atoms):
-        alternatives = _alternatives(atom, scene, first=index == 0)
+        alternatives = _alternatives(atom, context, first=index == 0)
         if index == 0 and len(atoms) > 1 and isinstance(atom, Text) and _is_bare_tilde(atom):
-            alternatives.append([_pattern(atom.text, scene)])  # `~$X` is nobody's home
+            alternatives.append([_pattern(atom.text, context)])  # `~$X` is nobody's home
         several = [fields for fields in alternatives if len(fields) > 1]
         done.update(dict.fromkeys(value + fields[0] for fields in several for value in open_))
         done.update(dict.fromkeys(middle for fields in several for middle in fields[1:-1]))
@@ -114,7 +114,7 @@ def _fields(atoms: Sequence[Atom], scene: ExpansionContext) -> list[Value]:
         last = [fields[-1] for fields in several]
         open_ = list(dict.fromkeys(_bounded(value) for value in (*whole, *last)))
         if len(open_) > VALUES_MAX or len(done) > VALUES_MAX:
-            return _vaguely(atoms, scene)
+            return _vaguely(atoms, context)
     is_quoted = any(getattr(atom, "quoted", False) for atom in atoms)
     return [value for value in (*done, *open_) if value.pieces or is_quoted]
 
@@ -124,20 +124,22 @@ def _is_bare_tilde(atom: Text) -> bool:
     return not atom.quoted and atom.text.startswith("~") and "/" not in atom.text
 
 
-def _vaguely(atoms: Sequence[Atom], scene: ExpansionContext, *, splits: bool = True) -> list[Value]:
+def _vaguely(
+    atoms: Sequence[Atom], context: ExpansionContext, *, splits: bool = True
+) -> list[Value]:
     """Return what a word may be that has too many values: its literal characters, and holes.
 
     What is expanded may be empty, and a word may begin behind it.
     """
     if len(atoms) > VALUES_MAX:
-        scene.lose()
+        context.lose()
         return [ANYTHING]
     found: dict[Value, None] = {}
     rest = EMPTY
     for atom in reversed(atoms):
         if isinstance(atom, Text):
             is_literal = atom.quoted or not splits
-            rest = (text(atom.text) if is_literal else _pattern(atom.text, scene)) + rest
+            rest = (text(atom.text) if is_literal else _pattern(atom.text, context)) + rest
         else:
             found[PERHAPS_EMPTY + rest] = None  # also what is split off
             rest = ANYTHING + rest
@@ -154,7 +156,7 @@ def _bounded(value: Value) -> Value:
     return ANYTHING if length > CHARS_MAX else value
 
 
-def _alternatives(atom: Atom, scene: ExpansionContext, *, first: bool) -> list[list[Value]]:
+def _alternatives(atom: Atom, context: ExpansionContext, *, first: bool) -> list[list[Value]]:
     """Return what an atom may become: each choice is the fields that it makes."""
     if isinstance(atom, Text):
         if atom.quoted:
@@ -162,23 +164,25 @@ def _alternatives(atom: Atom, scene: ExpansionContext, *, first: bool) -> list[l
         if first and atom.text.startswith("~"):
             rest = _TILDE.sub("", atom.text, 1)
             name = atom.text[1 : len(atom.text) - len(rest)]
-            return [[folder + _pattern(rest, scene)] for folder in scene.folders(name)]
-        return [[_pattern(atom.text, scene)]]
-    values = _values(atom, scene)
+            return [[folder + _pattern(rest, context)] for folder in context.folders(name)]
+        return [[_pattern(atom.text, context)]]
+    values = _values(atom, context)
     if getattr(atom, "quoted", True):
         return [[value] for value in values]
     found: list[list[Value]] = []
     for value in values:
         if isinstance(atom, Parameter) and atom.argument:  # its quotes may keep it together
             found.append([value])
-        found += _split(value, scene)
+        found += _split(value, context)
     return found
 
 
-def _split(value: Value, scene: ExpansionContext) -> list[list[Value]]:
+def _split(value: Value, context: ExpansionContext) -> list[list[Value]]:
     """Return the fields that an unquoted value may be; what looks like a pattern is one."""
-    separators = scene.separators()
-    found = [_parts(value, characters, scene) for characters in ("", _BLANKS, *(separators or ()))]
+    separators = context.separators()
+    found = [
+        _parts(value, characters, context) for characters in ("", _BLANKS, *(separators or ()))
+    ]
     if value.is_anything:
         holes = [at for at, piece in enumerate(value.pieces) if piece is Hole.ANY]
         head, tail = value.pieces[: holes[0] + 1], value.pieces[holes[-1] :]
@@ -191,7 +195,7 @@ def _split(value: Value, scene: ExpansionContext) -> list[list[Value]]:
     return found
 
 
-def _parts(value: Value, separators: str, scene: ExpansionContext) -> list[Value]:
+def _parts(value: Value, separators: str, context: ExpansionContext) -> list[Value]:
     found: list[Value] = []
     parts = split(value, separators)
     for at, part in enumerate(parts):
@@ -200,48 +204,48 @@ def _parts(value: Value, separators: str, scene: ExpansionContext) -> list[Value
                 each
                 for piece in part.pieces
                 for each in (
-                    globs.active(piece, scene.pattern) if isinstance(piece, str) else [piece]
+                    globs.active(piece, context.pattern) if isinstance(piece, str) else [piece]
                 )
             ]
             found.append(joined(pieces, private=value.private, guessed=value.guessed))
     return found
 
 
-def _pattern(literal: str, scene: ExpansionContext) -> Value:
-    return joined(globs.active(literal, scene.pattern))
+def _pattern(literal: str, context: ExpansionContext) -> Value:
+    return joined(globs.active(literal, context.pattern))
 
 
-def _tildes(literal: str, scene: ExpansionContext, *, first: bool) -> list[Value]:
+def _tildes(literal: str, context: ExpansionContext, *, first: bool) -> list[Value]:
     """Expand `~` at the beginning and behind each `:` of an assigned text."""
     open_: list[Value] = [EMPTY]
     for index, part in enumerate(literal.split(":")):
         before = text(":") if index else EMPTY
         tilde = _TILDE.match(part) if index or first else None
-        begin = scene.folders(tilde[1]) if tilde else [EMPTY]
+        begin = context.folders(tilde[1]) if tilde else [EMPTY]
         rest = text(part[tilde.end() :] if tilde else part)
         open_ = _product(open_, [before + folder + rest for folder in begin])
     return open_
 
 
-def _values(atom: Atom, scene: ExpansionContext) -> list[Value]:
+def _values(atom: Atom, context: ExpansionContext) -> list[Value]:
     match atom:
         case Text(text=literal):
             return [text(literal)]
         case RuntimeValue(is_name=True):
             return [A_NAME]
         case RuntimeValue(is_cwd=True):
-            return list(scene.folders("+"))
+            return list(context.folders("+"))
         case RuntimeValue():
             return [ANYTHING, PERHAPS_EMPTY]
         case Parameter():
-            values = _parameter(atom, scene)
+            values = _parameter(atom, context)
             return [*values, PERHAPS_EMPTY] if ANYTHING in values else values
         case _:
             return [PIPE]
 
 
-def _parameter(atom: Parameter, scene: ExpansionContext) -> list[Value]:
-    held = list(scene.values(atom.name))
+def _parameter(atom: Parameter, context: ExpansionContext) -> list[Value]:
+    held = list(context.values(atom.name))
     operator = atom.operator
     if not operator:
         return held
@@ -251,11 +255,11 @@ def _parameter(atom: Parameter, scene: ExpansionContext) -> list[Value]:
         return [ANYTHING]
     if atom.name in ("@", "*") and operator[:1] == ":" and operator[1:] == "":
         return _few([*held, ANYTHING])  # some of the arguments, not of their characters
-    argument = assigned(atom.argument, scene)
+    argument = assigned(atom.argument, context)
     match operator.removeprefix(":"):
         case "-" | "=":
             if operator.endswith("="):
-                scene.assign(atom.name, argument)
+                context.assign(atom.name, argument)
             kept = [value for value in held if value.pieces]
             return _few([*kept, *(argument if len(kept) < len(held) else ())])
         case "+":
@@ -265,7 +269,7 @@ def _parameter(atom: Parameter, scene: ExpansionContext) -> list[Value]:
         case _:
             is_plain = len(argument) == 1 and not _quotes_pattern(atom)
             one = argument[0] if is_plain else ANYTHING
-            unsure = [ANYTHING] if scene.has_options else []
+            unsure = [ANYTHING] if context.has_options else []
             return _few([*(trimmed(value, operator, one) for value in held), *unsure])
 
 

@@ -50,7 +50,7 @@ def read_as_input(
     command: Command,
     previous: Event | None,
     argv: Sequence[str | None],
-    scene: ExpansionContext,
+    context: ExpansionContext,
     *,
     elsewhere: bool,
 ) -> ShellInput | None:
@@ -70,13 +70,13 @@ def read_as_input(
             lost = lost or each.operator == "<&"
         if each.gives_text:
             is_given = True
-            values = expansion.assigned(each.text_atoms, scene)
+            values = expansion.assigned(each.text_atoms, context)
             known = [value.literal for value in values if value.literal is not None]
             lost = lost or len(known) < len(values)
             texts += known
     if command.before in _PIPES:
         is_given = True
-        known = None if scene.has_functions else _printed(previous, scene)
+        known = None if context.has_functions else _printed(previous, context)
         lost = lost or known is None
         texts += [known] if known else []
     lost = lost or (elsewhere and not is_given)
@@ -84,7 +84,7 @@ def read_as_input(
 
 
 def texts_given(
-    event: Command | Open, previous: Event | None, scene: ExpansionContext
+    event: Command | Open, previous: Event | None, context: ExpansionContext
 ) -> list[Value]:
     """Return the texts that a part of the text perhaps reads, as far as they are known."""
     piped = previous if event.before in _PIPES else None  # `cat << E | patch` passes its own on
@@ -92,24 +92,24 @@ def texts_given(
     for part in (event, piped):
         for each in part.redirections if isinstance(part, Command) else ():
             if each.gives_text:
-                found += expansion.assigned(each.text_atoms, scene)
-    known = _printed(piped, scene)
+                found += expansion.assigned(each.text_atoms, context)
+    known = _printed(piped, context)
     return [*found, text(known)] if known else found
 
 
-def words_before(event: Command, previous: Event | None, scene: ExpansionContext) -> list[Value]:
+def words_before(event: Command, previous: Event | None, context: ExpansionContext) -> list[Value]:
     """Return the words of the command that prints what this one reads."""
     if event.before not in _PIPES or not isinstance(previous, Command):
         return []
-    return [value for word in previous.words for value in expansion.fields(word, scene)]
+    return [value for word in previous.words for value in expansion.fields(word, context)]
 
 
-def _printed(previous: Event | None, scene: ExpansionContext) -> str | None:
+def _printed(previous: Event | None, context: ExpansionContext) -> str | None:
     """Return what the command before a pipe prints into it, if it is no function."""
     if not isinstance(previous, Command):
         return None
     words: list[str | None] = []
     for word in previous.words:
-        values = expansion.fields(word, scene)
+        values = expansion.fields(word, context)
         words.append(values[0].literal if len(values) == 1 else None)
     return printed(words)

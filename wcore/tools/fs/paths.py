@@ -1,4 +1,4 @@
-"""The rim of the file system: where a path really leads, and how to go there without being led.
+"""Paths: where one really leads, and how to open it without being led elsewhere.
 
 A path is resolved once, before the gate. Later it is walked again, folder by folder, from a held
 handle and without following any link: what became a link in between is an error, not a detour.

@@ -108,7 +108,7 @@ class Connection:
         return self._ended.is_set()
 
     @property
-    def epitaph(self) -> str:
+    def exit_message(self) -> str:
         """How the server's program ended, for people; empty while it runs, and over HTTP."""
         if self._program is None or not self._program.ended.is_set():
             return ""
@@ -134,7 +134,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - whatever a server does, it costs itself only
             self.problem = self.why(error)
         finally:
-            self.problem = self.problem or self.epitaph or self._late()
+            self.problem = self.problem or self.exit_message or self._late()
             log.info("server.ended %s: %s", self._config.name, self.problem)
             self.closed.set()
 
@@ -169,7 +169,7 @@ class Connection:
             case ValidationError():
                 text = "it answered with what is no valid MCP"
             case MCPError(error=said) if said.code == CONNECTION_CLOSED:
-                text = self.epitaph or "the connection was closed"
+                text = self.exit_message or "the connection was closed"
             case OSError(strerror=str(text)):
                 pass
             case first:

@@ -190,7 +190,7 @@ class Server:
             return done.problem
         with anyio.move_on_after(END_S_MAX):  # then there is more to tell: how it ended
             await connection.closed.wait()
-        return (connection.epitaph or done.problem or connection.problem) + UNKNOWN
+        return (connection.exit_message or done.problem or connection.problem) + UNKNOWN
 
     def _failed(self, problem: str) -> ToolError:
         return ToolError(f"the server {self.config.shown_name}: {problem}")

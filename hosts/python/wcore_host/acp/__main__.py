@@ -1,4 +1,4 @@
-"""`wcore-acp`: the door. The SDK is loaded only when the command line makes sense."""
+"""The command `wcore-acp`. The SDK is loaded only when the command line makes sense."""
 
 import json
 import select

@@ -17,9 +17,10 @@ from wcore_host.headless.grants import (
 )
 from wcore_host.permission import Allow, Deny, command
 from wcore_host.plain import argument_line, card
+from wcore_host.plain.cells import cells
 from wcore_host.plain.dialog import Again, Dialog, Done, Step
 from wcore_host.plain.style import Style, wrap
-from wcore_host.visible import cells, visible_line
+from wcore_host.visible import visible_line
 
 KEPT: Final = {  # what a person answers: how long a grant is kept, and what is told of it
     "": (None, ""),

@@ -10,8 +10,9 @@ from typing import Final
 
 from wcore_host.events import JsonObject, ToolRequest, Why
 from wcore_host.headless.card_content import facts, shown_by, title
+from wcore_host.plain.cells import cells
 from wcore_host.plain.style import Style, diff_colour, fold, wrap
-from wcore_host.visible import cells, visible, visible_line
+from wcore_host.visible import visible, visible_line
 
 BAR: Final = "│ "
 ARGUMENT_CHARS_SHOWN: Final = 300  # of one argument, until the whole card is asked for

@@ -1,7 +1,8 @@
 """One editable line: keys in, text and cursor out. Pure; drawing it is the screen's job."""
 
+from wcore_host.plain.cells import cells
 from wcore_host.plain.keys import Key, Pasted, Press, Typed
-from wcore_host.visible import cells, visible_line
+from wcore_host.visible import visible_line
 
 
 class LineEditor:

@@ -5,9 +5,9 @@ import re
 import shutil
 from typing import Final, TextIO
 
+from wcore_host.plain.cells import cells
 from wcore_host.plain.line_editor import LineEditor
 from wcore_host.plain.style import Style
-from wcore_host.visible import cells
 
 ERASE_ROW: Final = "\r\x1b[K"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")

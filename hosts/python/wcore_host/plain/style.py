@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wcore_host.visible import cells
+from wcore_host.plain.cells import cells
 
 ROWS_WITHOUT_TERMINAL = 10_000  # nothing is folded for a pipe that somebody else shows
 

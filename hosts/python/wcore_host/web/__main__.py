@@ -68,10 +68,10 @@ async def _serve(chosen: WebOptions, listener: socket.socket) -> int:
     from wcore_host.web.routes import Server  # noqa: PLC0415
 
     port = listener.getsockname()[1]
-    doors, board = AccessCodes(), EventLog()
-    talk = Conversation(chosen, board)
+    codes, event_log = AccessCodes(), EventLog()
+    talk = Conversation(chosen, event_log)
     files = WorkspaceFiles(chosen.folder)
-    server = _server(Server(doors, board, talk, EngineCli(chosen), files).app(port))
+    server = _server(Server(codes, event_log, talk, EngineCli(chosen), files).app(port))
     failure: EngineStartError | None = None
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with anyio.create_task_group() as tasks:
@@ -87,7 +87,7 @@ async def _serve(chosen: WebOptions, listener: socket.socket) -> int:
 
             async def leave_on_signal() -> None:
                 async for _number in signals:
-                    board.close_all()
+                    event_log.close_all()
                     await talk.leave()
                     server.should_exit = True
                     return
@@ -95,7 +95,7 @@ async def _serve(chosen: WebOptions, listener: socket.socket) -> int:
             tasks.start_soon(keep_engine)
             tasks.start_soon(leave_on_signal)
             await ready.wait()
-            _offer_links(Links(doors, port), chosen, tasks)
+            _offer_links(Links(codes, port), chosen, tasks)
             await server.serve(sockets=[listener])
             tasks.cancel_scope.cancel()
     if failure is not None:
@@ -143,8 +143,8 @@ def _listening(port: int) -> Generator[socket.socket]:
 class Links:
     """Start links: printed, and opened where wanted. Never an argument of any process."""
 
-    def __init__(self, doors: AccessCodes, port: int) -> None:
-        self._doors = doors
+    def __init__(self, codes: AccessCodes, port: int) -> None:
+        self._codes = codes
         self._port = port
 
     def tell(self) -> None:
@@ -168,7 +168,7 @@ class Links:
             await anyio.sleep(CODE_LIFE_S)
 
     def _link(self) -> str:
-        return f"http://{ADDRESS}:{self._port}/#code={self._doors.code()}"
+        return f"http://{ADDRESS}:{self._port}/#code={self._codes.code()}"
 
 
 @contextmanager

@@ -42,9 +42,9 @@ class RefusedError(Exception):
 class Conversation:
     """One engine at a time, and what pages say to it."""
 
-    def __init__(self, options: WebOptions, board: EventLog) -> None:
+    def __init__(self, options: WebOptions, event_log: EventLog) -> None:
         self._options = options
-        self._board = board
+        self._event_log = event_log
         self._engine: Engine | None = None
         self._life = anyio.CancelScope()  # of the engine
         self._wanted = anyio.Event()
@@ -70,13 +70,13 @@ class Conversation:
             self._wanted = anyio.Event()
             command = self._options.again(self._next)
             if self._next != self._session_id:
-                self._board.clear()
+                self._event_log.clear()
             self._settled.clear()
-            self._board.change(engine="starting", told="")
+            self._event_log.change(engine="starting", told="")
             try:
                 await self._serve(command, self._options.has_mode, started)
             except EngineStartError as error:
-                self._board.change(engine="gone", told=f"The engine does not start: {error}")
+                self._event_log.change(engine="gone", told=f"The engine does not start: {error}")
 
     async def _serve(self, command: tuple[str, ...], has_mode: bool, started: anyio.Event) -> None:  # noqa: FBT001
         told = "The engine has ended."
@@ -94,13 +94,13 @@ class Conversation:
                     self._engine = None
         self._turn = ""
         if not self._wanted.is_set():  # else the next one starts at once
-            self._board.change(engine="gone", told=told, turn="")
+            self._event_log.change(engine="gone", told=told, turn="")
 
     def _began(self, engine: Engine) -> None:
         self._engine = engine
         self._session_id = engine.ready.session_id
         self._servers = {}
-        self._board.change(
+        self._event_log.change(
             servers={},
             engine="running",
             told="",
@@ -115,12 +115,12 @@ class Conversation:
         """Choose a careful mode if nobody chose one; show what a continued session holds."""
         messages = await self._history(engine)
         if messages:
-            self._board.clear()
-            self._board.post({"type": "host_history", "messages": messages})
+            self._event_log.clear()
+            self._event_log.post({"type": "host_history", "messages": messages})
         if not has_mode and START_MODE in engine.capabilities.modes:
             await engine.set_mode(START_MODE)
             text = "Reading the folder runs unasked; everything else asks first."
-            self._board.post({"type": "host_note", "text": f"Mode {START_MODE}. {text}"})
+            self._event_log.post({"type": "host_note", "text": f"Mode {START_MODE}. {text}"})
 
     async def _history(self, engine: Engine) -> list[Json]:
         found: list[Json] = []
@@ -139,27 +139,27 @@ class Conversation:
         match event:
             case events.GarbledLine(problem=problem):
                 text = f"The engine wrote a line that is no event ({problem})."
-                self._board.post({"type": "host_note", "text": text})
+                self._event_log.post({"type": "host_note", "text": text})
                 return
             case events.Pong() | events.CommandResult():
                 return  # of somebody who no longer waits
             case events.ConfigChanged():
-                self._board.change(capabilities=event.raw.get("capabilities"))
+                self._event_log.change(capabilities=event.raw.get("capabilities"))
             case events.CallSettled(call_id=call_id):
                 self._settled[call_id] = None
                 if len(self._settled) > SETTLED_MAX:
                     self._settled.pop(next(iter(self._settled)))
             case events.StreamStart(msg_id=msg_id):
                 self._turn, self._turn_began = msg_id, True
-                self._board.change(turn=msg_id, interrupted_turn=None)
+                self._event_log.change(turn=msg_id, interrupted_turn=None)
             case events.UnknownEvent(type="mcp_ready" | "mcp_failed" as kind):
                 self._hear_server(kind, Fields(event.raw))
             case events.StreamEnd() | events.Error() if self._ends_turn(event):
                 self._turn = ""
-                self._board.change(turn="")
+                self._event_log.change(turn="")
             case _:
                 pass
-        self._board.post(event.raw)
+        self._event_log.post(event.raw)
 
     def _hear_server(self, kind: str, told: Fields) -> None:
         """Remember what became of a server; one that is there may be told about, too."""
@@ -168,7 +168,7 @@ class Conversation:
         tools: Json = before["tools"] if isinstance(before, dict) else None
         tools = len(told.items("tools")) if kind == "mcp_ready" else tools
         self._servers = {**self._servers, name: {"tools": tools, "problem": told.text("reason")}}
-        self._board.change(servers=self._servers)
+        self._event_log.change(servers=self._servers)
 
     def _ends_turn(self, event: events.StreamEnd | events.Error) -> bool:
         if isinstance(event, events.StreamEnd):
@@ -206,7 +206,7 @@ class Conversation:
             result = await self._alive().request(command)
             if result.ok and result.command == "remove_mcp_server":
                 self._servers = {k: v for k, v in self._servers.items() if k != command.get("name")}
-                self._board.change(servers=self._servers)
+                self._event_log.change(servers=self._servers)
             return result.raw
         except (CommandFailedError, EngineExitedError, ValueError) as error:
             raise RefusedError(str(error)) from error
@@ -255,13 +255,13 @@ class Conversation:
         content = command.get("content")
         files = attached(content, self._options.folder) if isinstance(content, str) else []
         said = {"msg_id": msg_id, "text": content, "page": page}
-        self._board.post({"type": "host_said", **said})
-        self._board.change(turn=msg_id)
+        self._event_log.post({"type": "host_said", **said})
+        self._event_log.change(turn=msg_id)
         try:
             await self._send(engine, {**command, **({"files": [*files]} if files else {})})
         except RefusedError:  # else every later message would be told that a turn is running
             self._turn = ""
-            self._board.change(turn="")
+            self._event_log.change(turn="")
             raise
 
     async def _answer(self, engine: Engine, command: JsonObject) -> None:

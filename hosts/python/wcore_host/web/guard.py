@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wcore_host.web.access_codes import AccessCodes
 
 TOKEN_HEADER: Final = b"x-wcore-token"
-ENTRY_PATH: Final = "/api/enter"  # the one door that opens without a token
+ENTRY_PATH: Final = "/api/enter"  # the one request that needs no token
 SEALED: Final = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 HEADERS: Final = (
     (b"cache-control", b"no-store"),
@@ -31,9 +31,9 @@ HEADERS: Final = (
 class Guard:
     """Lets requests of our own pages through to `app`, and puts our headers on every answer."""
 
-    def __init__(self, app: ASGIApp, doors: AccessCodes, port: int) -> None:
+    def __init__(self, app: ASGIApp, codes: AccessCodes, port: int) -> None:
         self._app = app
-        self._doors = doors
+        self._codes = codes
         self._hosts = {name: f"http://{name.decode()}".encode() for name in _names(port)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +71,7 @@ class Guard:
         if not path.startswith("/api/") or path == ENTRY_PATH:
             return None
         tokens = _all(scope, TOKEN_HEADER)
-        page = self._doors.page(tokens[0].decode("latin-1")) if len(tokens) == 1 else None
+        page = self._codes.page(tokens[0].decode("latin-1")) if len(tokens) == 1 else None
         if page is None:
             return 401, "this page has no token: open it with the link that wcore-web prints"
         scope["wcore.page"] = page

@@ -51,14 +51,14 @@ class Server:
 
     def __init__(
         self,
-        doors: AccessCodes,
-        board: EventLog,
+        codes: AccessCodes,
+        event_log: EventLog,
         talk: Conversation,
         records: EngineCli,
         workspace: WorkspaceFiles,
     ) -> None:
-        self._doors = doors
-        self._board = board
+        self._codes = codes
+        self._event_log = event_log
         self._talk = talk
         self._records = records
         self._workspace = workspace
@@ -80,7 +80,9 @@ class Server:
             Route("/api/files", _told(self._find), methods=post),
             Route("/api/records/{kind}", _told(self._record), methods=post),
         ]
-        return Guard(_Streams(Starlette(routes=routes), self._board, self._talk), self._doors, port)
+        return Guard(
+            _Streams(Starlette(routes=routes), self._event_log, self._talk), self._codes, port
+        )
 
     async def _index(self, _request: Request) -> Response:
         nonce = token_urlsafe(NONCE_BYTES)
@@ -96,14 +98,14 @@ class Server:
 
     async def _enter(self, request: Request) -> Response:
         body = await _body(request, 1024)
-        token = self._doors.enter(str(body.get("code")))
+        token = self._codes.enter(str(body.get("code")))
         if token is None:
             told = "This link was used already, or is older than a minute. Ask for another one."
             return JSONResponse({"error": told}, 403)
         return JSONResponse({"token": token, "channel": self._channel})
 
     async def _link(self, _request: Request) -> Response:
-        return JSONResponse({"link": f"/#code={self._doors.code()}"})
+        return JSONResponse({"link": f"/#code={self._codes.code()}"})
 
     async def _say(self, request: Request) -> Response:
         page: str = request.scope["wcore.page"]
@@ -160,16 +162,16 @@ class Server:
 class _Streams:
     """Answers `/api/events` itself: a stream that a slow reader cannot keep open."""
 
-    def __init__(self, rest: ASGIApp, board: EventLog, talk: Conversation) -> None:
+    def __init__(self, rest: ASGIApp, event_log: EventLog, talk: Conversation) -> None:
         self._rest = rest
-        self._board = board
+        self._event_log = event_log
         self._talk = talk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != "/api/events":
             await self._rest(scope, receive, send)
             return
-        tab = self._board.open(scope["wcore.page"])
+        tab = self._event_log.open(scope["wcore.page"])
         try:
             async with anyio.create_task_group() as tasks:
 
@@ -186,7 +188,7 @@ class _Streams:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 tasks.cancel_scope.cancel()
         finally:
-            self._board.close(tab)
+            self._event_log.close(tab)
         with anyio.move_on_after(GOODBYE_S):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

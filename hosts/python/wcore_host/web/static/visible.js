@@ -1,6 +1,7 @@
 // What a person must be able to see: control, direction, zero-width and blank letters made visible.
 
-const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Zs}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
+const HIDDEN =
+  /[\p{C}\p{Zl}\p{Zp}\u034f\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
 
 /** @param {string} char */
 function marker(char) {
@@ -13,7 +14,7 @@ function marker(char) {
  * @param {unknown} text
  */
 export function visible(text) {
-  return String(text).replace(HIDDEN, (char) => (char === " " || char === "\n" || char === "\t" ? char : marker(char)));
+  return String(text).replace(HIDDEN, (char) => (char === "\n" || char === "\t" ? char : marker(char)));
 }
 
 /**
@@ -22,7 +23,7 @@ export function visible(text) {
  */
 export function escaped(json) {
   const unit = (/** @type {number} */ code) => `\\u${code.toString(16).padStart(4, "0")}`;
-  return json.replace(HIDDEN, (char) => (char === " " || char === "\n" ? char : Array.from({ length: char.length }, (_, at) => unit(char.charCodeAt(at))).join("")));
+  return json.replace(HIDDEN, (char) => (char === "\n" ? char : Array.from({ length: char.length }, (_, at) => unit(char.charCodeAt(at))).join("")));
 }
 
 /**
