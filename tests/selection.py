@@ -78,7 +78,6 @@ SAMPLED: Final = {
     "hosts/test_typescript.py::test_it_survives_everything_an_engine_may_do": 6,
     "mcp/test_restarts.py::"
     "test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved": 3,
-    "replaying/test_servers.py::test_every_record_of_a_session_with_a_server_is_missed": 8,
     "shell/test_generated.py": 4,
     "shell/test_labels.py": 8,
     "shell/test_named_paths.py": 4,
@@ -107,7 +106,6 @@ FIRST: Final = (
     "shell/test_labels.py",
     "conformance/test_mutants.py",
     "shell/test_generated.py",
-    "replaying/test_differences.py",
     "hosts/acp/test_answers.py",
     "hosts/acp/test_calls.py",
     "hosts/test_terminal_cards.py",

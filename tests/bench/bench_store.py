@@ -82,7 +82,7 @@ async def _small(location: Location) -> None:
         big = Record(Kind.ENDED, {"output": "x" * 24_000})
         await _measure("journal append, durable, 24 kB", lambda: journal.append(big))
         for _ in range(10):
-            await journal.append(*[Record(Kind.CHUNK, BODY)] * 1_000)
+            await journal.append(*[Record(Kind.COMMANDED, BODY)] * 1_000)
         await _measure(
             "journal append, durable, after 10,000 records",
             lambda: journal.append(Record(Kind.DECIDED, BODY)),

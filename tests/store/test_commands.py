@@ -167,7 +167,7 @@ def test_without_a_store_nothing_is_made_and_nothing_was_recorded(
         (["audit", "list", "--limit", "0"], "not a whole number above 0"),
         (["audit", "list", "--decision", "maybe"], "denied_with_reason"),
         (["audit", "verify", "--head", "12"], "a head is SEQ:HASH"),
-        (["sessions"], "missing command: list, show, export, replay or purge"),
+        (["sessions"], "missing command: list, show, export or purge"),
         (["sessions", "show"], "required: ID"),
         (["sessions", "list", "--user-id", "me"], "is not a UUID"),
         (["sessions", "purge"], "missing sessions"),

@@ -16,7 +16,11 @@ def wcore(home: Path, *words: str, said: str = "") -> str:
     command = [sys.executable, "-P", "-m", "wcore", *words]
     folder = home / "workspace"
     folder.mkdir(exist_ok=True)
-    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    env = {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
     return waiting.run(command, cwd=folder, env=env, said=said, check=True).stdout
 
 
@@ -53,6 +57,27 @@ def test_a_session_is_shown_as_what_was_said_and_done(home: Path) -> None:
     journal = wcore(home, "sessions", "show", "s1", "--journal")
     assert "turn_started" in journal
     assert "\n## User" not in journal
+
+
+SAID: list[object] = [{"thinking": "hm"}, {"text": HOSTILE}, call("Bash", "c1", command="cat a")]
+BROKEN: list[object] = [{"call": {"name": "Bash", "raw": "{"}}, {"call": {"name": "No", "id": "c3"}}]
+CUT: list[object] = [{"text": "that"}, {"usage": {"input_tokens": 7}}, {"finish": "length"}]
+FAILED: list[object] = [{"text": "I was about"}, {"error": {"message": "no", "retryable": False}}]
+
+
+@pytest.mark.parametrize("replies", [[SAID, BROKEN, CUT], [FAILED]])
+def test_an_exported_script_says_the_same_again(home: Path, replies: list[list[object]]) -> None:
+    def talked(script: Path, session_id: str) -> str:
+        said = json.dumps({"type": "message", "msg_id": "m1", "content": "go on"}) + "\n"
+        wcore(home, "--model", f"script:{script}", "--force", "--session-id", session_id, said=said)
+        return wcore(home, "sessions", "export", session_id, "--script")
+
+    script = home / "talk.jsonl"
+    script.write_text(talked(Path(write_script(home, replies)), "once"))
+    assert talked(script, "twice") == script.read_text()
+    shown = wcore(home, "sessions", "export", "once", "--md")
+    assert wcore(home, "sessions", "export", "twice", "--md") == shown
+    assert len(script.read_text().splitlines()) == len(replies)
 
 
 def test_an_audited_call_is_told_by_what_it_was_about(home: Path) -> None:

@@ -89,7 +89,7 @@ def test_an_engine_killed_at_any_instant_leaves_a_journal_with_all_it_had_said(
         assert [entry.body["n"] for entry in records] == list(range(1, len(records) + 1))
         assert said <= len(records) <= said + 1
         assert row.records == len(records)
-        assert journal.append(database, lease, [record(Kind.CLOCK)], durable=True) > said
+        assert journal.append(database, lease, [record(Kind.COMMANDED)], durable=True) > said
 
 
 def test_a_log_that_was_cut_anywhere_still_opens_with_what_was_whole(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_log_that_was_cut_anywhere_still_opens_with_what_was_whole(tmp_path: P
     database = open_database(Location("live", str(path)))
     lease = sessions.begin(database, USER, "s1", "/w")
     for number in range(1, 21):
-        journal.append(database, lease, [record(Kind.CLOCK, n=number)], durable=True)
+        journal.append(database, lease, [record(Kind.COMMANDED, n=number)], durable=True)
     wal = path.with_name("wcore.db-wal").read_bytes()
     whole = path.read_bytes()
     chance = random.Random(6)
@@ -165,7 +165,7 @@ for n in range(10):
         audit.append(database, [Entry.of(decided())])
     else:
         durable = sys.argv[2] == "durable"
-        journal.append(database, lease, [record(Kind.CLOCK)], durable=durable)
+        journal.append(database, lease, [record(Kind.COMMANDED)], durable=durable)
 sys.stderr.write(MARK)
 """
 

@@ -42,7 +42,9 @@ def numbers(page: JournalPage) -> list[int]:
 
 
 def append(database: Database, lease: Lease, count: int) -> None:
-    journal.append(database, lease, [record(Kind.CLOCK, n=n) for n in range(count)], durable=False)
+    journal.append(
+        database, lease, [record(Kind.COMMANDED, n=n) for n in range(count)], durable=False
+    )
 
 
 BODIES: list[dict[str, Json]] = [
@@ -140,7 +142,7 @@ def test_nothing_is_written_behind_a_torn_record(database: Database, lease: Leas
     spoil(database, 3, SPOILT[0])
     assert journal.drop_torn(database, lease)
     assert not journal.drop_torn(database, lease)
-    assert journal.append(database, lease, [record(Kind.CLOCK)], durable=False) == 3
+    assert journal.append(database, lease, [record(Kind.COMMANDED)], durable=False) == 3
     assert numbers(journal.read(database, USER, "s1")) == [1, 2, 3]
 
 
@@ -175,7 +177,7 @@ def test_damage_of_a_record_that_is_read_is_named(
     database: Database, lease: Lease, change: str
 ) -> None:
     ended = record(Kind.TURN_ENDED, msg_id="m1")
-    journal.append(database, lease, [record(Kind.CLOCK), ended, ended], durable=False)
+    journal.append(database, lease, [record(Kind.COMMANDED), ended, ended], durable=False)
     spoil(database, 2, change)
     with pytest.raises(JournalDamagedError, match="damaged at record 2"):
         journal.read_chosen(database, lease, OF_CONVERSATION, OF_OPEN_TURN)
@@ -186,7 +188,6 @@ STEPS = st.lists(
     st.one_of(
         st.just(Record(Kind.TURN_STARTED, {"msg_id": "m1", "text": "go", "files": []})),
         st.just(Record(Kind.TURN_ENDED, {"msg_id": "m1", "finish": "stop"})),
-        st.just(Record(Kind.SAID, {"events": ["w "]})),
         st.just(Record(Kind.COMMANDED, {"type": "init_history", "text": "by the way"})),
         st.sampled_from(CALL_IDS).map(records.started),
         st.sampled_from(CALL_IDS).map(

@@ -41,7 +41,6 @@ TRIED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("sessions", "list"): (),
     ("sessions", "show"): ("held",),
     ("sessions", "export"): ("held",),
-    ("sessions", "replay"): ("ended",),
     ("sessions", "purge"): ("ended", "--yes"),
     ("policy", "explain"): ("ls",),
     ("policy", "check"): (),

@@ -139,10 +139,10 @@ async def test_a_write_that_has_begun_is_finished_when_its_caller_is_cancelled(
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(write)
                 await anyio.to_thread.run_sync(begun.wait)
-                tasks.start_soon(journal.append, record(Kind.CLOCK))
+                tasks.start_soon(journal.append, record(Kind.COMMANDED))
                 tasks.cancel_scope.cancel()
                 may_end.set()
-            assert await journal.append(record(Kind.CLOCK)) == 1
+            assert await journal.append(record(Kind.COMMANDED)) == 1
 
 
 async def test_many_appends_at_once_get_numbers_of_their_own(location: Location) -> None:
@@ -151,7 +151,7 @@ async def test_many_appends_at_once_get_numbers_of_their_own(location: Location)
         numbers: list[int] = []
 
         async def write() -> None:
-            numbers.append(await journal.append(record(Kind.CHUNK)))
+            numbers.append(await journal.append(record(Kind.COMMANDED)))
 
         with waiting.patience():
             async with anyio.create_task_group() as tasks:
@@ -167,7 +167,7 @@ async def test_one_session_has_one_engine(location: Location) -> None:
             with pytest.raises(SessionBusyError):
                 await other.resume_session(USER, "s1")
             await held.renew()
-            await held.append(record(Kind.CLOCK))
+            await held.append(record(Kind.COMMANDED))
             await held.release()
             await other.resume_session(USER, "s1")
 
@@ -176,7 +176,7 @@ async def test_retention_purges_old_sessions(location: Location) -> None:
     with waiting.patience():
         async with Store(location) as store:
             held = await store.begin_session(USER, "s1", "/w")
-            await held.append(record(Kind.CLOCK))
+            await held.append(record(Kind.COMMANDED))
             await held.release()
             assert (await store.purge_older(USER, 1)).purged == ()
             assert (await store.purge_older(USER, -1)).purged == ("s1",)
@@ -208,13 +208,13 @@ async def test_a_lock_of_another_program_is_waited_for_once(location: Location) 
             with opened(location) as other, other.writing():
                 other.change("UPDATE sessions SET last_at = last_at")
                 with pytest.raises(StoreLockedError, match="locked by another program"):
-                    await held.append(record(Kind.CLOCK))
+                    await held.append(record(Kind.COMMANDED))
                 with anyio.fail_after(BUSY_S_MAX - 1), pytest.raises(StoreError):
-                    await held.append(record(Kind.CLOCK))
+                    await held.append(record(Kind.COMMANDED))
             with waiting.patience():
                 while True:
                     try:
-                        assert await held.append(record(Kind.CLOCK)) == 1
+                        assert await held.append(record(Kind.COMMANDED)) == 1
                         break
                     except StoreError:
                         await anyio.sleep(0.05)

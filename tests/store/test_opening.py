@@ -1,4 +1,4 @@
-"""Files, modes, damage, migrations: how a store is opened, and what is said when it cannot be."""
+"""Files, modes, damage, versions: how a store is opened, and what is said when it cannot be."""
 
 import os
 import re
@@ -10,22 +10,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
 import waiting
-from store.samples import KEY, USER, decided, granted, record
+from store.samples import KEY, USER, granted, record
 
-from wcore.store import audit, grants, journal, sessions, tiers
-from wcore.store.audit import Entry
-from wcore.store.audit_verify import verify
-from wcore.store.database import SCHEMA, migrations, open_database, opened
-from wcore.store.errors import StoreError
+from wcore.store import grants, journal, sessions, tiers
+from wcore.store.database import SCHEMA, open_database, opened
+from wcore.store.errors import StoreError, StoreLostError
 from wcore.store.location import Location
-from wcore.store.values import AuditSource, Kind
+from wcore.store.values import Kind
 
 NOBODY = 65534
-#: Of the only row in a store of the first version, computed when that was the present one.
-FIRST_HASH = "f82f5d284ab3bb2c3773688a21a945b3ea297fbd1bb85ca249784d1f76ed8cca"
 
 
 @pytest.fixture
@@ -155,15 +150,24 @@ def test_a_full_disk_is_an_error_and_nothing_is_half_written(path: Path) -> None
     assert journal.append(database, lease, [record(Kind.DECIDED)], durable=True) == 1
 
 
-def test_a_store_of_a_newer_version_is_left_alone(location: Location) -> None:
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        (99, r"newer wcore \(schema 99, this one knows \d+\); update"),
+        (1, r"earlier wcore \(schema 1, this one knows \d+\); move it away"),
+    ],
+)
+def test_a_store_of_another_version_is_left_alone(
+    location: Location, version: int, told: str
+) -> None:
     database = open_database(location)
     with database.writing():
         if location.url is None:
-            database.change("PRAGMA user_version=99")
+            database.change(f"PRAGMA user_version={version}")
         else:
-            database.change("UPDATE store_schema SET version = 99")
+            database.change(f"UPDATE store_schema SET version = {version}")
     database.close()
-    with pytest.raises(StoreError, match=r"newer wcore \(schema 99, this one knows \d+\); update"):
+    with pytest.raises(StoreLostError, match=told):
         open_database(location)
 
 
@@ -191,16 +195,14 @@ def test_many_engines_that_open_a_new_store_at_once_all_get_it(location: Locatio
     database.close()
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(
+def test_a_schema_that_fails_leaves_nothing_behind(
     location: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dialect = "postgres" if location.url else "sqlite"
-    folder = tmp_path / "schema" / dialect
-    folder.mkdir(parents=True)
-    first = (SCHEMA / dialect / "0001_first.sql").read_text()
-    (folder / "0001_first.sql").write_text(first + "\nCREATE TABLE broken (;\n")
+    name = "postgres.sql" if location.url else "sqlite.sql"
+    whole = (SCHEMA / name).read_text()
+    (tmp_path / name).write_text(whole + "\nCREATE TABLE broken (;\n")
     with monkeypatch.context() as patched:
-        patched.setattr("wcore.store.database.SCHEMA", tmp_path / "schema")
+        patched.setattr("wcore.store.database.SCHEMA", tmp_path)
         with pytest.raises(StoreError, match="syntax error"):
             open_database(location)
     database = open_database(location)
@@ -214,7 +216,7 @@ def test_both_databases_have_the_same_tables_and_columns() -> None:
     found = {
         dialect: {
             name: [(c[1], "NOT NULL" in c[0]) for c in columns.finditer(body)]
-            for name, body in tables.findall((SCHEMA / dialect / "0001_first.sql").read_text())
+            for name, body in tables.findall((SCHEMA / f"{dialect}.sql").read_text())
         }
         for dialect in ("sqlite", "postgres")
     }
@@ -279,40 +281,6 @@ def test_what_was_purged_cannot_be_found_in_the_files(path: Path) -> None:
     on_disk = b"".join(file.read_bytes() for file in path.parent.iterdir())
     assert b"correct horse" not in on_disk
     database.close()
-
-
-def test_a_store_of_the_first_version_is_migrated_and_keeps_its_audit(location: Location) -> None:
-    _store_of_the_first_version(location)
-    database = open_database(location)
-    audit.append(database, [Entry.of(decided("c2", source=AuditSource.STOP))])
-    assert verify(database).problems == ()
-    rows = list(audit.newest_first(database, "0001-01-01T00:00:00.000000Z"))
-    assert [(row.tool_call_id, row.format) for row in rows] == [("c2", audit.FORMAT), ("c1", 1)]
-    with pytest.raises(StoreError, match="append-only"), database.writing():
-        database.change("DELETE FROM agent_tool_approval_audit")
-    database.close()
-
-
-def _store_of_the_first_version(location: Location) -> None:
-    """Make a store with one row as the first version left it; the hash is that version's own."""
-    script = migrations("postgres" if location.url else "sqlite")[0]
-    row = (
-        "INSERT INTO agent_tool_approval_audit VALUES ('01936f4e-0000-7000-8000-000000000001', "
-        "'c1', '00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002', "
-        "'00000000-0000-4000-8000-000000000003', 'Bash', 'approved', false, NULL, "
-        "'2026-11-01T00:00:00.000000Z', 'user', NULL, 1, "
-        f"'{'0' * 64}', 'HASH')"
-    ).replace("HASH", FIRST_HASH)
-    if location.url is None:
-        Path(location.path).parent.mkdir(parents=True)
-        raw = sqlite3.connect(location.path)
-        raw.executescript(f"{script}\n{row};\nPRAGMA user_version=1;")
-        raw.close()
-        return
-    version = "CREATE TABLE store_schema (version BIGINT); INSERT INTO store_schema VALUES (1)"
-    with psycopg.connect(location.url, autocommit=True) as connection:
-        for sql in (script, row, version):
-            connection.execute(sql.encode())
 
 
 def test_a_server_that_lost_its_tables_is_told_in_words_for_people(team: Location) -> None:

@@ -145,7 +145,7 @@ def test_an_engine_whose_session_was_taken_over_can_write_nothing_more(
         with pytest.raises(LeaseLostError, match="taken over"):
             late()
     sessions.release(one, old)
-    assert journal.append(other, new, [record(Kind.CLOCK)], durable=False) == 2
+    assert journal.append(other, new, [record(Kind.COMMANDED)], durable=False) == 2
 
 
 def test_latest_is_the_session_of_this_workspace_that_was_used_last(database: Database) -> None:
@@ -170,7 +170,7 @@ def test_only_a_message_makes_a_session_the_latest(
     leases = {name: sessions.begin(database, USER, name, "/w") for name in ("a", "b")}
     for name, kind in (
         *(("a", Kind.TURN_STARTED), ("b", Kind.TURN_STARTED), ("b", Kind.REPLIED)),
-        *(("a", newest), ("b", Kind.TURN_ENDED), ("b", Kind.CLOSED)),
+        *(("a", newest), ("b", Kind.TURN_ENDED), ("b", Kind.COMMANDED)),
     ):
         journal.append(database, leases[name], [record(kind)], durable=False)
     for name in others:

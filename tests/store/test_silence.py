@@ -246,7 +246,7 @@ async def test_a_write_that_was_given_up_does_not_count(place: Location) -> None
                     held = await store.begin_session(USER, "s1", "/w")
                 except StoreSilentError:
                     await anyio.sleep(0.01)
-        assert await held.append(record(Kind.CLOCK)) == 1
+        assert await held.append(record(Kind.COMMANDED)) == 1
         found = await store.run(
             lambda database: database.query("SELECT version FROM store_versions")
         )

@@ -101,8 +101,7 @@ class Pending(Struct):
 class ApprovalManager:
     """Holds the parked calls, the session mode and the grants that skip the gate.
 
-    `clock` returns seconds that only grow; tests hand in their own. `expired` is told of every
-    call whose time is over, before anybody else.
+    `clock` returns seconds that only grow; tests hand in their own.
     """
 
     def __init__(
@@ -112,14 +111,12 @@ class ApprovalManager:
         *,
         ttl_s: float = DEFAULT_APPROVAL_TTL,
         clock: Callable[[], float] = seconds_with_sleep,
-        expired: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.mode = Mode.DEFAULT
         self.grants = grants
         self._ledger = ledger
         self._ttl_s = ttl_s
         self._clock = clock
-        self._expired = expired
         self._pending: dict[str, Pending] = {}
         self._by_token: dict[str, str] = {}
         self.grants_grew = anyio.Event()  # until it is told once more
@@ -262,16 +259,8 @@ class ApprovalManager:
         return self._by_token.get(token)
 
     def check_expired(self, entry: Pending) -> bool:
-        """Whether the time of a call is over; tells of it if so."""
-        over = self._clock() >= entry.deadline
-        if over:
-            self._expired(entry.call_id)
-        return over
-
-    def token_of(self, call_id: str) -> str | None:
-        """Return the live resume token of a call."""
-        entry = self._pending.get(call_id)
-        return entry.resume_token if entry else None
+        """Whether the time of a call is over."""
+        return self._clock() >= entry.deadline
 
     def expires_in_s(self, entry: Pending) -> int:
         """Return the whole seconds left, for the wire."""

@@ -29,7 +29,6 @@ CONSEQUENCES: Final = {
     "sessions export": "reads",
     "sessions list": "reads",
     "sessions purge": "changes",
-    "sessions replay": "reads",
     "sessions show": "reads",
     "trust": "changes",
     "trust --list": "reads",

@@ -9,7 +9,6 @@ from wcore.approval.redaction import Secrets
 from wcore.cli.options import Options
 from wcore.errors import ConfigError, UsageError, WcoreError
 from wcore.persistence.persistence import SessionPersistence
-from wcore.persistence.records import REPLAY_FORM
 from wcore.persistence.restore import DOUBTED, Left
 from wcore.policy.rules.policy_file import Limits
 from wcore.session.session import Session
@@ -84,7 +83,7 @@ def _opened(session: Session) -> dict[str, Json]:
     places = settings.places
     return {
         "version": __version__,
-        **session.models.facts(model),
+        "model": model.name,
         "workspace": places.workspace,
         "home": places.home,
         "own": list(places.own),
@@ -98,7 +97,4 @@ def _opened(session: Session) -> dict[str, Json]:
         "max_tokens": settings.max_tokens,
         "max_writes": settings.max_writes,
         "system_prompt": settings.system_prompt,
-        "has_mcp": settings.has_mcp,
-        "replay": REPLAY_FORM,
-        "servers": True,  # whatever becomes of them is recorded too
     }

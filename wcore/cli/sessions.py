@@ -1,4 +1,4 @@
-"""`wcore sessions …`: the stored conversations: list, show, export, replay, delete for good."""
+"""`wcore sessions …`: the stored conversations: list, show, export, delete for good."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -9,9 +9,10 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
-from wcore.cli import sessions_replay, store_options
+from wcore.cli import store_options
 from wcore.cli.consent import add_yes, require
 from wcore.cli.conversation_text import markdown
+from wcore.cli.recorded_script import script
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
@@ -34,7 +35,7 @@ examples:
   wcore sessions show latest               the last one of the workspace you are in
   wcore sessions export latest --md > talk.md
   wcore sessions export my-session > my-session.jsonl
-  wcore sessions replay latest             does the engine still do the same?
+  wcore sessions export latest --script > talk.jsonl; wcore-chat --model script:talk.jsonl
   wcore sessions purge --older-than 30     delete what was not used for 30 days
   wcore --resume my-session                continue one (see wcore --help)
 """
@@ -65,7 +66,6 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         epilog = {
             "export": EXPORT_EPILOG,
             "purge": PURGE_EPILOG,
-            "replay": sessions_replay.EPILOG,
         }.get(name, "")
         command = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
@@ -80,14 +80,16 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     _add_id(showing)
     journal_help = "show the records of its journal, a line each"
     showing.add_argument("--journal", action="store_true", help=journal_help)
-    exporting = add("export", _export, "write a session as JSON lines, or its words as Markdown")
+    exporting = add("export", _export, "write a session as JSON lines, Markdown or a script")
     _add_id(exporting)
-    exporting.add_argument("--md", action="store_true", help="write the conversation as Markdown")
-    _add_id(add("replay", _replay, "run the engine again on a session, and compare"))
+    form = exporting.add_mutually_exclusive_group()
+    form.add_argument("--md", action="store_true", help="write the conversation as Markdown")
+    script_help = "write the model's replies, for wcore --model script:FILE"
+    form.add_argument("--script", action="store_true", help=script_help)
     _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
     options = parser.parse_args(argv)
     if not hasattr(options, "run"):
-        raise UsageError("missing command: list, show, export, replay or purge")
+        raise UsageError("missing command: list, show, export or purge")
     return options.run(options, environ)
 
 
@@ -138,21 +140,14 @@ def _show(options: Namespace, environ: Mapping[str, str]) -> int:
 def _export(options: Namespace, environ: Mapping[str, str]) -> int:
     with _stored(options, environ) as database:
         row = _chosen(database, options)
+        records = journal.read_all(database, UUID(row.user_id), row.session_id)
         if getattr(options, "md", False):
-            records = journal.read_all(database, UUID(row.user_id), row.session_id)
             store_options.write_lines(markdown(records, None))
+        elif getattr(options, "script", False):
+            store_options.write_lines(script(records))
         else:
             store_options.write_lines(_exported(database, row))
     return 0
-
-
-def _replay(options: Namespace, environ: Mapping[str, str]) -> int:
-    def load() -> tuple[SessionRow, list[JournalRecord]]:
-        with _stored(options, environ) as database:
-            row = _chosen(database, options)
-            return row, list(journal.read_whole(database, UUID(row.user_id), row.session_id))
-
-    return sessions_replay.run(options, load)
 
 
 def _exported(database: Database, row: SessionRow) -> Iterator[str]:

@@ -1,14 +1,11 @@
 """Commands as the journal keeps them: without what is secret, and without what it has already."""
 
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from wcore.protocol import codec, commands
 from wcore.protocol.lines import Overlong
 from wcore.session.session import Session
 from wcore.vocabulary import Json
-
-MALFORMED: Final = "malformed"  # what the journal calls a line that was no command
-GONE: Final = "gone"  # and a host that has closed our stdout
 
 Line: TypeAlias = bytes | Overlong | commands.AnyCommand | codec.Malformed
 

@@ -10,7 +10,6 @@ A command is carried out before the next is read, so that a host that floods the
 import logging
 import signal
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
@@ -21,7 +20,7 @@ from wcore import __version__
 from wcore.approval import reasons
 from wcore.engine.background import purge_old_sessions, recall, warm_up
 from wcore.engine.capabilities import capabilities
-from wcore.engine.command_log import GONE, MALFORMED, log_command, parse_line
+from wcore.engine.command_log import log_command, parse_line
 from wcore.engine.commands import approvals, introspection, permissions, resume
 from wcore.engine.commands.config import ConfigCommands
 from wcore.engine.costs import Costs
@@ -32,7 +31,7 @@ from wcore.protocol import codec, commands, events
 from wcore.session.session import EventWriter, Session
 from wcore.store import LeaseLostError
 from wcore.tools.tool import ToolEnvironment
-from wcore.vocabulary import By, Json, UserMessage
+from wcore.vocabulary import By, UserMessage
 
 if TYPE_CHECKING:
     from wcore.turn.turn import Turn
@@ -72,7 +71,6 @@ class Engine:
         self._signals = signals
         self._loaded = anyio.Event()  # what acts is there
         self._warmed = anyio.Event()  # and the model
-        self._startup_facts: dict[str, Json] = {}  # of the first turn, for the journal
         self._configuring = ConfigCommands(session)
         self._costs = Costs(session)
         self._turn: Turn | None = None
@@ -117,7 +115,6 @@ class Engine:
                 heard = parse_line(line)
                 if heard is not None:
                     await self._handle(heard, tasks)
-        self._session.journal.record_command(type="eof")
         self._session.host_gone = True
         self._session.approvals.resolve_all(reasons.HOST_GONE, By.HOST_GONE)
 
@@ -125,7 +122,6 @@ class Engine:
         self, command: commands.AnyCommand | codec.Malformed, tasks: TaskGroup
     ) -> None:
         if isinstance(command, codec.Malformed):
-            self._session.journal.record_command(type=MALFORMED, problem=command.message)
             await self._session.emit_error(Code.PROTOCOL, command.message)
         else:
             if not isinstance(command, IMMEDIATE_COMMANDS):
@@ -238,11 +234,7 @@ class Engine:
             await self._shut_down(EXIT_FAILED, tasks)
             return
         self._acting = await to_thread.run_sync(load)
-        make = partial(self._acting.builtin_tools, self._environment, session.policy.known)
-        session.tools.update(session.runtime.tools(make))
-        self._startup_facts = {
-            "tools": [[n, t.spec.category.value] for n, t in session.tools.items()]
-        }
+        session.tools.update(self._acting.builtin_tools(self._environment, session.policy.known))
         self._servers = self._acting.servers(session, self._environment, tasks)
         session.before_turn = self._servers.wait_until_ready
         await self._servers.sync_with_policy()
@@ -255,8 +247,6 @@ class Engine:
     async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()
         self._session.journal.start_recording()
-        news, self._startup_facts = self._startup_facts, {}
-        await self._session.journal.record_sync_point("warm", **news)
         end = await turn.run(message)
         self._session.interrupted = turn.interrupted
         self._turn = None  # before the end is told: the host may answer it at once
@@ -293,7 +283,6 @@ class Engine:
         try:
             await self._wire.run()
         except HostGoneError:
-            self._session.journal.record_command(type=GONE)  # before anything else comes to its end
             self._session.persistence.hurry(for_good=True)
             raise
 
@@ -303,7 +292,6 @@ class Engine:
         with self._signals() as received:
             task_status.started()
             async for number in received:
-                self._session.journal.record_command(type="signal", number=number)
                 await self._shut_down(EXIT_SIGNAL + number, tasks)
                 return
 

@@ -4,22 +4,20 @@ Only the host's `add_mcp_server`, the administrator's and the user's policy file
 project may start one: starting a server runs a program, and nothing runs before a yes.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
+import anyio
 from anyio.abc import TaskGroup
 
 from wcore.engine.sampling import sample
 from wcore.errors import Code, HostGoneError
-from wcore.persistence.records import failure
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
 from wcore.protocol import commands, events
 from wcore.session.session import Session
-from wcore.store import Kind
-from wcore.tools.mcp import journal_facts
 from wcore.tools.mcp.environment import McpEnvironment, path_outside
 from wcore.tools.mcp.life import State
 from wcore.tools.mcp.names import PREFIX, SEPARATOR, sampling_name
@@ -28,7 +26,7 @@ from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse
 from wcore.tools.mcp.tool import McpTool
 from wcore.tools.tool import Tool, ToolEnvironment
 from wcore.user_folders import lies_in
-from wcore.vocabulary import Json, Persist
+from wcore.vocabulary import Persist
 
 SERVERS_MAX: Final = 64  # each is a process or a connection, and a list of tools for the model
 SETTLE_S_MAX: Final = 28.0  # a turn waits so long for new servers, once; hosts expect them in 30 s
@@ -85,22 +83,12 @@ class McpServers:
                 call_timeout_s=command.call_timeout_s,
                 cwd=self._environment.workspace,
             )
-            config = self._defined_by_host(command.name, make)
+            config = make()
             await self._admit(config)
         except ServerConfigError as error:
             await self._refuse(command.name, error.code, str(error))
             return
         self._start(config, asked=True)
-
-    def _defined_by_host(self, name: str, make: Callable[[], ServerConfig]) -> ServerConfig:
-        """Return what `make` makes of a command, and note whether it could be made."""
-        try:
-            config = self._session.runtime.define(name, make)
-        except ServerConfigError as error:
-            self._note(journal_facts.DEFINED, name, **failure(error))
-            raise
-        self._note(journal_facts.DEFINED, name)
-        return config
 
     async def remove(
         self, command: commands.RemoveMcpServer, *, during_turn: bool
@@ -208,20 +196,20 @@ class McpServers:
         await self.sync_with_policy()
         for server in list(self._servers.values()):
             if server.is_due:
-                self._note(journal_facts.RETRIED, server.config.name)
                 self._connect(server)
         names = self._connecting()
         if not names:
             return
         session, new = self._session, [name for name in names if name not in self._awaited]
         self._awaited.update(names)
-        if not await session.runtime.within(QUIET_S, self._settled) and new:
-            await session.journal.record_sync_point(journal_facts.UNSETTLED)
+        with anyio.move_on_after(QUIET_S) as quiet:
+            await self._settled()
+        if quiet.cancelled_caught and new:
             await session.emit_info(f"waiting for MCP servers: {', '.join(new)}")
-            await session.runtime.within(SETTLE_S_MAX, self._settled)
+            with anyio.move_on_after(SETTLE_S_MAX):
+                await self._settled()
             if left := ", ".join(self._connecting()):
                 await session.emit_info(f"MCP servers still starting, for a later turn: {left}")
-        await session.journal.record_sync_point(journal_facts.SETTLED)
 
     def _connecting(self) -> list[str]:
         servers = self._servers.items()
@@ -249,8 +237,7 @@ class McpServers:
     def _start(self, config: ServerConfig, *, asked: bool) -> None:
         for secret in config.secrets():
             self._session.secrets.add(secret)
-        make = partial(Server, config, self._mcp_environment, self._tools_changed)
-        server = self._session.runtime.server(config.name, make)
+        server = Server(config, self._mcp_environment, self._tools_changed)
         self._servers[config.name] = server
         self._awaited.discard(config.name)
         self._told.discard((config.name, NAMES))
@@ -267,13 +254,11 @@ class McpServers:
         try:
             await server.started()
         except ServerError as error:
-            self._note(journal_facts.FAILED, name, **failure(error))
             if is_asked and self._servers.get(name) is server:
                 await self._refuse(name, error.code, str(error))
             elif is_news:
                 await self._failed(name, str(error))
         else:
-            self._note(journal_facts.READY, name)
             await session.emit(events.McpReady(name=name, tools=server.offers.raw_names))
 
     async def _drop(self, server: Server) -> None:
@@ -285,7 +270,6 @@ class McpServers:
         """Take what a server offers now, unless it was removed."""
         name = server.config.name
         if self._servers.get(name) is server:
-            self._note(journal_facts.OFFERED, name, **journal_facts.facts_of(server.offers))
             self._publish_tools()
             self._tell_of_names(server)
 
@@ -300,9 +284,6 @@ class McpServers:
             text = f"MCP server {config.shown_name}: {'. '.join(told)}"
             with suppress(HostGoneError):
                 self._session.emit_nowait(events.Info(message=text))
-
-    def _note(self, what: str, name: str, **facts: Json) -> None:
-        self._session.journal.record(Kind.FOUND, what=f"{what} {name}", **facts)
 
     def _publish_tools(self) -> None:
         """Let the session have the tools of all servers as they are now, and the built-in ones."""

@@ -1,4 +1,4 @@
-"""What the engine hears and speaks through; a replay has others."""
+"""Where commands and signals come from, as the engine needs them."""
 
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence

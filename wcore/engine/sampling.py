@@ -6,9 +6,7 @@ from typing import Final
 
 from wcore.errors import ProviderError, ToolError
 from wcore.models.model import Finished, Request, Text
-from wcore.persistence import records
 from wcore.session.session import Session
-from wcore.store import Kind
 from wcore.vocabulary import AssistantMessage, Message, UserMessage
 
 REPLY_TOKENS_MAX: Final = 8192  # of a reply that a server may ask our model for
@@ -36,7 +34,6 @@ async def sample(
                     reply.append(delta.text)
                 elif isinstance(delta, Finished):
                     session.usage += delta.usage
-                    session.journal.record(Kind.FOUND, **records.sampling_usage(delta.usage))
     except ProviderError as error:
         raise ToolError(str(error)) from error
     return "".join(reply)

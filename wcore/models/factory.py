@@ -11,7 +11,7 @@ from wcore.errors import ConfigError
 from wcore.models import prices
 from wcore.models.model import Model
 from wcore.models.offline import OfflineModel
-from wcore.vocabulary import Json, Usage
+from wcore.vocabulary import Usage
 
 _OWN: Final = "`offline` (the built-in stand-in, no key needed) and `script:FILE` (replays a file)"
 
@@ -63,11 +63,8 @@ def model_at_start(provider: str | None, name: str | None, environment: ModelEnv
         return UnusableModel(name or provider or "", str(error), again)
 
 
-MODEL: Final = "model"
-
-
 class ModelCatalog:
-    """What can be had beside the model in use, and what it costs; a replay has others."""
+    """What can be had beside the model in use, and what it costs."""
 
     def with_name(self, model: Model, name: str) -> Model:
         """Return the model `name` of the same provider.
@@ -101,17 +98,6 @@ class ModelCatalog:
         from wcore.models.conversation import ConversationModel  # noqa: PLC0415
 
         return model.renamed(model.name) if isinstance(model, ConversationModel) else model
-
-    def facts(self, model: Model) -> dict[str, Json]:
-        """Return what the journal keeps of a model."""
-        return {
-            "model": model.name,
-            "thinks": model.thinks,
-            "effort_levels": list(model.effort_levels),
-            "window_tokens": model.window_tokens,
-            "has_prices": self.has_prices(model),
-            "priced_by": model.price_provider,
-        }
 
     def has_prices(self, model: Model) -> bool:
         """Whether it is known what replies of `model` cost."""

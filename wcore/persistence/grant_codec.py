@@ -1,24 +1,13 @@
 """Lasting grants between the store, the journal and the decision. Pure."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from msgspec.structs import asdict
-
 from wcore.policy import shell
 from wcore.policy.grants import Grant
 from wcore.store import LastingGrant
-from wcore.store.values import LastingScope
 from wcore.vocabulary import (
-    Always,
-    AlwaysExact,
-    AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
     AlwaysServer,
-    Json,
     Once,
-    Persist,
 )
 
 
@@ -67,41 +56,3 @@ def parsed(stored: LastingGrant) -> Grant | None:
         pin=(launch, schema) if launch and schema else None,
         ties=stored.ties_digest,
     )
-
-
-def as_facts(kept: LastingGrant) -> dict[str, Json]:
-    """Return a grant as the journal keeps it."""
-    facts: dict[str, Json] = {**asdict(kept), "persist": kept.persist.value}
-    match kept.scope:
-        case AlwaysPrefix(prefix):
-            scope: list[Json] = ["prefix", prefix]
-        case AlwaysPath(root, write):
-            scope = ["path", root, write]
-        case AlwaysExact(command):
-            scope = ["exact", command]
-        case Always():
-            scope = ["name"]
-    return facts | {"scope": scope}
-
-
-def from_facts(facts: Mapping[str, Json]) -> LastingGrant:
-    """Return the grant that `as_facts` was made of.
-
-    Raises:
-        TypeError, ValueError: it is none of ours.
-    """
-    scope: LastingScope
-    match facts["scope"]:
-        case ["prefix", str(prefix)]:
-            scope = AlwaysPrefix(prefix)
-        case ["path", str(root), bool(write)]:
-            scope = AlwaysPath(root, write)
-        case ["exact", str(command)]:
-            scope = AlwaysExact(command)
-        case ["name"]:
-            scope = Always()
-        case _:
-            raise ValueError("no scope of a grant")
-    given: dict[str, Any] = {name: facts.get(name) for name in LastingGrant.__struct_fields__}
-    given |= {"scope": scope, "persist": Persist(str(facts["persist"]))}
-    return LastingGrant(**given)

@@ -10,11 +10,6 @@ begin any more, since whoever resumes the session would be offered it again.
 """
 
 import copy
-import hashlib
-import os
-import secrets as random
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -40,19 +35,15 @@ from wcore.store import (
     StoreLostError,
     ToolApprovalDecisionEvent,
 )
-from wcore.times import stamp
 from wcore.vocabulary import Json
 
 NOTES_MAX: Final = 256  # then they are written at the next command, also between turns
-DIGEST_CHARS: Final = 16  # of an event: tells events apart, and proves nothing to anybody
 EARLY: Final = frozenset(
     {"init_history", "set_mode", "set_config", "resume_turn", "message", "stop"}
     | {"add_mcp_server", "remove_mcp_server", "give_grant"}
 )
 BEGINS: Final = frozenset({"message", "give_grant"})  # a grant for the session is in no store
 ACTING: Final = frozenset({Kind.ASKED, Kind.STARTED})  # a resumed session goes on from there
-UNWRITTEN: Final = "unwritten"
-WRITTEN: Final = "w"  # stands among the events where a write has come back
 
 
 class Journal:
@@ -72,11 +63,10 @@ class Journal:
         self._notes: list[Record] = []
         self._unread: list[RawRecord] = []  # the conversation, until `recall`
         self._doubted: tuple[str, ...] = ()  # calls whose recorded yes is in no audit
-        self._said: list[Json] = []
         self._is_telling = False
         self._heavy = NOTES_MAX
         self._may_know_reply = False  # the store, of the last reply of the main agent
-        self._marks: Mapping[str, Json] = {}  # on every record that a sub-agent writes
+        self._marks: dict[str, Json] = {}  # on every record that a sub-agent writes
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -87,7 +77,6 @@ class Journal:
         if not self._store.is_kept:
             return
         self._is_telling = self._is_telling or kind is Kind.TURN_STARTED
-        self._note_said()
         self._notes.append(self._cleaned(Record(kind, facts)))
 
     async def write(
@@ -113,12 +102,9 @@ class Journal:
             await self._append(*records, durable=durable, audited=audited)
         except StoreLostError:
             self._notes.clear()
-            self._said.clear()
             is_known = self._may_know_reply and not self._marks  # those of sub-agents never go on
             if is_known and not ACTING.isdisjoint(record.kind for record in records):
                 raise
-            return
-        self._mark(self.written(*records))
 
     async def _append(
         self,
@@ -126,7 +112,6 @@ class Journal:
         durable: bool | None = None,
         audited: ToolApprovalDecisionEvent | None = None,
     ) -> None:
-        self._note_said()
         notes = self._notes.copy()
         self._notes.clear()
         if any(note.kind is Kind.REPLIED and "below" not in note.body for note in notes):
@@ -142,14 +127,7 @@ class Journal:
             self._notes[:0] = notes
             if isinstance(error, LeaseLostError):
                 self.lost.set()
-            elif isinstance(error, Exception):  # what was told meanwhile cannot be told again
-                self.record(Kind.FOUND, what=UNWRITTEN)
             raise
-
-    def written(self, *records: Record) -> str:
-        """Return what is said when `records` have been written."""
-        call_id = records[0].body.get("call_id") if records else None
-        return f"{WRITTEN} {call_id or self._marks.get('below', '')}"
 
     def for_subagent(self, agent: str, call_id: str) -> "Journal":
         """Return the journal as a sub-agent writes it: its records name it and its call."""
@@ -170,25 +148,8 @@ class Journal:
         return None
 
     def start_recording(self) -> None:
-        """Note all that is said and reached from now on."""
+        """Note every command from now on."""
         self._is_telling = True
-
-    async def record_sync_point(self, what: str, **facts: Json) -> None:
-        """Note that something waited for has come, and what it was.
-
-        Whatever is done next follows from it: a replay waits here until it is its turn.
-        """
-        if not facts:
-            self._mark(what)
-        elif self._is_telling:
-            self.record(Kind.FOUND, what=what, **facts)
-
-    def record_event(self, kind: str, call_id: str, line: bytes) -> None:
-        """Note an event, by its digest; from the first turn on."""
-        if self._is_telling and self._store.is_kept:
-            text = self.secrets.redact(line.decode()).encode()
-            digest = hashlib.sha256(text).hexdigest()[:DIGEST_CHARS]
-            self._said.append([kind, call_id, digest])
 
     def record_command(self, **command: Json) -> None:
         """Note a command; before the first turn only what the conversation depends on."""
@@ -198,43 +159,14 @@ class Journal:
 
     async def flush_if_full(self) -> None:
         """Write notes that have become many although nothing happens; a failure is no harm yet."""
-        if self._held is None or len(self._notes) + len(self._said) < self._heavy:
+        if self._held is None or len(self._notes) < self._heavy:
             return
         try:
             await self._append()
         except Exception:  # noqa: BLE001 - it is tried again when there is twice as much
-            self._heavy = 2 * (len(self._notes) + len(self._said))
+            self._heavy = 2 * (len(self._notes))
         else:
             self._heavy = NOTES_MAX
-
-    # --- what chance decides ------------------------------------------------------------------
-
-    def new_id(self, prefix: str, chars: int) -> str:
-        """Return a fresh id: `prefix` and random hexadecimal digits."""
-        made = prefix + random.token_hex(chars // 2)
-        self.record(Kind.MINTED, id=made)
-        return made
-
-    def now(self) -> datetime:
-        """Return the time of day, UTC."""
-        moment = datetime.now(UTC)
-        self.record(Kind.CLOCK, now=moment.isoformat())
-        return moment
-
-    def record_seconds_left(self, seconds: Sequence[int]) -> Sequence[int]:
-        """Return how long calls still wait, as it was measured."""
-        self.record(Kind.CLOCK, left_s=seconds)
-        return seconds
-
-    def expired(self, call_id: str) -> None:
-        """Note that the time to answer a call is over."""
-        self.record(Kind.CLOCK, expired=call_id)
-
-    def realpath(self, path: str) -> str:
-        """Return where a path really leads."""
-        found = os.path.realpath(path)
-        self.record(Kind.FOUND, what="real", path=path, real=found)
-        return found
 
     # --- the session --------------------------------------------------------------------------
 
@@ -304,7 +236,6 @@ class Journal:
         with anyio.CancelScope(shield=True):
             try:
                 if self._is_telling:
-                    self.record(Kind.CLOSED)
                     await self.write()
             except Exception:  # noqa: BLE001 - the engine is about to end; nothing depends on it
                 return
@@ -317,23 +248,6 @@ class Journal:
     def _attach(self, held: SessionJournal) -> None:
         self._held = held
         self.opened.set()
-
-    def time(self) -> str:
-        """Return the time of day as grants and records have it: RFC 3339, UTC, microseconds."""
-        return stamp(self.now())
-
-    def age_s(self, at: str) -> float:
-        """Return how long ago a record of this journal was written, by the time of day."""
-        return (self.now() - datetime.fromisoformat(at)).total_seconds()
-
-    def _mark(self, what: str) -> None:
-        if self._is_telling and self._store.is_kept:
-            self._said.append(what)
-
-    def _note_said(self) -> None:
-        if self._said:
-            self._notes.append(Record(Kind.SAID, {"events": self._said.copy()}))
-            self._said.clear()
 
     # --- secrets ------------------------------------------------------------------------------
 

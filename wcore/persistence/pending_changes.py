@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
 from wcore.persistence.held_grants import meanings
-from wcore.persistence.tier_facts import SETS
 from wcore.policy.rules.policy_file import PolicyFile
 from wcore.policy.rules.rule import Level, Rule
 from wcore.policy.rules.rule_index import STRICTNESS
@@ -29,6 +28,9 @@ TOLD_MAX: Final = 64  # digests kept; who changes rules more often is told again
 LINE_CHARS_MAX: Final = 200  # of one change: somebody else has written it
 
 Tiers: TypeAlias = Mapping[str, tuple[AgentPermissionSnapshot, AgentPermissionSnapshot]]
+
+
+SETS: Final = ("always_allow", "needs_approval", "blocked", "user_overrides", "defaulted")
 
 
 class PendingChanges(Struct, frozen=True):

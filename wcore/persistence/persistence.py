@@ -44,9 +44,6 @@ IN_MEMORY: Final = (
 )
 UNREAD: Final = "below mode force, what no rule or grant allows asks until the mode is set again"
 NO_STORE: Final = "no_store: there is nowhere to keep it"
-REFRESHED: Final = "grants"
-KEPT: Final = "kept"
-REVOKED: Final = "revoked"
 
 log = logging.getLogger("wcore.persistence")
 
@@ -152,29 +149,22 @@ class SessionPersistence:
         except StoreError:
             log.warning("sessions.not_purged", exc_info=True)
 
-    async def refresh(
-        self, book: GrantBook, call_id: str = "", rules: Rules | None = None
-    ) -> list[Told]:
+    async def refresh(self, book: GrantBook, rules: Rules | None = None) -> list[Told]:
         """Bring the lasting grants of `book`, and the tiers, up to date.
 
         Returns what a person should be told, once each: that grants cannot be read, and, where
         `rules` are given, what others have loosened.
         """
         loaded = await self._load_changed_grants()
-        facts: dict[str, Json] = {}
         told: list[Told] = []
         if loaded is not None:
             problem = self._once(loaded.problem)
             told += [(problem, None)] if problem else []
             counting = self.lasting.read(loaded)
-            facts["grants"] = [grant_codec.as_facts(each) for each in counting]
             book.replace_lasting([g for each in counting if (g := grant_codec.parsed(each))])
         waiting = rules and self.waiting(rules)
         if waiting and self._told_waiting.is_news(waiting):
             told.append((waiting.text, waiting.digest))
-        if told:
-            facts["told"] = [list(each) for each in told]
-        await self.journal.record_sync_point(f"{REFRESHED} {call_id}", **facts)
         return told
 
     async def _load_changed_grants(self) -> LoadedGrants | None:
@@ -220,7 +210,6 @@ class SessionPersistence:
 
     async def store_grant(self, *grants: Grant) -> str | None:
         """Store the grants of one answer, all or none; returns why not, for people."""
-        what = f"{KEPT} {grants[0].from_call_id}"
         try:
             kept = [grant_codec.kept(grant) for grant in grants]
             await self._store.add_grants(self._key, kept)
@@ -229,9 +218,7 @@ class SessionPersistence:
         except StoreLostError:
             return NO_STORE
         except (StoreError, ValueError) as error:
-            await self.journal.record_sync_point(what, problem=str(error))
             return str(error)
-        await self.journal.record_sync_point(what)
         return None
 
     async def revoke(self, grant_id: str) -> bool:
@@ -240,13 +227,8 @@ class SessionPersistence:
         Raises:
             StoreError: it could not be done.
         """
-        try:
-            revoked = await self._store.revoke_grant(self._key, grant_id)
-        except StoreError as error:
-            await self.journal.record_sync_point(REVOKED, problem=str(error))
-            raise
+        revoked = await self._store.revoke_grant(self._key, grant_id)
         self.lasting.drop(grant_id)
-        await self.journal.record_sync_point(REVOKED, revoked=revoked)
         return revoked
 
     async def publish(

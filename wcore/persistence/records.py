@@ -28,20 +28,11 @@ from wcore.vocabulary import (
 
 Body = Mapping[str, Json]
 
-LENT: Final = "lent"
-INNER: Final = "inner of"
-TIED: Final = "tied"  # what a command text is tied to was looked up
-WITHDRAWN: Final = "withdrawn"
 CHANGED: Final = "[the user changed the arguments of this call]"
 UNKNOWN: Final = (
     "outcome unknown: the engine ended while this call was running. It may have had its effect, "
     "in whole or in part; it was not run again. Check before you repeat it."
 )
-
-
-#: The form of all that a replay needs; sessions with another one cannot be replayed. 2: digests
-#: of calls hold paths relative to the workspace.
-REPLAY_FORM: Final = 2
 
 
 class RecordedApproval(Struct, frozen=True):
@@ -106,11 +97,6 @@ def replied(
         "cost_usd": cost_usd,
         "context_tokens": context_tokens,
     }
-
-
-def sampling_usage(usage: Usage) -> dict[str, Json]:
-    """Our model has replied to a server's prompt."""
-    return {"what": LENT, "usage": list(_tokens(usage))}
 
 
 def _tokens(usage: Usage) -> tuple[int, int, int, int]:
@@ -195,11 +181,6 @@ def prepared(
 def edited(call_id: str, found: Prepared) -> dict[str, Json]:
     """A waiting call was laid out with the arguments that a person wants instead."""
     return prepared(call_id, found, None) | {"edited": True}
-
-
-def inner(outer: str, tool: str, args: Args) -> dict[str, Json]:
-    """A running call is about to make a call of its own; its id is minted next."""
-    return {"what": f"{INNER} {outer}", "tool": tool, "args": args}
 
 
 def asked(call_id: str, why: Why, digest: str) -> Record:

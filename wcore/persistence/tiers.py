@@ -12,8 +12,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from wcore import times
 from wcore.persistence.journal import Journal
-from wcore.persistence.tier_facts import as_facts, sets_of
 from wcore.policy.tiers import (
     AgentPermissionSnapshot,
     Assigned,
@@ -25,7 +25,6 @@ from wcore.store import (
     PermissionStatus,
     StatusSource,
     Store,
-    StoreError,
     StoreLostError,
     ToolPermission,
     identity,
@@ -64,24 +63,16 @@ class StoredTiers(TierSource):
             StoreError: they cannot be read: the turn fails, nothing is offered.
         """
         del user_id  # one engine serves one user
-        return await self._load(agent_id, f"tiers {agent_id}")
+        return await self._load(agent_id)
 
-    async def _load(self, agent_id: str, what: str) -> AgentPermissionSnapshot:
+    async def _load(self, agent_id: str) -> AgentPermissionSnapshot:
         try:
             snapshot = await self._read(agent_id)
             if agent_id not in self._held and self._version is not None:
                 self.changed((await self._store.versions()).tiers)  # by others, until just now
         except StoreLostError:
             return self.now(agent_id, "")
-        except StoreError as error:
-            await self._journal.record_sync_point(what, problem=str(error))
-            raise
         self._hold(agent_id, snapshot)
-        facts = as_facts(snapshot, self._assigned.get(agent_id))
-        held = self.held(agent_id, "")
-        if held != snapshot:
-            facts["held"] = {**sets_of(held), "is_assigned": held.is_assigned}
-        await self._journal.record_sync_point(what, **facts)
         return snapshot
 
     def _hold(self, agent_id: str, snapshot: AgentPermissionSnapshot) -> None:
@@ -121,7 +112,7 @@ class StoredTiers(TierSource):
             StoreError: it cannot be read; what was known stays.
         """
         for agent_id in list(self._known):
-            await self._load(agent_id, f"reloaded {agent_id}")
+            await self._load(agent_id)
 
     def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         """Return what was read last; empty for an agent that was never read."""
@@ -178,7 +169,7 @@ class StoredTiers(TierSource):
         Raises:
             StoreError: it could not be stored; nothing changed.
         """
-        await self._change(f"assigned {agent_id}", self._assign(agent_id, tools, only=only))
+        await self._change(self._assign(agent_id, tools, only=only))
         overrides = self.held(agent_id, "").user_overrides
         held = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
         is_assigned = held.is_assigned and only
@@ -221,7 +212,7 @@ class StoredTiers(TierSource):
         change = self._store.set_tool_override(
             self._user_id, self._agent(agent_id), tool, approve_always=approve
         )
-        await self._change(f"overridden {agent_id}", change)
+        await self._change(change)
         chosen = frozenset([tool]) if approve else frozenset[str]()
         held = self.held(agent_id, "")
         overrides = held.user_overrides - {tool} | chosen
@@ -229,25 +220,21 @@ class StoredTiers(TierSource):
         if not self._store.is_kept:
             now = self._known.get(agent_id, AgentPermissionSnapshot())
             overrides = now.user_overrides - {tool} | chosen
-            times = {**now.overridden_at, tool: self._journal.time()}
-            self._known[agent_id] = replace(now, user_overrides=overrides, overridden_at=times)
-            self._held[agent_id] = replace(self._held[agent_id], overridden_at=times)
+            at = {**now.overridden_at, tool: times.now()}
+            self._known[agent_id] = replace(now, user_overrides=overrides, overridden_at=at)
+            self._held[agent_id] = replace(self._held[agent_id], overridden_at=at)
         await self.preload_for_agent(agent_id, "")
 
     def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
         """Return the tools of an agent as they were read last."""
         return self._assigned.get(agent_id)
 
-    async def _change(self, what: str, change: Coroutine[object, object, None]) -> None:
+    async def _change(self, change: Coroutine[object, object, None]) -> None:
         try:
             await change
         except StoreLostError:
             return  # in memory it can be done
-        except StoreError as error:
-            await self._journal.record_sync_point(what, problem=str(error))
-            raise
         self._own_changes += 1
-        await self._journal.record_sync_point(what)
 
     def _agent(self, name: str) -> UUID:
         return identity.agent_id(self._workspace, name)

@@ -1,20 +1,20 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from anyio import to_thread
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
-from wcore.errors import Code, ConfigError, WcoreError
+from wcore.errors import Code, ConfigError
 from wcore.policy.decide import DecisionContext
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.snapshot import Rules
-from wcore.vocabulary import Json, Mode
+from wcore.vocabulary import Mode
 
 
 class BrokenRulesError(ConfigError):
@@ -38,7 +38,6 @@ class SessionPolicy(Struct):
     agent: str = MAIN_AGENT
     definition: AgentDefinition | None = None  # of a sub-agent
     held_definition: AgentDefinition | None = None
-    told: Mapping[str, Json] | None = None  # what the journal has of them
 
     async def refresh(self) -> tuple[str, ...]:
         """Read policies anew, for a turn; return what people should be told.
@@ -56,29 +55,14 @@ class SessionPolicy(Struct):
             notices = (*loaded.notices, *agents.problems)
         return notices
 
-    async def reread(self, what: str, reached: Callable[..., Awaitable[None]]) -> bool:
+    async def reread(self) -> bool:
         """Read policies again during a turn: what others have made stricter counts at once.
 
-        What was found is `reached` under the name `what`. Returns whether anything has changed.
+        Returns whether anything has changed.
 
         Raises:
             WcoreError: they cannot be had; the turn must fail.
         """
-        try:
-            changed = await self.find_changes(what)
-        except WcoreError as error:
-            await reached(what, problem=str(error))
-            raise
-        await reached(what, **(self.journal_facts(()) if changed else {}))
-        return changed
-
-    async def find_changes(self, what: str) -> bool:
-        """Know the rules as they are now; return whether they are others than before.
-
-        Raises:
-            WcoreError: they cannot be had.
-        """
-        del what
         if self.files is None:
             return False
         try:
@@ -89,24 +73,6 @@ class SessionPolicy(Struct):
             return False
         self.rules.read(found)
         return True
-
-    def journal_facts(self, notices: tuple[str, ...]) -> dict[str, Json]:
-        """Return what the journal keeps of the policies; nothing where nothing is new.
-
-        Where servers are named their secrets would be, so then there are no texts.
-        """
-        if self.files is None:
-            known: dict[str, Json] = {}
-        elif any(each.names_servers for each in self.rules.both):
-            known = {"mcp": True}
-        else:
-            known = self.rules.present.facts()
-            if self.rules.held is not self.rules.present:
-                known["held"] = self.rules.held.facts()
-        if known == self.told and not notices:
-            return {}
-        self.told = known
-        return {**known, "notices": list(notices)}
 
     def known(self) -> Mapping[str, AgentDefinition]:
         """Return the agents that have a definition, as of this turn."""

@@ -48,12 +48,8 @@ class PolicySnapshot(Struct, frozen=True):
             and self.agents == other.agents
         )
 
-    @property
-    def names_servers(self) -> bool:
-        return any(file.mcp for file in self.policies.files.values())
-
     def facts(self) -> dict[str, Json]:
-        """Return it as the journal keeps it: agents without words, which no event depends on."""
+        """Return it as JSON, for the digest of what waits: agents without their words."""
         return {
             "texts": {level.value: list(each) for level, each in self.texts.items()},
             "real": dict(self.real),

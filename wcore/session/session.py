@@ -6,22 +6,25 @@ call, for example `Decision(Verdict.ASK, Row.DEFAULT, …)`. `emit(events.TextDe
 msg_id="m1"))` encodes an event, takes live secrets out and queues its line.
 """
 
+import os
 import posixpath
+import secrets as random
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol
 
+from anyio import to_thread
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wcore import times
 from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
 from wcore.models.factory import ModelCatalog
 from wcore.models.model import Model, ThinkingSettings
-from wcore.persistence import records
 from wcore.persistence.persistence import SessionPersistence
 from wcore.persistence.restore import OpenTurn, Restored
 from wcore.policy import shell
@@ -34,7 +37,6 @@ from wcore.policy.suggestions import suggest
 from wcore.policy_files.session_policy import SessionPolicy
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
-from wcore.runtime import Runtime
 from wcore.session.history import History
 from wcore.session.known_files import KnownFiles
 from wcore.session.settings import Settings
@@ -46,7 +48,6 @@ from wcore.vocabulary import (
     AlwaysPath,
     Args,
     Decision,
-    Json,
     Message,
     Mode,
     Once,
@@ -102,14 +103,11 @@ class Session:
         self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
         self.models = ModelCatalog()
-        self.runtime = Runtime()
         self.thinking_settings = ThinkingSettings()
         self.ledger = Ledger()
         self.grants = GrantBook()
         self.journal = persistence.journal
-        self.approvals = ApprovalManager(
-            self.ledger, self.grants, ttl_s=settings.approval_ttl_s, expired=self.journal.expired
-        )
+        self.approvals = ApprovalManager(self.ledger, self.grants, ttl_s=settings.approval_ttl_s)
         self.approvals.set_mode(settings.mode)
         self._mode_name = settings.mode_name
         self.secrets = persistence.journal.secrets
@@ -145,17 +143,11 @@ class Session:
             EventTooLargeError: the line would pass the cap; nothing was sent.
             HostGoneError: the host has closed our stdout.
         """
-        await self._writer.send(self._line(event))
+        await self._writer.send(self.encoded(event))
 
     def emit_nowait(self, event: events.Event) -> None:
         """Queue one event of a group that must not be torn apart."""
-        self._writer.put_nowait(self._line(event))
-
-    def _line(self, event: events.Event) -> bytes:
-        line = self.encoded(event)
-        kind, call_id = getattr(event, "type", ""), getattr(event, "call_id", "")
-        self.journal.record_event(kind, call_id or "", line)
-        return line
+        self._writer.put_nowait(self.encoded(event))
 
     def encoded(self, event: events.Event) -> bytes:
         """Return an event as the line that the host gets."""
@@ -243,30 +235,28 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    async def prepare(
-        self, call_id: str, tool: Tool, args: Args, *, edited: bool = False
-    ) -> Prepared:
-        """Return the prepared call; `edited`: with arguments that a person changed.
+    async def prepare(self, tool: Tool, args: Args) -> Prepared:
+        """Return the prepared call.
 
         Raises:
             ToolError: it cannot be made, or would replace what this agent has not seen.
         """
-        prepared = await self.runtime.prepare(call_id, tool, args, edited=edited)
+        prepared = await tool.prepare(args)
         self.known_files.require(prepared)
         return prepared
 
-    async def analyse_command(self, prepared: Prepared, call_id: str) -> Studied:
+    async def analyse_command(self, prepared: Prepared) -> Studied:
         """Return what the shell text of a call says, read off the loop and within a deadline.
 
         Also brings the lasting grants up to date; all of it waits, and `decide` must not.
         """
-        await self.refresh_grants(call_id)
+        await self.refresh_grants()
         if prepared.command is None:
             return Studied()
         analysis = await self.shell_analyser.analyse(prepared.command)
-        return Studied(analysis, await self._ties(analysis, call_id))
+        return Studied(analysis, await self._ties(analysis))
 
-    async def _ties(self, analysis: shell.Analysis, call_id: str) -> str | None:
+    async def _ties(self, analysis: shell.Analysis) -> str | None:
         """Return what a yes to a text would be tied to, as it is on the disk now."""
         if len(analysis.text) > EXACT_CHARS_MAX:
             return UNTIED
@@ -277,15 +267,12 @@ class Session:
             return None
         places = self.settings.places
         look = partial(ties.look, places.workspace, places.home, mentions.run, mentions.named)
-        found = await self.runtime.tie(call_id, look)
-        facts: dict[str, Json] = {"ties": found} if found else {}
-        await self.journal.record_sync_point(f"{records.TIED} {call_id}", **facts)
-        return found
+        return await to_thread.run_sync(look)
 
-    async def refresh_grants(self, call_id: str = "") -> None:
+    async def refresh_grants(self) -> None:
         """Bring the lasting grants up to date; tell why they cannot be read, or what waits."""
         rules = self.policy.rules if self.parent is None else None  # only the main agent tells
-        for text, digest in await self.persistence.refresh(self.grants, call_id, rules):
+        for text, digest in await self.persistence.refresh(self.grants, rules):
             await self.emit_info(text, digest=digest)
 
     def decide(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
@@ -326,11 +313,11 @@ class Session:
         refused = self.policy.refuses_grants(self.grants, len(grants))
         if refused:
             return ScopeRefused(refused)
-        created_at = self.journal.time()
+        created_at = times.now()
         return tuple(
             replace(
                 grant,
-                grant_id=self.journal.new_id("g-", 16),
+                grant_id=new_id("g-", 16),
                 created_at=created_at,
                 from_call_id=card.request.call_id,
                 agent=self.policy.agent,
@@ -354,7 +341,7 @@ class Session:
         usable = 0 < len(model_id) <= ID_CHARS_MAX and model_id.isascii() and model_id.isprintable()
         call_id = model_id
         while not usable or " " in call_id or self.ledger.is_used(call_id):
-            call_id, usable = self.journal.new_id("call-", 12), True
+            call_id, usable = new_id("call-", 12), True
         self.ledger.propose(call_id)
         return call_id
 
@@ -376,4 +363,9 @@ class Session:
         """Return where the root of a folder grant really is."""
         home = self.settings.places.home
         root = home + root[1:] if root == "~" or root.startswith("~/") else root
-        return self.journal.realpath(posixpath.join(self.settings.places.workspace, root))
+        return os.path.realpath(posixpath.join(self.settings.places.workspace, root))
+
+
+def new_id(prefix: str, digits: int) -> str:
+    """Return a fresh id: `prefix` and random hexadecimal digits."""
+    return prefix + random.token_hex(digits // 2)

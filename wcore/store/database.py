@@ -1,4 +1,4 @@
-"""What the store asks of a database: one small protocol, two direct adapters, numbered migrations.
+"""What the store asks of a database: one small protocol, two direct adapters, one schema for each.
 
 A `Database` is one connection. It is used by one thread at a time; it opens when made and maps
 every failure to `StoreError`. SQL is written once, with named parameters (`:name`).
@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
-from wcore.store.errors import StoreError, StoreLostError
+from wcore.store.errors import StoreLostError
 from wcore.store.location import Location
 
 Value: TypeAlias = None | bool | int | str
@@ -19,6 +19,7 @@ Row: TypeAlias = tuple[Value, ...]
 
 BUSY_S_MAX: Final = 5.0  # another engine holds its lock for milliseconds; longer is a fault
 SCHEMA: Final = Path(__file__).with_name("schema")
+SCHEMA_VERSION: Final = 4
 
 
 class Lock(IntEnum):
@@ -77,7 +78,7 @@ class Database(Protocol):
 
 
 def open_database(location: Location) -> Database:
-    """Open the store, creating or migrating it where needed; waits at most some seconds.
+    """Open the store, creating it where needed; waits at most some seconds.
 
     Raises:
         StoreError: it cannot be used; the message names it and the remedy.
@@ -120,15 +121,26 @@ def opened(location: Location) -> Generator[Database, None, None]:
         database.close()
 
 
-def migrations(dialect: str) -> list[str]:
-    """Return the SQL of every schema version, the first one first."""
-    return [path.read_text("utf-8") for path in sorted((SCHEMA / dialect).glob("*.sql"))]
+def schema(dialect: str) -> str:
+    """Return the SQL that makes a store."""
+    return (SCHEMA / f"{dialect}.sql").read_text("utf-8")
 
 
-def schema_too_new(name: str, found: int, known: int) -> StoreError:
-    """A store that a later version of us has migrated is left alone."""
-    return StoreLostError(
-        name,
-        f"was written by a newer wcore (schema {found}, this one knows {known})",
-        "update wcore, or name another store with --store",
-    )
+def require_version(name: str, found: int) -> None:
+    """Leave a store alone that another version of us has made; zero: there is none yet.
+
+    Raises:
+        StoreLostError: it is such a one.
+    """
+    if found > SCHEMA_VERSION:
+        raise StoreLostError(
+            name,
+            f"was written by a newer wcore (schema {found}, this one knows {SCHEMA_VERSION})",
+            "update wcore, or name another store with --store",
+        )
+    if 0 < found < SCHEMA_VERSION:
+        raise StoreLostError(
+            name,
+            f"was written by an earlier wcore (schema {found}, this one knows {SCHEMA_VERSION})",
+            "move it away, or name another store with --store",
+        )

@@ -152,21 +152,6 @@ def read_all(database: Database, user_id: UUID, session_id: str) -> Iterator[Jou
         after, more = after + len(page.records), page.more
 
 
-def read_whole(database: Database, user_id: UUID, session_id: str) -> Iterator[JournalRecord]:
-    """Yield every record, as `read_all`; here a torn last one is damage like any other.
-
-    Raises:
-        JournalDamagedError: as `read`, when the damage is reached.
-    """
-    after, page = 0, JournalPage((), more=True)
-    while page.more:
-        page = read(database, user_id, session_id, after)
-        yield from page.records
-        after += len(page.records)
-    if page.torn:
-        raise JournalDamagedError(session_id, after + 1)
-
-
 def read_chosen(
     database: Database, lease: Lease, always: frozenset[Kind], in_open_turn: frozenset[Kind]
 ) -> list[RawRecord]:

@@ -13,7 +13,15 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
-from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, schema_too_new
+from wcore.store.database import (
+    BUSY_S_MAX,
+    SCHEMA_VERSION,
+    Lock,
+    Row,
+    Value,
+    require_version,
+    schema,
+)
 from wcore.store.errors import StoreError, StoreLockedError, StoreLostError
 from wcore.store.location import Location
 
@@ -67,7 +75,7 @@ class PostgresDatabase:
             self._connection = self._connect()
             self._has_connected = True
             try:
-                self._migrate()
+                self._create()
             except BaseException:
                 self.close()
                 raise
@@ -186,26 +194,22 @@ class PostgresDatabase:
     def _execute(self, sql: str, values: dict[str, Value]) -> psycopg.Cursor[Any]:
         return self._connection.execute(_translated(sql), values)
 
-    def _migrate(self) -> None:
-        steps = migrations("postgres")
-        if self._version(len(steps)) == len(steps):
+    def _create(self) -> None:
+        if self._version():
             return
         with self.writing(Lock.SCHEMA):
-            for step in steps[self._version(len(steps)) :]:  # another engine may have been here
-                self._connection.execute(step.encode())
-            self._connection.execute(
-                b"CREATE TABLE IF NOT EXISTS store_schema (version BIGINT NOT NULL)"
-            )
-            self._connection.execute(b"DELETE FROM store_schema")
-            self._connection.execute(b"INSERT INTO store_schema VALUES (%s)", (len(steps),))
+            if self._version():  # another engine may have been here
+                return
+            self._connection.execute(schema("postgres").encode())
+            self._connection.execute(b"CREATE TABLE store_schema (version BIGINT NOT NULL)")
+            self._connection.execute(b"INSERT INTO store_schema VALUES (%s)", (SCHEMA_VERSION,))
 
-    def _version(self, known: int) -> int:
+    def _version(self) -> int:
         if self._connection.execute(_HAS_SCHEMA).fetchone() is None:
             return 0
         row = self._connection.execute(b"SELECT max(version) FROM store_schema").fetchone()
         found = int(row[0]) if row and row[0] is not None else 0
-        if found > known:
-            raise schema_too_new(self.name, found, known)
+        require_version(self.name, found)
         return found
 
     @contextmanager

@@ -12,7 +12,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from wcore.store.database import BUSY_S_MAX, Lock, Row, Value, migrations, schema_too_new
+from wcore.store.database import (
+    BUSY_S_MAX,
+    SCHEMA_VERSION,
+    Lock,
+    Row,
+    Value,
+    require_version,
+    schema,
+)
 from wcore.store.errors import (
     StoreError,
     StoreGoneError,
@@ -153,9 +161,9 @@ class SqliteDatabase:
         self._connection.execute("PRAGMA secure_delete=ON")  # tool output may hold secrets
         self._connection.execute("PRAGMA trusted_schema=OFF")
         self._is_durable = True
-        self._version(len(migrations("sqlite")))  # the first reading makes the companions
+        self._version()  # the first reading makes the companions
         self._identity = Identity(location)
-        self._migrate()
+        self._create()
 
     def _use_wal(self) -> None:
         """Switch to WAL; SQLite does not wait when two programs do that at once, so we do."""
@@ -170,20 +178,19 @@ class SqliteDatabase:
             else:
                 return
 
-    def _migrate(self) -> None:
-        steps = migrations("sqlite")
-        if self._version(len(steps)) == len(steps):
+    def _create(self) -> None:
+        if self._version():
             return
         with self.writing(Lock.SCHEMA):
-            for step in steps[self._version(len(steps)) :]:  # another engine may have been here
-                for statement in _statements(step):
-                    self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version={len(steps)}")
+            if self._version():  # another engine may have been here
+                return
+            for statement in _statements(schema("sqlite")):
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
-    def _version(self, known: int) -> int:
+    def _version(self) -> int:
         found = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-        if found > known:
-            raise schema_too_new(self.name, found, known)
+        require_version(self.name, found)
         return found
 
     @contextmanager
@@ -211,4 +218,4 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-    assert not statement.strip(), "a migration ends with a whole statement"
+    assert not statement.strip(), "a schema ends with a whole statement"

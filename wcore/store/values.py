@@ -219,12 +219,6 @@ class Kind(StrEnum):
     ENDED = "ended"
     TURN_ENDED = "turn_ended"
     COMMANDED = "commanded"  # a command of the host
-    MINTED = "minted"  # an id that the engine made up
-    CLOCK = "clock"
-    CHUNK = "chunk"  # where one piece of model output ended; a piece of a tool's output
-    SAID = "said"  # events, by their digests, and between them what was waited for
-    FOUND = "found"  # what was found out elsewhere: rules, tiers, grants, files
-    CLOSED = "closed"  # the engine has ended in order: nothing of it is missing
 
 
 #: On the disk itself before the append returns: a power cut must not bring a call back that was

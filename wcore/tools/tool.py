@@ -28,7 +28,7 @@ class ToolEnvironment(Struct, frozen=True):
     then. `environ` is the environment for children, free of provider keys.
     `named` tells the paths and programs that a shell text names in an environment; it reads the
     disk.
-    `supervisor` starts them; without one, as in a replay, nothing can be started.
+    `supervisor` starts them; without one nothing can be started.
     """
 
     workspace: str

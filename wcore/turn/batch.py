@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from wcore.persistence.restore import OpenCall
-from wcore.store import Kind
 from wcore.turn import execution, gate
 from wcore.turn.gate import Step
 from wcore.turn.tool_call import ToolCall
@@ -45,9 +44,6 @@ async def run_batch(
     calls: list[ToolCall] = []
     for call_id, model_call in model_calls:
         calls.append(ToolCall(turn, call_id, model_call, calls, interrupted.get(call_id)))
-    if len(calls) > 1:  # then their order hangs on where their paths lead
-        of = {call.call_id: sorted(call.target_paths) for call in calls}
-        turn.session.journal.record(Kind.FOUND, what="targets", of=of)
     async with anyio.create_task_group() as tasks:
         for call in calls[:CALLS_MAX]:
             step = Step.HELD if _writers_before(call) else await _gate(call)

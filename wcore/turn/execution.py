@@ -16,7 +16,6 @@ from wcore.approval.table import Move
 from wcore.errors import ToolError
 from wcore.persistence import records
 from wcore.protocol import events
-from wcore.store import Kind
 from wcore.tools.tool import RunContext, Tool
 from wcore.turn import inner_calls
 from wcore.turn.policy_reload import require_store
@@ -95,7 +94,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
                 denial=partial(_denial, call),
                 leave=call.leave,
             )
-            output = await call.session.runtime.run(tool, prepared, live)
+            output = await tool.run(prepared, live)
         except ToolError as error:
             output = ToolOutput.failed(str(error))
         except Exception as error:
@@ -146,7 +145,6 @@ class _Heartbeat:
         self._heard.set()
         if safe:
             call = self._call
-            call.session.journal.record(Kind.CHUNK, call_id=call.call_id, text=safe)
             await call.session.emit(
                 events.ToolChunk(
                     msg_id=call.turn.msg_id,

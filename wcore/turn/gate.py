@@ -23,8 +23,9 @@ from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts
 from wcore.protocol import events
 from wcore.session.session import Card, Session
+from wcore.times import age_s
 from wcore.turn.parked_calls import answer_to
-from wcore.turn.policy_reload import POLICIES, obey_limits, require_store
+from wcore.turn.policy_reload import obey_limits, require_store
 from wcore.turn.tool_call import TOO_LARGE, Outcome, Refusal, ToolCall, unrecorded
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
@@ -55,7 +56,6 @@ async def gate(call: ToolCall) -> Step:
     if call.outcome_unknown:
         await call.end(ToolOutput.failed(records.UNKNOWN))
         return Step.ENDED
-    await call.session.journal.record_sync_point(f"gates {call.call_id}")
     if call.turn.ending is not None:
         await call.stop()
         return Step.ENDED
@@ -130,9 +130,7 @@ async def _knows_rules(call: ToolCall) -> bool:
     """Read the rules again; where they cannot be had the call ends, and the turn after it."""
     try:
         session = call.session
-        if await session.policy.reread(
-            f"{POLICIES} {call.call_id}", session.journal.record_sync_point
-        ):
+        if await session.policy.reread():
             await obey_limits(session)
         require_store(session)
     except WcoreError as error:
@@ -158,14 +156,12 @@ async def _prepare(call: ToolCall) -> Prepared | None:
     problem = "internal error while preparing the call"
     try:
         with call.turn.interruptible():
-            prepared = await call.session.prepare(call.call_id, call.tool, call.args)
-            call.studied = await call.session.analyse_command(prepared, call.call_id)
+            prepared = await call.session.prepare(call.tool, call.args)
+            call.studied = await call.session.analyse_command(prepared)
     except ToolError as error:
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
-    failed = {"problem": problem} if prepared is None else {}
-    await call.session.journal.record_sync_point(f"prepared {call.call_id}", **failed)
     if call.turn.ending is not None:
         await call.stop()
         return None
@@ -188,7 +184,7 @@ def _approval_still_valid(
 ) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = call.session
-    is_young = 0 <= session.journal.age_s(yes.at) < session.settings.approval_ttl_s
+    is_young = 0 <= age_s(yes.at) < session.settings.approval_ttl_s
     is_here = yes.workspace == session.settings.places.workspace
     return is_young and is_here and prepared is not None and prepared.digest == yes.digest
 

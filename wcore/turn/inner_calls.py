@@ -6,8 +6,6 @@ import anyio
 
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
-from wcore.persistence import records
-from wcore.store import Kind
 from wcore.tools.tool import Tool
 from wcore.turn import gate
 from wcore.turn.tool_call import Refusal, ToolCall
@@ -22,8 +20,6 @@ async def ask(outer: ToolCall, effect: Effect, tool: Tool, args: Args) -> None:
     Returns when it has ended. Cancelling withdraws it: its card is settled or its effect
     cancelled, and the host has been told before the cancellation leaves.
     """
-    journal = outer.session.journal
-    journal.record(Kind.FOUND, **records.inner(outer.call_id, tool.spec.name, args))
     call_id = outer.session.new_call_id("")
     call = ToolCall(outer.turn, call_id, ModelCall("", tool.spec.name, args), inner=tool)
     running = anyio.CancelScope()
@@ -39,9 +35,6 @@ async def _withdraw_on_cancel(call: ToolCall, running: anyio.CancelScope) -> Non
     try:
         await anyio.sleep_forever()
     finally:
-        if not call.ended.is_set():
-            with anyio.CancelScope(shield=True):
-                await call.session.journal.record_sync_point(f"{records.WITHDRAWN} {call.call_id}")
         running.cancel()
         over = Denied(reasons.WITHDRAWN, By.POLICY)
         call.session.approvals.try_resolve(call.call_id, over)

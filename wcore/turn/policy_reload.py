@@ -9,7 +9,6 @@ from wcore.policy.tiers import MCP_PREFIX
 from wcore.session.session import Session
 from wcore.visible import visible_line
 
-POLICIES: Final = "policies"
 NAME_CHARS_MAX: Final = 128  # of a tool, in an info: as long as names of tools get
 TOLD_MAX: Final = 8  # infos about single tools at once; the list is in `list_permissions`
 
@@ -42,12 +41,7 @@ async def reload_policy(session: Session) -> None:
         require_store(session)
         await session.policy.preload()
         return
-    try:
-        notices = await session.policy.refresh()
-    except WcoreError as error:
-        await session.journal.record_sync_point(POLICIES, problem=str(error))
-        raise
-    await session.journal.record_sync_point(POLICIES, **session.policy.journal_facts(notices))
+    notices = await session.policy.refresh()
     require_store(session)
     await session.policy.preload()
     for notice in (*notices, *_of_servers_tools(session)):

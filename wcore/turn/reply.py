@@ -22,7 +22,6 @@ class Reply:
         self.finish: FinishReason | None = None
         self.sealed: Json = None
         self.usage = Usage()
-        self.pieces: list[Json] = []
         self.cost_usd: float | None = None
         self.context_tokens = 0
         self.failed: dict[str, Json] | None = None

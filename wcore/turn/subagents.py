@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition, Assignment
 from wcore.errors import ConfigError
-from wcore.models.factory import MODEL
 from wcore.models.model import Model
 from wcore.session.history import History
 from wcore.session.known_files import KnownFiles
 from wcore.session.session import Session
-from wcore.store import Kind
 from wcore.tools.builtin.spawn import NAME
 from wcore.vocabulary import (
     AssistantMessage,
@@ -87,14 +85,7 @@ async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolO
 
 def _model_of(session: Session, assignment: Assignment, call_id: str) -> Model:
     wanted = assignment.agent.model
-    try:
-        model = session.models.for_subagent(session.model, wanted, call_id)
-    except ConfigError as error:
-        session.journal.record(Kind.FOUND, what=MODEL, problem=str(error))
-        raise
-    if wanted is not None:
-        session.journal.record(Kind.FOUND, what=MODEL, **session.models.facts(model))
-    return model
+    return session.models.for_subagent(session.model, wanted, call_id)
 
 
 def _session_of(agent: AgentDefinition, call: "ToolCall", model: Model) -> Session:

@@ -103,7 +103,8 @@ class ToolCall:
         self.tool: Tool | None = inner or self.session.tools.get(model_call.name)
         self.is_inner = inner is not None
         self.category = self.tool.spec.category if self.tool else Category.EXEC
-        self.target_paths = self._targets(self.tool) if self.tool else frozenset[str]()
+        args = model_call.args or {}
+        self.target_paths = self.tool.target_paths(args) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
         self.studied = Studied()
         self.pending: Pending | None = None
@@ -116,9 +117,6 @@ class ToolCall:
         )  # a person's yes, given to another engine
         self._announced = False
         self._output = ToolOutput.failed("internal error")
-
-    def _targets(self, tool: Tool) -> frozenset[str]:
-        return self.session.runtime.target_paths(self.call_id, tool, self.model_call.args or {})
 
     @property
     def earlier(self) -> Iterator["ToolCall"]:

@@ -224,13 +224,9 @@ class Turn:
     async def _reply(self) -> tuple[Reply, list[tuple[str, ModelCall]]]:
         """Stream one reply; whatever happens, what was said is remembered once."""
         reply = Reply()
-        await self.session.journal.record_sync_point(f"asks {self.session.parent_call_id}")
         try:
             with self.interruptible():
                 await self._stream(reply)
-                await self.session.journal.record_sync_point(
-                    f"replied {self.session.parent_call_id}"
-                )
         except Exception as error:
             reply.failed = records.failure(error)
             raise
@@ -263,8 +259,7 @@ class Turn:
         return REMINDER
 
     def _note(self, reply: Reply, message: AssistantMessage) -> None:
-        """Note a reply and its pieces; written with the first call, or the end of the turn."""
-        self.session.journal.record(Kind.CHUNK, msg_id=self.msg_id, pieces=reply.pieces)
+        """Note a reply; written with the first call, or the end of the turn."""
         spent = (reply.usage, reply.cost_usd, reply.context_tokens)
         facts = records.replied(self.msg_id, message, reply.finish, *spent)
         facts |= {"failed": reply.failed} if reply.failed else {}
@@ -303,18 +298,15 @@ class Turn:
         match delta:
             case Text(text):
                 reply.text.append(text)
-                reply.pieces.append(["text", len(text)])
                 for piece in split_delta(text):
                     await emit(events.TextDelta(text=piece, msg_id=self.msg_id))
             case Thinking(text, subject):
                 reply.thinking.append(text)
-                reply.pieces.append(["thinking", len(text), subject])
                 for piece in split_delta(text):
                     await emit(events.Thinking(text=piece, msg_id=self.msg_id, subject=subject))
             case CallReady(call):
                 reply.calls.append(call)
             case Notice(text):
-                reply.pieces.append(["notice", text])
                 await self.session.emit_info(text, self.msg_id)
             case Finished(reason, usage, sealed, context_tokens):
                 reply.finish = reason

@@ -152,16 +152,10 @@ async def _approve_edited(
     session: Session, command: commands.ToolApprove, entry: Pending, card: Card, args: Args
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
-    what = f"edited {command.call_id}"
     try:
-        await session.policy.reread(f"policies {what}", session.journal.record_sync_point)
-        try:
-            edited = await card.owner.prepare(command.call_id, card.tool, args, edited=True)
-            studied = await session.analyse_command(edited, command.call_id)
-        except Exception as error:
-            await session.journal.record_sync_point(what, **records.failure(error))
-            raise
-        await session.journal.record_sync_point(what)
+        await session.policy.reread()
+        edited = await card.owner.prepare(card.tool, args)
+        studied = await session.analyse_command(edited)
         card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
             facts, decision = card.owner.decide(edited, studied)

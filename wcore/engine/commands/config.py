@@ -7,12 +7,10 @@ from msgspec.structs import replace
 
 from wcore.engine.capabilities import capabilities
 from wcore.errors import Code, ConfigError
-from wcore.models.factory import MODEL
 from wcore.models.model import Model, ThinkingSettings
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
 from wcore.session.session import Session
-from wcore.store import Kind
 from wcore.vocabulary import MODE_ALIASES
 
 
@@ -90,14 +88,7 @@ class ConfigCommands:
         return [*found, *([self._changed()] if applied else self._waiting())]
 
     def _chosen(self, name: str) -> Model:
-        session = self._session
-        try:
-            model = session.models.with_name(session.model, name)
-        except ConfigError as error:
-            session.journal.record(Kind.FOUND, what=MODEL, problem=str(error))
-            raise
-        session.journal.record(Kind.FOUND, what=MODEL, **session.models.facts(model))
-        return model
+        return self._session.models.with_name(self._session.model, name)
 
     def _waiting(self) -> list[events.Event]:
         return [self._changed()] if self._late_change else []

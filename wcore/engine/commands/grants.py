@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from wcore import times
 from wcore.agents import GENERAL
 from wcore.engine.commands.approvals import how_long
 from wcore.engine.commands.introspection import grant_info
@@ -10,7 +11,7 @@ from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, grants_of
 from wcore.policy.host_grants import validate_host_grant
 from wcore.protocol import commands, scopes
-from wcore.session.session import Session
+from wcore.session.session import Session, new_id
 from wcore.tools.tool import Tool
 from wcore.vocabulary import AlwaysPath, Once, Persist, Pin
 
@@ -61,8 +62,8 @@ def _weighed(session: Session, command: commands.GiveGrant, tool: Tool) -> Grant
     (grant,) = grants_of(scope, found, facts)  # sets are refused without a call
     return replace(
         grant,
-        grant_id=session.journal.new_id("g-", 16),
-        created_at=session.journal.time(),
+        grant_id=new_id("g-", 16),
+        created_at=times.now(),
         agent=agent,
         agent_digest=digest,
     )

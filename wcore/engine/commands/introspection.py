@@ -67,7 +67,7 @@ def _list_pending(session: Session, command: commands.ListPending) -> events.Com
         waiting = waiting[waiting.index(command.after) + 1 :]
     approvals = session.approvals
     entries = [entry for call_id in waiting if (entry := approvals.pending(call_id))]
-    left = session.journal.record_seconds_left([approvals.expires_in_s(entry) for entry in entries])
+    left = [approvals.expires_in_s(entry) for entry in entries]
     calls: list[events.ToolRequest] = []
     size = 0
     for entry, left_s in zip(entries, left, strict=True):

@@ -1,7 +1,6 @@
 """Tiers, overrides and trust as a host sees and changes them: one `command_result` a command."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from anyio import to_thread
 from msgspec.structs import replace
@@ -9,7 +8,7 @@ from msgspec.structs import replace
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.engine.commands import changes, grants
-from wcore.engine.commands.changes import changing
+from wcore.engine.commands.changes import require_no_turn
 from wcore.errors import Code, RefusedError, WcoreError
 from wcore.persistence.tiers import BUILT_IN, MCP
 from wcore.policy.decide import DecisionContext, decide
@@ -23,8 +22,6 @@ from wcore.protocol import commands, events
 from wcore.session.session import Session
 from wcore.visible import visible_line
 from wcore.vocabulary import By, Category, Json, Verdict
-
-TRUSTED = "trusted"
 
 Asked = (
     commands.ListPermissions
@@ -161,13 +158,11 @@ async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> N
 async def _trusted(
     session: Session, command: commands.TrustWorkspace, *, during_turn: bool
 ) -> dict[str, object]:
-    found = await changing(
-        session, TRUSTED, partial(_trust, session, command), during_turn=during_turn
-    )
-    return {**found}
+    require_no_turn(during_turn=during_turn)
+    return await _trust(session, command)
 
 
-async def _trust(session: Session, command: commands.TrustWorkspace) -> dict[str, Json]:
+async def _trust(session: Session, command: commands.TrustWorkspace) -> dict[str, object]:
     files, rules = session.policy.files, session.policy.rules
     if files is None:
         raise RefusedError("this engine reads no policy files")
