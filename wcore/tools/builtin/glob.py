@@ -68,7 +68,7 @@ class Glob(Struct, frozen=True):
 
         So does one that starts with a link; the links that are met on the way are not followed.
         """
-        given = parse(NAME, GlobArguments, args)
+        given, args = parse(NAME, GlobArguments, args)
         start, rest = split_root(given.pattern)
         matcher(rest)
         anchor = await resolved(self.environment, given.path)

@@ -95,7 +95,7 @@ class Read(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads. Whether anything is there is told after the gate."""
-        given = parse(NAME, ReadArguments, args)
+        given, args = parse(NAME, ReadArguments, args)
         path = await resolved(self.environment, given.file_path, nearly=True)
         accesses = (PathAccess(path, Access.READ),)
         return Prepared(
