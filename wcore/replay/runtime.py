@@ -131,6 +131,8 @@ class RecordedRuntime(Runtime):
             return await live.spawn(Assignment(agent, str(prepared.args.get("task"))))
         ended = next((i for i in self._script.ahead() if _ends(i, live.call_id)), None)
         has_result = ended is not None and ended.body.get("reason") is None
+        if ended is not None and not has_result:  # what it had given stands before why it ended
+            live.leave(str(ended.body.get("output")).rpartition("[")[0])
         with anyio.CancelScope(shield=has_result):  # with one it was past the point of return
             return await self._run(live, ended if has_result else None)
         raise SealedError("a call was ended by nobody")

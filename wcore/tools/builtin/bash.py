@@ -99,7 +99,7 @@ class Bash(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Check the text and lay it out."""
-        given = parse(NAME, BashArguments, args)
+        given, args = parse(NAME, BashArguments, args)
         command = given.command
         if not command.strip() or "\0" in command:
             raise ToolError("`command` is blank or contains a NUL character")
