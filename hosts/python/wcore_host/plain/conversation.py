@@ -179,18 +179,20 @@ class Chat:
     async def _press_at_question(self, press: Press, dialog: Dialog) -> None:
         if press in (Key.ESCAPE, Key.INTERRUPT, Key.EOF):
             await self._step(dialog, dialog.cancel())
+        elif isinstance(press, Pasted) and not dialog.takes_paste:
+            self._draft.press(press)
+            self._asking.typed_early(monotonic())  # an Enter right behind it is of the paste
+            self._out.note("a paste cannot answer a card: it waits for the prompt")
         elif not self._asking.listens(monotonic()):
             self._asking.typed_early(monotonic())
         elif press is Key.ENTER:
             text = self._reply.text
             self._screen.clear_live()
             await self._step(dialog, dialog.answer(text, self._screen.style))
-        elif not isinstance(press, Pasted):
-            self._reply.press(press)
-        elif dialog.takes_paste:
+        elif isinstance(press, Pasted):
             self._reply.press(Pasted(press.text.replace("\n", " ")))
         else:
-            self._out.note("a paste cannot answer a card: please type")
+            self._reply.press(press)
 
     async def _line(self, text: str | None) -> None:
         self._line_asked = False
