@@ -51,8 +51,8 @@ class Chat:
         self._line_asked = self._line_stale = False
         self.awake = anyio.Event()  # something is going on: time matters
         self.exit_code: int | None = None
-        #: Something was not done: a turn failed, or nobody was there to answer. Whoever pipes
-        #: lines in wants to know.
+        #: Something was not done: a line was not sent, a turn failed or was cut short, or nobody
+        #: was there to answer. Whoever pipes lines in wants to know.
         self.has_failed = False
 
     async def begin(self, prompt: str = "") -> None:
@@ -69,6 +69,7 @@ class Chat:
         except EngineExitedError:
             pass  # `Gone` follows and says so
         except (CommandTooLongError, ValueError) as error:
+            self.has_failed = True
             self._out.note(f"not sent: {error}")
         if self.exit_code is None:
             self._refresh()
@@ -116,7 +117,7 @@ class Chat:
             case events.StreamStart(msg_id=msg_id) if msg_id == self._turn:
                 self._started = True
             case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
-                self.has_failed |= event.finish_reason == "error"
+                self.has_failed |= event.ended_early
                 self._turn_over()
             case events.Error() if self._is_starting and refuses_turn(event):
                 self.has_failed = True
