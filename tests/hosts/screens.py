@@ -115,8 +115,9 @@ async def looking(
 class Tmux:
     """A terminal of its own with `wcore-chat` in it."""
 
-    def __init__(self, socket: Path) -> None:
+    def __init__(self, socket: Path, command: str) -> None:
         self._socket = socket
+        self.command = command  # that started the chat
         self.pids: list[int] = []  # its server leaves us
 
     def run(self, *words: str) -> str:
@@ -156,12 +157,12 @@ async def tmux(
 
     tmux itself can tell so too, but on a busy machine it loses last words or the status.
     """
-    terminal = Tmux(place.workspace.parent / f"tmux-{uuid4().hex[:8]}")
     program = [*PYTHON, "-m", "wcore_host.chat", *flags]
     named = [f"{name}={value}" for name, value in {**place.env, **env}.items()]
     where = ["-c", str(place.workspace), "-x", str(size[0]), "-y", str(size[1])]
     words = ["env", "-i", *named, *program]
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    terminal = Tmux(place.workspace.parent / f"tmux-{uuid4().hex[:8]}", quoted)
     quoted += "; echo status $?; read nothing"
     settings = place.workspace.parent / "tmux.conf"
     settings.write_text("set -g status off\n")

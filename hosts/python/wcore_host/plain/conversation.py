@@ -162,6 +162,7 @@ class Chat:
     async def _press(self, press: Press) -> None:
         if press is Key.REDRAW:
             self._screen.clear_live()
+            self._asking.typed_early(monotonic())  # keys meant for the shell answer nothing
         elif self._asking.current is not None:
             await self._press_at_question(press, self._asking.current)
         elif press in (Key.INTERRUPT, Key.ESCAPE) and self._turn:

@@ -151,6 +151,11 @@ class CardPanel(Vertical):
         self._cards.appeared(monotonic())
         self.answers.redraw()
 
+    def left(self) -> None:
+        """Whoever pressed keys may not have seen this card: none counts before the next tick."""
+        self._cards.left()
+        self.answers.redraw()
+
     def fit(self) -> None:
         """Divide the room there is between body and answers."""
         place = self._place

@@ -6,20 +6,19 @@ from typing import Final
 
 from textual.events import Key, Paste
 from textual.message import Message
-from textual.widgets import TextArea
 
 from wcore_host.terminal.completion import Completer
+from wcore_host.terminal.editor import TextField
 from wcore_host.terminal.lone_enter import LoneEnter
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.terminal.text_layout import BOLD, DIM, cropped, strip_of
-from wcore_host.visible import visible
 
 QUIET_S: Final = 1.0  # a person who paused this long and left the prompt empty is not typing
 HISTORY_MAX: Final = 500  # messages of one session
 SHOWN_MAX: Final = 6  # completions at once
 
 
-class Prompt(TextArea):
+class Prompt(TextField):
     """A text area with history and completion."""
 
     class Sent(Message):
@@ -78,10 +77,8 @@ class Prompt(TextArea):
         await super()._on_key(event)
 
     async def _on_paste(self, event: Paste) -> None:
-        event.stop()
-        event.prevent_default()
         self._other()
-        self.insert(visible(event.text.replace("\r\n", "\n").replace("\r", "\n")))
+        await super()._on_paste(event)
 
     def _other(self) -> None:
         """Something was pressed or pasted: an Enter just before it is a new line."""
