@@ -234,6 +234,19 @@ async def test_lines_pasted_as_keys_are_one_message_and_answer_nothing(
     assert not place.file("a").exists()
 
 
+async def test_a_pasted_enter_picks_no_completion(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch) as screen:
+        await screen.see(READY)
+        await screen.write("/gra")
+        await screen.see("> /grants")
+        screen.paste("\rx")
+        written = screen.pane.query_one(Prompt)
+        await screen.until(lambda: written.text.endswith("x"), "all of the paste")
+        assert written.text == "/gra\nx"
+
+
 async def test_what_is_typed_while_a_message_is_sent_stays_in_the_prompt(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
