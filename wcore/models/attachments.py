@@ -28,6 +28,7 @@ _IMAGES: Final = (
     (b"GIF89a", 0, "image/gif"),
     (b"WEBP", 8, "image/webp"),
 )
+_NAMES: Final = tuple(".png .jpg .jpeg .gif .webp .heic .heif .avif .tif .tiff .bmp".split())
 
 
 class Image(Struct, frozen=True):
@@ -72,7 +73,8 @@ def _read(path: str) -> Image | str:
             data = file.read(_HEAD_BYTES)
             types = [kind for magic, at, kind in _IMAGES if data[at:].startswith(magic)]
             if not types:
-                return ""
+                is_named_one = path.lower().endswith(_NAMES)
+                return "image not shown: it is no PNG, JPEG, GIF or WebP" if is_named_one else ""
             data += file.read(IMAGE_BYTES_MAX + 1 - len(data))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
