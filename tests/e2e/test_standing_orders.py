@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_an_order_for_commands_is_told_when_it_is_set_and_another_is_not(talk: Talk) -> None:
-    async with talk([]) as host:
+    async with talk([{"text": "ok"}]) as host:
         await host.ready()
         await host.turn()
         for tool, approve in (("Bash", True), ("Read", True), ("Bash", False)):

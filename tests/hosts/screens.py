@@ -8,6 +8,7 @@ import shutil
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Final
 from uuid import uuid4
 
@@ -17,6 +18,8 @@ from hosts.places import PYTHON, Place
 from textual.pilot import Pilot
 from wcore_host.headless import chat_options
 from wcore_host.terminal.app import ChatApp
+from wcore_host.terminal.card_panel import Field
+from wcore_host.terminal.lone_enter import ALONE_S
 from wcore_host.terminal.pane import Pane
 
 SIZE: Final = (100, 40)
@@ -81,6 +84,13 @@ class Screen:
     async def listens_to_text(self) -> None:
         """Wait until Enter in the field of a card counts."""
         await self.see("Enter: exactly this")
+        field = self.pane.query_one(Field)
+        await self.until(lambda: monotonic() - field.typed_at > ALONE_S, "an Enter by itself")
+
+    def paste(self, text: str) -> None:
+        """Paste as a terminal does that does not say so: as keys, all at once."""
+        for char in text:
+            self.app.simulate_key({"\r": "enter", " ": "space"}.get(char, char))
 
     async def resize(self, columns: int, rows: int) -> None:
         """Change the size of the terminal."""
@@ -105,8 +115,9 @@ async def looking(
 class Tmux:
     """A terminal of its own with `wcore-chat` in it."""
 
-    def __init__(self, socket: Path) -> None:
+    def __init__(self, socket: Path, command: str) -> None:
         self._socket = socket
+        self.command = command  # that started the chat
         self.pids: list[int] = []  # its server leaves us
 
     def run(self, *words: str) -> str:
@@ -146,12 +157,12 @@ async def tmux(
 
     tmux itself can tell so too, but on a busy machine it loses last words or the status.
     """
-    terminal = Tmux(place.workspace.parent / f"tmux-{uuid4().hex[:8]}")
     program = [*PYTHON, "-m", "wcore_host.chat", *flags]
     named = [f"{name}={value}" for name, value in {**place.env, **env}.items()]
     where = ["-c", str(place.workspace), "-x", str(size[0]), "-y", str(size[1])]
     words = ["env", "-i", *named, *program]
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    terminal = Tmux(place.workspace.parent / f"tmux-{uuid4().hex[:8]}", quoted)
     quoted += "; echo status $?; read nothing"
     settings = place.workspace.parent / "tmux.conf"
     settings.write_text("set -g status off\n")

@@ -37,6 +37,14 @@ class Terminal:
         """Press keys, all at once."""
         os.write(self._master, keys.encode())
 
+    async def enter(self, text: str) -> None:
+        """Type a line and, once it is shown, press Enter: not in one read, as a paste would be."""
+        self.press(text)
+        with waiting.patience(repr(text), seen=lambda: self.unseen):
+            while not self.unseen.endswith(text):
+                await self._read()
+        self.press(ENTER)
+
     async def see(self, text: str) -> None:
         """Wait until `text` appears after what has been seen so far."""
         with waiting.patience(repr(text), seen=lambda: self.unseen):

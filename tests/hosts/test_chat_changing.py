@@ -28,13 +28,13 @@ async def test_a_command_is_changed_on_its_line_and_runs_after_a_second_yes(plac
     async with chatting(place) as terminal:
         await begin(terminal, "run echo one")
         await terminal.see("allow Bash?")
-        terminal.press("e" + ENTER)
+        await terminal.enter("e")
         await terminal.see("command: echo one")
         terminal.press(" $((6*7))" + ENTER)
         await terminal.see("-echo one")
         await terminal.see("+echo one $((6*7))")
         await terminal.see("y run it like this")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("allowed once, as changed")
         await terminal.see("one 42")
 
@@ -44,13 +44,13 @@ async def test_esc_leaves_the_call_as_it_was(place: Place) -> None:
     async with chatting(place) as terminal:
         await begin(terminal, "run echo one")
         await terminal.see("allow Bash?")
-        terminal.press("e" + ENTER)
+        await terminal.enter("e")
         await terminal.see("command: echo one")
         terminal.press(" two" + ENTER)
         await terminal.see("y run it like this")
         terminal.press(ESC)
         await terminal.see("back to the card")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("one")
         assert "one two\n" not in terminal.text.partition("back to the card")[2]
 
@@ -61,14 +61,14 @@ async def test_changes_that_the_engine_does_not_take_bring_the_card_back(place: 
     async with chatting(place, "--model", model) as terminal:
         await begin(terminal)
         await terminal.see("allow Write?")
-        terminal.press("e" + ENTER)
+        await terminal.enter("e")
         await terminal.see("all arguments:")
         terminal.press("\x15" + json.dumps({"file_path": ".env", "content": "y"}) + ENTER)
         await terminal.see("+.env")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("the changes were not taken")
         await terminal.see("allow Write?")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("✓ Write")
     assert place.file("a").read_text() == "x\n"
     assert not place.file(".env").exists()

@@ -25,7 +25,8 @@ def asked(command: str, span: tuple[int, int] | None = None) -> ToolRequest:
 @pytest.mark.parametrize(
     ("data", "keys"),
     [
-        (b"a\r", [Typed("a"), Key.ENTER]),
+        (b"a", [Typed("a")]),
+        (b"\r\r", [Key.ENTER, Key.ENTER]),
         ("ü漢".encode(), [Typed("ü"), Typed("漢")]),
         (b"\x1b[D\x1b[3~\x1bOH", [Key.LEFT, Key.DELETE, Key.HOME]),
         (b"\x1b[200~y\r\nn\x1b[201~", [Pasted("y\nn")]),
@@ -37,6 +38,19 @@ def test_keys_are_read_whole_and_in_any_pieces(data: bytes, keys: list[Press]) -
     assert KeyDecoder().feed(data) == keys
     decoder = KeyDecoder()
     assert [key for byte in data for key in decoder.feed(bytes([byte]))] == keys
+
+
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        (b"a\r", [Pasted("a"), Key.ENTER]),
+        (b"a\rb\n\nc\r\r", [Pasted("a\nb\n\nc"), Key.ENTER, Key.ENTER]),
+        (b"\ra", [Pasted("\na")]),
+        (b"a\x7f\r", [Typed("a"), Key.BACKSPACE, Key.ENTER]),
+    ],
+)
+def test_text_that_comes_together_with_enter_was_pasted(data: bytes, keys: list[Press]) -> None:
+    assert KeyDecoder().feed(data) == keys
 
 
 def test_a_lone_esc_is_known_only_when_nothing_follows() -> None:

@@ -7,6 +7,7 @@ import waiting
 from hosts.places import Place
 from hosts.terminals import CHAT
 from talking import call
+from wcore_host.decode import LINE_BYTES_MAX
 
 ECHO: list[object] = [{"echo": True}]
 
@@ -83,9 +84,28 @@ def test_without_its_store_it_works_and_the_person_is_told(place: Place) -> None
     assert "goes on in memory" in " ".join(said.stdout.split())
 
 
-def test_a_turn_that_failed_shows_in_the_exit_code(place: Place) -> None:
-    said = chat(place, "go\n", "--model", place.script([{"error": {"code": "context_overflow"}}]))
-    assert said.returncode == 1, said.stdout
+@pytest.mark.parametrize(
+    ("reply", "flags", "code"),
+    [
+        ([{"text": "done"}], (), 0),
+        ([{"error": {"code": "context_overflow"}}], (), 1),
+        ([{"text": "half"}, {"finish": "length"}], (), 1),
+        ([call("LS", path=".")], ("--", "--max-turns", "1"), 1),
+    ],
+)
+def test_a_turn_that_is_not_done_shows_in_the_exit_code(
+    place: Place, reply: list[object], flags: tuple[str, ...], code: int
+) -> None:
+    said = chat(place, "go\nagain\n", "--model", place.script(reply, [{"text": "ok"}]), *flags)
+    assert said.returncode == code, said.stdout
+
+
+def test_a_line_that_is_not_sent_shows_in_the_exit_code(place: Place) -> None:
+    long = "x" * LINE_BYTES_MAX
+    said = chat(place, f"{long}\nagain\n", "--model", place.script([{"text": "ok"}]))
+    assert "not sent" in said.stdout
+    assert "ok" in said.stdout
+    assert said.returncode == 1
 
 
 def test_an_engine_that_does_not_start_is_explained(place: Place) -> None:

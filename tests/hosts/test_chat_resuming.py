@@ -33,7 +33,7 @@ async def test_the_card_of_an_interrupted_turn_comes_back(place: Place, go_on: s
         await terminal.see(READY)
         terminal.press(go_on + ENTER)
         await terminal.see("allow Write?")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("✓ Write")
         assert place.file("a").read_text() == "x\n"
 

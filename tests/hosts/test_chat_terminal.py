@@ -61,7 +61,7 @@ async def test_y_runs_the_call_and_shows_its_output(place: Place) -> None:
         await begin(terminal, "run echo $((6*7))")
         await terminal.see("asks because:")
         await terminal.see("allow Bash?")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("✓ Bash echo")
         await terminal.see("42")
 
@@ -72,7 +72,7 @@ async def test_a_card_shows_the_diff_before_anything_is_written(place: Place) ->
         await terminal.see("+x")
         await terminal.see("allow Write?")
         assert not place.file("a").exists()
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see("✓ Write")
         assert place.file("a").read_text() == "x\n"
 
@@ -84,7 +84,7 @@ async def test_esc_at_a_card_refuses_that_call(place: Place) -> None:
         terminal.press(ESC)
         await terminal.see("→ refused")
         await terminal.see("allow Write?")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see(READY)
     assert not place.file("a").exists()
     assert place.file("b").exists()
@@ -106,10 +106,10 @@ async def test_two_cards_are_shown_one_at_a_time_and_answered_in_order(place: Pl
         await terminal.see("+++ b/a")
         await terminal.see("1 more after this")
         assert "+++ b/b" not in terminal.text, "the second card waits"
-        terminal.press("n" + ENTER)
+        await terminal.enter("n")
         await terminal.see("+++ b/b")
         await terminal.see("allow Write?")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         await terminal.see(READY)
     assert not place.file("a").exists()
     assert place.file("b").exists()
@@ -119,9 +119,9 @@ async def test_no_and_tell_it_reaches_the_model(place: Place) -> None:
     async with chatting(place, "--model", place.script(writes("a"), ECHO)) as terminal:
         await begin(terminal)
         await terminal.see("allow Write?")
-        terminal.press("t" + ENTER)
+        await terminal.enter("t")
         await terminal.see("what should it do instead?")
-        terminal.press("nimm den Ordner höher" + ENTER)
+        await terminal.enter("nimm den Ordner höher")
         await terminal.see('"error"')
         await terminal.see("nimm den Ordner höher")
     assert not place.file("a").exists()
@@ -131,7 +131,7 @@ async def test_s_refuses_and_stops_the_turn(place: Place) -> None:
     async with chatting(place, "--model", place.script(writes("a", "b"), ECHO)) as terminal:
         await begin(terminal)
         await terminal.see("allow Write?")
-        terminal.press("s" + ENTER)
+        await terminal.enter("s")
         await terminal.see(READY)
         assert '"error"' not in terminal.text, "the model was not asked again"
 
@@ -144,7 +144,7 @@ async def test_keys_typed_before_a_card_do_not_answer_it(place: Place) -> None:
         await terminal.see("hm")
         terminal.press("y" + ENTER + "y" + ENTER)
         await terminal.see("allow Write?")
-        terminal.press("n" + ENTER)
+        await terminal.enter("n")
         await terminal.see("→ refused")
     assert not place.file("a").exists()
 
@@ -156,28 +156,43 @@ async def test_keys_pressed_in_the_moment_a_card_appears_do_not_answer_it(place:
         await terminal.see("╰ y yes")  # the card is there, its prompt is not yet
         terminal.press("y" + ENTER)
         await terminal.see("allow Write?")
-        terminal.press("n" + ENTER)
+        await terminal.enter("n")
         await terminal.see("→ refused")
     assert not place.file("a").exists()
 
 
-async def test_a_paste_does_not_answer_a_card(place: Place) -> None:
+@pytest.mark.parametrize("paste", [PASTE.format("y\ry\ny\n"), "y\r", "y\ry\r", "\ry\r", "n\ry\n"])
+async def test_a_paste_does_not_answer_a_card(place: Place, paste: str) -> None:
     async with chatting(place, "--model", place.script(writes("a"), ECHO)) as terminal:
         await begin(terminal)
         await terminal.see("allow Write?")
-        terminal.press(PASTE.format("y\ry\ny\n"))
+        terminal.press(paste)
         await terminal.see("a paste cannot answer a card")
+        await terminal.see("…")  # it does not listen
         await terminal.see("allow Write?")
-        terminal.press("n" + ENTER)
+        await terminal.enter("n")
         await terminal.see("→ refused")
     assert not place.file("a").exists()
 
 
-async def test_a_pasted_message_of_several_lines_is_one_message(place: Place) -> None:
+async def test_what_is_pasted_at_a_card_waits_for_the_prompt(place: Place) -> None:
+    async with chatting(place, "--model", place.script(writes("a"), ECHO)) as terminal:
+        await begin(terminal)
+        await terminal.see("allow Write?")
+        terminal.press("one\rtwo\r")
+        await terminal.see("it waits for the prompt")
+        await terminal.see("…")  # it does not listen
+        await terminal.see("allow Write?")
+        await terminal.enter("n")
+        await terminal.see(READY + "one⏎two")
+
+
+@pytest.mark.parametrize("paste", [PASTE.format("one\ntwo"), "one\rtwo", "one\ntwo"])
+async def test_a_pasted_message_of_several_lines_is_one_message(place: Place, paste: str) -> None:
     seen: list[object] = [{"text": "ok"}]
     async with chatting(place, "--model", place.script(seen)) as terminal:
         await terminal.see(READY)
-        terminal.press(PASTE.format("one\ntwo"))
+        terminal.press(paste)
         await terminal.see("one⏎two")
         terminal.press(ENTER)
         await terminal.see("ok")
@@ -199,7 +214,7 @@ async def test_a_half_typed_answer_dies_with_its_card(place: Place) -> None:
         await terminal.see("allow Write?")
         terminal.press(ENTER)
         await terminal.see("y yes")  # the answers are listed again: nothing was answered
-        terminal.press("n" + ENTER)
+        await terminal.enter("n")
         await terminal.see("→ refused")
     assert not place.file("a").exists()
     assert not place.file("b").exists()
@@ -218,7 +233,7 @@ async def test_hostile_text_reaches_the_terminal_inert(place: Place) -> None:
     async with chatting(place, "--model", place.script(calls, ask, ECHO)) as terminal:
         await begin(terminal)
         await terminal.see("allow Bash?")
-        terminal.press("y" + ENTER)
+        await terminal.enter("y")
         for prompt in ("allow Write?", "a number or text?"):
             await terminal.see(prompt)
             terminal.press(ESC)
@@ -241,9 +256,9 @@ async def test_a_question_takes_numbers_and_several_of_them(place: Place) -> Non
         await begin(terminal)
         await terminal.see("2  grün")
         await terminal.see("numbers (1,3) or text?")
-        terminal.press("9" + ENTER)
+        await terminal.enter("9")
         await terminal.see("numbers go from 1 to 3")
-        terminal.press("2,3" + ENTER)
+        await terminal.enter("2,3")
         await terminal.see("→ answered: grün, blue")
         await terminal.see('["grün", "blue"]')
 
@@ -254,15 +269,15 @@ async def test_a_prefix_grant_is_shown_edited_and_given(place: Place, key: str, 
         await begin(terminal, "run echo a b")
         await terminal.see("p yes, and every call of this exact command (or 1 other)")
         await terminal.see("allow Bash?")
-        terminal.press("p" + ENTER)
+        await terminal.enter("p")
         await terminal.see("which, 1 to 2, b back?")
-        terminal.press("2" + ENTER)
+        await terminal.enter("2")
         await terminal.see("starts with echo")
         terminal.press(" a\x17" + ENTER)  # Ctrl-W: what is left is `echo `
         await terminal.see("kept for: Enter this session, p this project, u everywhere, b back?")
-        terminal.press("yes" + ENTER)
+        await terminal.enter("yes")
         await terminal.see("one of those")
-        terminal.press(key + ENTER)
+        await terminal.enter(key)
         await terminal.see("✓ Bash echo a b")
         await terminal.see(READY)
         terminal.press("run echo c" + ENTER)
@@ -282,7 +297,7 @@ async def test_raising_the_mode_takes_a_second_yes(place: Place) -> None:
         await terminal.see(READY)
         terminal.press("/mode auto_edit" + ENTER)
         await terminal.see("change to auto_edit?")
-        terminal.press("yes" + ENTER)
+        await terminal.enter("yes")
         await terminal.see("auto_edit> ")
         terminal.press("/mode default" + ENTER)
         await terminal.see("default> ")

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 from hosts.places import Place
-from hosts.screens import ANSWERS, BUSY_S, SHORT_S, looking
+from hosts.screens import ANSWERS, BUSY_S, READY, SHORT_S, looking
 from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Paste
 from wcore_host.headless import card_queue
 from wcore_host.terminal import prompt
 from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, AnswerMenuWidget
-from wcore_host.terminal.card_panel import CardPanel
+from wcore_host.terminal.card_panel import CardPanel, Field
 from wcore_host.terminal.focus import Focus
 from wcore_host.terminal.prompt import Prompt
 from wcore_host.terminal.transcript_view import TranscriptView
@@ -149,8 +149,7 @@ async def test_an_enter_with_company_is_a_paste_and_no_answer(
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.listens()
-        for key in ("enter", "y", "enter"):
-            screen.app.simulate_key(key)
+        screen.paste("\ry\r")
         await screen.until(lambda: screen.pane.is_writing, "the y in the prompt")
         assert screen.pane.talk.cards.front is not None
     assert not place.file("a").exists()
@@ -165,8 +164,7 @@ async def test_enters_that_come_together_are_a_paste_and_no_answer(
         await screen.say("go")
         await screen.listens()
         monkeypatch.setattr(card_queue, "QUIET_S", BUSY_S)
-        for _ in range(count):
-            screen.app.simulate_key("enter")
+        screen.paste(count * "\r")
         await screen.see(UNARMED_HINT)
         monkeypatch.setattr(card_queue, "QUIET_S", SHORT_S)
         await screen.press("down")
@@ -183,12 +181,83 @@ async def test_an_enter_right_after_letters_is_no_answer(
     async with looking(place, monkeypatch, "--model", script) as screen:
         await screen.say("go")
         await screen.listens()
-        for key in ("y", "enter"):  # before the focus can have moved
-            screen.app.simulate_key(key)
+        screen.paste("y\r")  # before the focus can have moved
         await screen.until(lambda: screen.pane.is_writing, "the y in the prompt")
         await screen.pilot.pause(0.2)
         assert screen.pane.talk.cards.front is not None
     assert not place.file("a").exists()
+
+
+@pytest.mark.parametrize("text", ["x\r", "x\ry\r", "\rx\r", "x\r\r"])
+async def test_lines_pasted_into_the_words_of_a_lasting_yes_do_not_give_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    async with looking(place, monkeypatch) as screen:
+        await screen.say("run echo a b")
+        await screen.listens()
+        await screen.press("down", "down", "enter")
+        await screen.listens_to_text()
+        screen.paste(text)
+        await screen.until(lambda: "x" in screen.pane.query_one(Field).value, "the x")
+        await screen.listens_to_text()
+        await screen.press("up")  # is obeyed after all of that
+        assert screen.pane.talk.cards.front is not None
+        await screen.press("enter")  # by itself
+        await screen.until(lambda: screen.pane.talk.cards.front is None, "the answer")
+
+
+@pytest.mark.parametrize("text", ["one\rtwo\r\rthree", "one\rtwo\r\rthree\r"])
+@pytest.mark.parametrize("at", ["prompt", "turn", "card"])
+async def test_lines_pasted_as_keys_are_one_message_and_answer_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch, text: str, at: str
+) -> None:
+    monkeypatch.setattr(prompt, "QUIET_S", BUSY_S)
+    script = place.script(
+        [{"text": "hm"}, *([{"stall_ms": 600_000}] * (at == "turn")), *writes("a")]
+    )
+    async with looking(place, monkeypatch, "--model", script) as screen:
+        await screen.see(READY)
+        if at != "prompt":
+            await screen.say("go")
+            await screen.see("hm")
+        if at == "card":
+            await screen.see("Tab goes to these answers")
+            await screen.press("tab")
+            await screen.listens()
+        written = screen.pane.query_one(Prompt)
+        screen.paste(text)
+        if at == "prompt" and text.endswith("\r"):
+            await screen.until(lambda: bool(screen.pane.talk.title), "the message")
+            await screen.press("up")
+        await screen.until(lambda: written.text == "one\ntwo\n\nthree", written.text)
+        assert at != "card" or screen.pane.talk.cards.front is not None
+    assert not place.file("a").exists()
+
+
+async def test_a_pasted_enter_picks_no_completion(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch) as screen:
+        await screen.see(READY)
+        await screen.write("/gra")
+        await screen.see("> /grants")
+        screen.paste("\rx")
+        written = screen.pane.query_one(Prompt)
+        await screen.until(lambda: written.text.endswith("x"), "all of the paste")
+        assert written.text == "/gra\nx"
+
+
+async def test_what_is_typed_while_a_message_is_sent_stays_in_the_prompt(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with looking(place, monkeypatch) as screen:
+        await screen.see(READY)
+        written = screen.pane.query_one(Prompt)
+        screen.pane.write("one")
+        written.post_message(Prompt.Sent("one"))
+        written.insert("\ntwo")
+        await screen.until(lambda: bool(screen.pane.talk.title), "the message")
+        assert written.text == "\ntwo"
 
 
 async def test_a_click_chooses_and_only_a_second_one_answers(

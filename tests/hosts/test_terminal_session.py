@@ -336,6 +336,10 @@ async def test_history_and_completion(place: Place, monkeypatch: pytest.MonkeyPa
         await screen.press("up")
         await screen.until(lambda: screen.pane.is_writing, "it is recalled")
         await screen.press("ctrl+u")
+        await screen.until(lambda: not screen.pane.is_writing, "it is erased")
+        await screen.press("ctrl+underscore")
+        await screen.until(lambda: screen.pane.is_writing, "and is there again")
+        await screen.press("ctrl+u")
         await screen.write("/gra")
         await screen.see("> /grants")
 

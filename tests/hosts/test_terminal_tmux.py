@@ -3,7 +3,7 @@
 import pytest
 import waiting
 from hosts.places import Place
-from hosts.screens import READY, needs_tmux, tmux
+from hosts.screens import READY, Tmux, needs_tmux, tmux
 from hosts.terminals import only_child
 from talking import call
 
@@ -99,3 +99,69 @@ async def test_when_the_terminal_goes_away_so_do_chat_and_engine(place: Place) -
 async def test_without_a_terminal_lines_are_used(place: Place) -> None:
     async with tmux(place, TERM="dumb") as terminal:
         await terminal.see("Mode read_only: reading")
+
+
+async def begin_in_a_shell(terminal: Tmux, message: str) -> None:
+    """Start the chat once more, from a shell that can stop it, and send a message."""
+    terminal.run("respawn-pane", "-k", "-t", "chat", "PS1='shell>' bash --norc -i")
+    await terminal.see("shell>")
+    terminal.write(f"clear; {terminal.command}")
+    terminal.press("Enter")
+    await terminal.see("first.")  # of `everything else asks first`
+    terminal.write(message)
+    terminal.press("Enter")
+
+
+async def go_to_the_shell(terminal: Tmux) -> None:
+    terminal.press("C-z")
+    await terminal.see("Stopped")
+    terminal.write("clear; echo in the $((1+1))nd")
+    terminal.press("Enter")
+    await terminal.see("in the 2nd")
+
+
+@pytest.mark.parametrize(
+    ("flags", "listens", "early", "seen", "over"),
+    [
+        ((), "Ctrl+O: all", "", "+x", "denied by the user"),
+        (("--plain",), "allow Write?", "y", "a paste cannot answer a card", "→ refused"),
+    ],
+)
+async def test_ctrl_z_goes_to_the_shell_and_fg_comes_back_to_a_card_that_nothing_has_answered(
+    place: Place, flags: tuple[str, ...], listens: str, early: str, seen: str, over: str
+) -> None:
+    script = place.script([call("Write", file_path="a", content="x\n")], ECHO)
+    async with tmux(place, "--model", script, *flags) as terminal:
+        await begin_in_a_shell(terminal, "go")
+        await terminal.see(listens)
+        await go_to_the_shell(terminal)
+        terminal.press("f", "g", "Enter", *early, "Enter")
+        await terminal.see(seen)
+        await terminal.see(listens)
+        terminal.press("Escape")
+        await terminal.see(over)
+    assert not place.file("a").exists()
+
+
+async def test_an_enter_that_was_meant_for_the_shell_keeps_no_yes(place: Place) -> None:
+    async with tmux(place, "--plain") as terminal:
+        await begin_in_a_shell(terminal, "run echo a b")
+        for asked, typed in (("allow Bash?", "p"), ("b back?", "2"), ("starts with", "")):
+            await terminal.see(asked)
+            terminal.write(typed)
+            await terminal.see(f"{asked} {typed}")
+            terminal.press("Enter")
+        await terminal.see("kept for:")
+        await go_to_the_shell(terminal)
+        terminal.press("f", "g", "Enter", "Enter")
+        await terminal.see("kept for:")
+        terminal.press("Escape")
+        await terminal.see("back to the card")
+        assert "→ allowed" not in terminal.text
+
+
+async def test_where_no_shell_waits_ctrl_z_says_so_and_stops_nothing(place: Place) -> None:
+    async with tmux(place) as terminal:
+        await terminal.see(READY)
+        terminal.press("C-z")
+        await terminal.see("there is no shell to go back to")

@@ -5,10 +5,11 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import anyio
 import pytest
-from rogue_servers import connect
+from rogue_servers import approved, connect, tool
 from talking import Conversation
 
 Talk = Callable[..., Conversation]
@@ -21,7 +22,7 @@ class Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.close_connection = True
         match self.path:
             case "/forbidden":
@@ -30,6 +31,8 @@ class Answering(BaseHTTPRequestHandler):
                 self._head(307, "text/plain", Location="http://127.0.0.2:1/mcp")
             case "/squeezed":
                 self._head(200, "application/json", **{"Content-Encoding": "gzip"})
+            case "/fails":
+                self._fail_in_a_call(json.loads(body or b"{}"))
             case "/endless":
                 self._pour("application/json", b" " * 65536)
             case "/crowd":
@@ -42,6 +45,27 @@ class Answering(BaseHTTPRequestHandler):
                 self.wfile.write(json.dumps({"not": "a message"}).encode())
 
     do_GET = do_POST  # noqa: N815 - the library's name
+
+    def _fail_in_a_call(self, said: dict[str, Any]) -> None:
+        match said.get("method"):
+            case "initialize":
+                result: dict[str, Any] = {"protocolVersion": "2025-06-18"}
+                result["serverInfo"] = {"name": "r", "version": ""}
+                result["capabilities"] = {"tools": {}}
+            case "tools/list":
+                result = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+            case "tools/call":
+                given = said["params"]["arguments"]
+                self._head(given["status"], given["kind"])
+                text = given["body"].replace("{header}", self.headers["Authorization"])
+                self.wfile.write(text.encode() * given.get("times", 1))
+                return
+            case _:
+                self._head(202 if "method" in said and "id" not in said else 404, "text/plain")
+                return
+        self._head(200, "application/json")
+        answer = {"jsonrpc": "2.0", "id": said["id"], "result": result}
+        self.wfile.write(json.dumps(answer).encode())
 
     def _head(self, status: int, kind: str, **headers: str) -> None:
         self.send_response(status)
@@ -129,3 +153,39 @@ async def test_a_server_that_does_not_speak_mcp_fails_soon_and_says_why(
             assert ("HTTP 401" in failed["reason"]) == (path == "forbidden")
             assert "127.0.0.2" not in failed["reason"] or path == "elsewhere"
             await host.turn()
+
+
+TOLD = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32602, "message": "no such n"}})
+FAILURES: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"status": 500, "kind": "text/plain", "body": "boom"}, "HTTP 500: boom"),
+    ({"status": 429, "kind": "text/plain", "body": "slow\n  down"}, "HTTP 429: slow down"),
+    ({"status": 502, "kind": "text/html", "body": "<h1>Bad</h1>"}, "HTTP 502: <h1>Bad</h1>"),
+    ({"status": 500, "kind": "text/plain", "body": "not {header}!"}, "HTTP 500: not "),
+    ({"status": 503, "kind": "text/plain", "body": ""}, "HTTP 503"),
+    ({"status": 400, "kind": "application/json", "body": '{"a": "b"}'}, 'HTTP 400: {"a": "b"}'),
+    ({"status": 400, "kind": "application/json", "body": TOLD}, "no such n"),
+    ({"status": 500, "kind": "text/plain", "body": "\x1b[2J"}, "HTTP 500: \u27e8U+001B\u27e9[2J"),
+    ({"status": 500, "kind": "text/event-stream", "body": "x", "times": 9_999_999}, "HTTP 500: xx"),
+)
+
+
+async def test_an_http_error_in_a_call_is_told_with_its_code_and_its_words(talk: Talk) -> None:
+    calls = [[tool("echo", f"c{at}", **given)] for at, (given, _) in enumerate(FAILURES)]
+    with serving() as url:
+        async with talk(*calls, [{"text": "done"}], env={"NO_PROXY": "*"}) as host:
+            await host.ready()
+            given: dict[str, Any] = {
+                "url": f"{url}/fails",
+                "headers": {"Authorization": "tok-0123456789abcdef"},
+            }
+            ready = await connect(host, transport="streamable-http", **given)
+            assert ready["type"] == "mcp_ready"
+            await host.say(type="message", msg_id="m1", content="go")
+            for at, (_, words) in enumerate(FAILURES):
+                asked = await host.hear("tool_request")
+                ended = await approved(host, asked["call_id"])
+                assert ended["status"] == "error", at
+                assert words in ended["output"]
+                assert len(ended["output"]) < 1_000
+            await host.hear("stream_end", finish_reason="stop")
+    assert "tok-0123" not in str(host.heard)

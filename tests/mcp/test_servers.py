@@ -252,7 +252,7 @@ async def test_a_slow_start_goes_on_behind_the_turn_and_its_tools_come_with_the_
 
 async def test_a_turn_waits_for_a_server_only_once(talk: Talk, tmp_path: Path) -> None:
     user_policy(tmp_path, table("mine", "slow"))
-    async with talk([], []) as host:
+    async with talk([{"text": "ok"}], [{"text": "ok"}]) as host:
         await host.ready()
         await host.message()
         await host.hear("info")

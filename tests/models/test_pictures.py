@@ -10,6 +10,8 @@ from models.conftest import Engine
 from models.dialects import CHAT, Call, Dialect, Reply, say
 from models.serving import Asked, Provider, Whole
 
+from wcore.models.attachments import attach
+
 pytestmark = pytest.mark.anyio
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -53,6 +55,25 @@ async def test_images_are_shown_and_other_files_are_named(
         "- notes.txt\\n", "- gone.txt (cannot be read: no such file)", "- . (folder)",
     ):  # fmt: skip
         assert note in raw
+
+
+@pytest.mark.parametrize("name", ["a.png", "A.JPG", "a.heic", "a.tiff", "a.txt", "png"])
+@pytest.mark.parametrize(
+    "content",
+    [PNG, b"\0\0\0\x20ftypheic" + bytes(50), b"II*\0", b""],
+    ids=["png", "heic", "tiff", "empty"],
+)
+def test_a_file_that_is_no_picture_but_is_named_like_one_says_why_it_is_not_shown(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    if content is PNG:
+        said = " (image 1)"
+    elif "." in name and name != "a.txt":
+        said = " (image not shown: it is no PNG, JPEG, GIF or WebP)"
+    else:
+        said = ""
+    assert attach([name], str(tmp_path)).note == f"[Attached files]\n- {name}{said}"
 
 
 async def test_an_image_that_a_tool_read_is_shown(

@@ -337,7 +337,7 @@ async def test_a_grant_that_another_program_writes_does_not_count(
 
 
 async def test_a_grant_of_a_second_engine_waits_and_its_revoke_counts_at_once(talk: Talk) -> None:
-    write = [call("Write", f"w{n}", file_path="a.txt", content=str(n)) for n in range(5)]
+    write = [call("Write", f"w{n}", file_path=f"{n}.txt", content="x") for n in range(5)]
     async with talk(*turns(*write)) as one, talk(*turns(*write)) as other:
         await one.ready()
         await other.ready()

@@ -238,7 +238,7 @@ async def test_a_ceiling_of_the_workspace_lowers_the_mode_and_a_bad_home_is_told
 async def test_a_named_session_is_not_looked_for_in_the_workspace(
     flag: str, workspace: Path
 ) -> None:
-    host = started(workspace, [], flags=(flag, "s1"), env={"HOME": str(workspace)})
+    host = started(workspace, [{"text": "ok"}], flags=(flag, "s1"), env={"HOME": str(workspace)})
     async with host:
         if flag == "--resume":
             assert "in the workspace" in (await host.next())["error"]["message"]

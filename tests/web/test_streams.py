@@ -196,3 +196,19 @@ def test_a_message_with_half_a_character_is_a_turn_like_any_other(serve: Serve) 
         assert server.post("/api/say", odd, token)[0] in (400, 409)
         last = {"type": "message", "msg_id": "m3", "content": "again"}
         assert server.post("/api/say", last, token)[0] == 200, "what was refused is no turn"
+
+
+@pytest.mark.parametrize("path", ["say", "ask", "start", "files", "records/audit", "enter"])
+def test_a_page_that_goes_away_while_it_sends_is_no_news(serve: Serve, path: str) -> None:
+    server = serve([{"text": "over"}])
+    token = server.enter()
+    for sent in (b"", b'{"type"'):
+        with socket.create_connection(("127.0.0.1", server.port)) as page:
+            head = f"POST /api/{path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            head += (
+                f"Origin: {server.base}\r\nX-Wcore-Token: {token}\r\nContent-Length: 1000\r\n\r\n"
+            )
+            page.sendall(head.encode() + sent)
+    server.new_code()  # answered after them
+    server.stop()
+    assert server.said == ""

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from wcore.alike_names import lookalike, true_name
 from wcore.locked_files import open_unlocked
 
 IMAGE_CHARS_MAX: Final = 5 * 1024 * 1024  # of its base64; the least of what the providers take
@@ -27,6 +28,7 @@ _IMAGES: Final = (
     (b"GIF89a", 0, "image/gif"),
     (b"WEBP", 8, "image/webp"),
 )
+_NAMES: Final = tuple(".png .jpg .jpeg .gif .webp .heic .heif .avif .tif .tiff .bmp".split())
 
 
 class Image(Struct, frozen=True):
@@ -65,12 +67,14 @@ def _read(path: str) -> Image | str:
         return "folder"
     try:
         if not os.path.isfile(path):  # a pipe would be waited for
-            return "cannot be read: no such file"
+            found = lookalike(path)
+            return f"cannot be read: {true_name(found) if found else 'no such file'}"
         with open(path, "rb", opener=open_unlocked) as file:
             data = file.read(_HEAD_BYTES)
             types = [kind for magic, at, kind in _IMAGES if data[at:].startswith(magic)]
             if not types:
-                return ""
+                is_named_one = path.lower().endswith(_NAMES)
+                return "image not shown: it is no PNG, JPEG, GIF or WebP" if is_named_one else ""
             data += file.read(IMAGE_BYTES_MAX + 1 - len(data))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

@@ -21,29 +21,32 @@ PLACE_CHARS_MAX: Final = 80  # the model chose the field name it is told about
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: exact types, no unknown fields."""
+    """Base of every tool's arguments: no unknown fields; `2.0`, `"2"` and `"true"` are read."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 A = TypeVar("A", bound=Arguments)
 
 
-def parse(tool: str, model: type[A], args: Args) -> A:
-    """Check `args` against `model`. A top-level `null` counts as absent.
+def parse(tool: str, model: type[A], args: Args) -> tuple[A, Args]:
+    """Check `args` against `model`; return what was read, and the arguments that say just that.
+
+    A top-level `null` counts as absent. Only the second is ever shown and approved.
 
     Raises:
         ToolError: they do not fit; says which field and what is allowed.
     """
     given = {name: value for name, value in args.items() if value is not None}
     try:
-        return model.model_validate_json(canonical(given))
+        read = model.model_validate_json(canonical(given))
     except ValidationError as error:
         problems = "; ".join(_sentences(error))
         allowed = ", ".join(model.model_fields)
         raise ToolError(
             f"bad arguments for {tool}: {problems} (arguments are: {allowed})"
         ) from None
+    return read, {**args, **read.model_dump(mode="json", exclude_unset=True)}
 
 
 def canonical(value: object) -> str:

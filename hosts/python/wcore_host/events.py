@@ -114,6 +114,11 @@ class StreamEnd(Event):
     finish_reason: str = ""
     denied_unasked: int = 0
 
+    @property
+    def ended_early(self) -> bool:
+        """Whether an error or a limit ended it, and neither the model nor a person."""
+        return self.finish_reason not in ("", "stop")
+
 
 # --- a call -----------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import waiting
 from hosts.acp.editor import BRIDGE, Editor, Frame, RequestFailedError, choose
 from hosts.places import FAKE_ENGINE, PYTHON, Place
 from talking import call
+from wcore_host.acp.prompts import mention
 
 pytestmark = pytest.mark.anyio
 
@@ -236,13 +237,16 @@ async def test_text_files_and_pictures_reach_the_model(place: Place) -> None:
     note = {"uri": "file:///a%20b.md", "text": "embedded\n```"}
     image = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(PNG).decode()}
     blocks: list[Frame] = [
-        {"type": "text", "text": "look at "},
+        {"type": "text", "text": "look at"},
         {"type": "resource_link", "name": "c.py", "uri": "file:///src/c.py"},
+        {"type": "resource_link", "name": "d (2:5)", "uri": "file:///d?symbol=F%20x#L2:5"},
+        {"type": "text", "text": "now"},
         {"type": "resource", "resource": note},
         image,
         {"type": "image", "mimeType": "image/tiff", "data": ""},
     ]
-    wanted = ["look at /src/c.py", "/a b.md:\n````\nembedded", "picture-1.png", "image/tiff"]
+    meant = "look at /src/c.py /d (d (2:5), symbol F x, lines 2 to 5) now\n"
+    wanted = [meant, "/a b.md:\n````\nembedded", "picture-1.png", "image/tiff"]
     path = place.workspace.parent / "expecting.jsonl"
     path.write_text(json.dumps({"expect": wanted, "say": [{"text": "seen"}]}))
     env = {**place.env, "TMPDIR": str(place.workspace.parent)}
@@ -251,6 +255,23 @@ async def test_text_files_and_pictures_reach_the_model(place: Place) -> None:
         assert editor.said() == "seen"
         assert [p.name for p in place.workspace.parent.glob("wcore-acp-*/*")] == ["picture-1.png"]
     assert not list(place.workspace.parent.glob("wcore-acp-*")), "forgotten with the session"
+
+
+@pytest.mark.parametrize(
+    ("uri", "name", "words"),
+    [
+        ("file:///a%20b%23.py", "a b#.py", "/a b#.py"),
+        ("file:///a.py#L7", "a.py", "/a.py (lines 7 to 7)"),
+        ("file:///a.py#L7-L9", "a.py", "/a.py (lines 7 to 9)"),
+        ("file:///a.py?symbol=A::b%2Bc", "A::b+c", "/a.py (symbol A::b+c)"),
+        ("file:///a.py#top", "", "/a.py"),
+        ("zed:///agent/thread/1", "Fix it", "zed:///agent/thread/1 (Fix it)"),
+        ("https://x.example/p#L2", "p", "https://x.example/p#L2"),
+        ("file://[", "a", "file://["),
+    ],
+)
+def test_a_mention_says_in_words_what_of_it_is_meant(uri: str, name: str, words: str) -> None:
+    assert mention(uri, name) == words
 
 
 async def test_slash_commands_are_announced(place: Place) -> None:

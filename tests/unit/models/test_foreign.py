@@ -11,6 +11,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    TextPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -20,12 +21,13 @@ from wcore.errors import ConfigError, ProviderError, SettingError
 from wcore.models.conversation import ConversationModel
 from wcore.models.errors import AuthRequiredError, RefusedError, StalledError, TransientError
 from wcore.models.factory import ModelEnvironment, create_model
-from wcore.models.model import CallReady, Delta, Finished, Request, Text
+from wcore.models.model import CallReady, Delta, Finished, FinishReason, Request, Text
 from wcore.models.pydantic_ai_backend import (
     PYDANTIC_AI_PROVIDERS,
     Access,
     PydanticAiBackend,
     PydanticAiProvider,
+    _ended,  # pyright: ignore[reportPrivateUsage]
 )
 from wcore.vocabulary import (
     AssistantMessage,
@@ -143,6 +145,19 @@ async def test_an_error_of_the_library_becomes_one_of_ours(
     with pytest.raises(error) as caught:
         await asked(model(say), UserMessage("hi"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "is_full"), [("model_context_window_exceeded", True), ("max_tokens", False)]
+)
+def test_a_window_that_is_full_is_told_from_a_limit_of_the_reply(
+    word: str, *, is_full: bool
+) -> None:
+    details = {"finish_reason": word}
+    whole = ModelResponse([TextPart("I star")], finish_reason="length", provider_details=details)
+    end = _ended("p", whole)[-1]
+    assert isinstance(end, Finished)
+    assert (end.reason, end.fills_window) == (FinishReason.LENGTH, is_full)
 
 
 async def test_a_library_that_says_nothing_is_given_up() -> None:

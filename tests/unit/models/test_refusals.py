@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from models.dialects import ANTHROPIC, BOTH, CHAT, Reply, say
 from models.dialects import Dialect as Saying
-from models.serving import Answer, Asked, Provider, Whole, serving
+from models.serving import Answer, Asked, Provider, Streamed, Whole, serving
 from msgspec.structs import replace
 
 from wcore.errors import ProviderError
@@ -252,6 +252,34 @@ async def test_what_did_not_help_is_undone_and_a_small_request_is_not_cut() -> N
         with pytest.raises(errors.UnexplainedError):
             await reply(asked, [UserMessage("short")])
         assert len(provider.asked) == before + 1
+
+
+# --- keep-alives ----------------------------------------------------------------------------------
+
+KEEP_ALIVES = (
+    b": OPENROUTER PROCESSING\n\n",
+    b'event: ping\ndata: {"type": "ping"}\n\n',
+    b'data: {"type":"ping"}\r\n\r\n',
+    b"\n",
+)
+
+
+@pytest.mark.parametrize("kept", KEEP_ALIVES)
+async def test_what_only_keeps_a_stream_open_ends_some_time(
+    monkeypatch: pytest.MonkeyPatch, kept: bytes
+) -> None:
+    for dialect, before in product(BOTH, (False, True)):
+        events = dialect.events(OK)
+        events = [event for event in events if b"ping" not in event]
+        async with asking(dialect) as (provider, asked):
+            provider.will_say(Streamed([*events[:before], kept, *events[before:]]))
+            assert isinstance((await reply(asked, [UserMessage("one")]))[-1], Finished)
+            with monkeypatch.context() as patch:
+                patch.setattr("wcore.models.http.backend.KEPT_ALIVE_S_MAX", 0.0)
+                provider.will_say(Streamed(events), Streamed([*events[:before], *[kept] * 9]))
+                assert isinstance((await reply(asked, [UserMessage("one")]))[-1], Finished)
+                with pytest.raises(errors.StalledError, match="only keep-alives"):
+                    await reply(asked, [UserMessage("one")])
 
 
 # --- tools ----------------------------------------------------------------------------------------

@@ -246,6 +246,33 @@ async def test_cancelled_while_it_starts_nothing_is_left(room: Room) -> None:
         assert room.supervisor.programs() == []
 
 
+async def test_what_it_wrote_before_its_start_was_heard_of_is_not_lost(room: Room) -> None:
+    class Slow(ToolEnvironment, frozen=True):
+        async def start(self, program: Program) -> Held:
+            held = await super().start(program)
+            try:
+                await waiting.until((room.folder / "begun").exists, "its output")
+                tasks.cancel_scope.cancel()
+                await anyio.sleep_forever()
+            finally:
+                await held.abandon()
+            raise AssertionError
+
+    async def chunk(_: str) -> None:
+        raise AssertionError
+
+    given, left = room.environment, list[str]()
+    bash = Bash.at(
+        Slow(given.workspace, given.home, given.environ, bool, supervisor=room.supervisor)
+    )
+    prepared = await room.prepare("Bash", command="printf half; touch begun; sleep 1000")
+    with waiting.patience():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bash.run, prepared, RunContext("c1", chunk, leave=left.append))
+    assert left == ["half\n"]
+    assert room.supervisor.programs() == []
+
+
 async def test_calls_side_by_side_leave_each_other_alone(room: Room) -> None:
     os.mkfifo(room.folder / "gate")
     ready = anyio.Event()

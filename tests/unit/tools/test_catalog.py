@@ -7,6 +7,7 @@ import waiting
 from unit.tools.room import Room
 
 from wcore.errors import ToolError
+from wcore.tools.arguments import canonical
 from wcore.vocabulary import DESCRIPTION_CHARS_MAX, ID_CHARS_MAX, Args, Category, Json
 
 EXAMPLES: dict[str, Args] = {
@@ -105,10 +106,45 @@ async def test_a_prepared_call_keeps_to_the_limits_of_the_wire(room: Room, name:
     assert 0 < len(prepared.digest) <= ID_CHARS_MAX
 
 
-@pytest.mark.parametrize("value", ["3", 3.0, True, [3]])
+@pytest.mark.parametrize("value", ["x", "", "null", "3.5", "1e3", "0x3", 3.5, [3], {}])
 async def test_numbers_are_numbers(room: Room, value: Json) -> None:
     with pytest.raises(ToolError, match=r"`limit`: .* integer"):
         await room.prepare("Read", file_path="a", limit=value)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_a_number_and_a_truth_value_as_text_are_shown_and_bound_as_what_they_are(
+    room: Room, name: str
+) -> None:
+    room.put("a", "x")
+    spelled: dict[str, list[tuple[Json, list[Json]]]] = {
+        "integer": [(2, ["2", 2.0, "2.0", " 2 "])],
+        "boolean": [(True, ["true", "True", 1, "1", "yes"]), (False, ["false", 0])],
+    }
+    for field, of in cast("dict[str, Args]", room.tools[name].spec.schema["properties"]).items():
+        for meant, ways in spelled.get(str(of["type"]), []):
+            exact = await room.tools[name].prepare({**EXAMPLES[name], field: meant})
+            assert exact.args == {**EXAMPLES[name], field: meant}
+            for way in ways:
+                found = await room.tools[name].prepare({**EXAMPLES[name], field: way})
+                assert canonical(found.args) == canonical(exact.args)
+                assert (found.digest, found.preview) == (exact.digest, exact.preview)
+
+
+async def test_what_is_read_within_a_list_is_shown_so_too(room: Room) -> None:
+    room.put("a", "x")
+    edit: dict[str, Json] = {"old_string": "x", "new_string": "y", "replace_all": "true"}
+    found = await room.prepare("MultiEdit", file_path="a", edits=[edit])
+    assert found.args == {"file_path": "a", "edits": [{**edit, "replace_all": True}]}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_what_was_sent_well_is_shown_as_it_was_sent(room: Room, name: str) -> None:
+    room.put("a", "x")
+    for absent in ({}, dict.fromkeys(("offset", "context", "timeout_s"))):
+        known = cast("Args", room.tools[name].spec.schema["properties"])
+        args = {**EXAMPLES[name], **{field: None for field in absent if field in known}}
+        assert canonical((await room.tools[name].prepare(args)).args) == canonical(args)
 
 
 @pytest.mark.parametrize("name", ["Read", "Write", "Edit", "MultiEdit", "Delete"])

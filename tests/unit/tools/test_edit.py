@@ -1,4 +1,6 @@
 import codecs
+import json
+import re
 
 import pytest
 from unit.tools.room import Room
@@ -42,6 +44,39 @@ async def test_an_edit_that_does_not_fit_is_refused_and_says_why(
     with pytest.raises(ToolError, match=problem):
         await room.prepare("Edit", file_path="a", old_string=old, new_string=new)
     assert path.read_bytes() == stored
+
+
+NEARLY = [  # in the file, and as a model writes it
+    ("list in\u00a0current", "list in current"),
+    ("list in current", "list in\u202fcurrent"),
+    ("\u2018a\u2019 \u201cb\u201d \u201eb\u201f", '\'a\' "b" "b"'),
+    ("say 'a'", "say \u2019a\u2019"),
+    ("\treturn 1", "    return 1"),
+    ("    return 1", "\treturn 1"),
+    ("a = 1  \n    b", "a = 1\n  b"),
+    ("a = 1  # one", "a = 1 # one"),
+]
+
+
+@pytest.mark.parametrize(("there", "old"), NEARLY)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_a_text_that_differs_only_in_blanks_and_quotes_is_told_as_it_stands(
+    room: Room, there: str, old: str, end: str
+) -> None:
+    path = room.put("a", f"x\n{there}\ny\n".replace("\n", end))
+    with pytest.raises(ToolError) as refused:
+        await room.prepare("Edit", file_path="a", old_string=old, new_string="new")
+    told = re.search("; line 2 has it with other blanks or quotes: (.+)$", str(refused.value))
+    assert told
+    await room.call("Edit", file_path="a", old_string=json.loads(told[1]), new_string="n")
+    assert path.read_bytes() == "x\nn\ny\n".replace("\n", end).encode()
+
+
+@pytest.mark.parametrize("old", ["list in currant", "Say", "list-in", "say  'b'", "\t"])
+async def test_a_text_that_differs_otherwise_is_only_missing(room: Room, old: str) -> None:
+    room.put("a", "list in\u00a0current, say 'a'\n")
+    with pytest.raises(ToolError, match=r"not found in the file$"):
+        await room.prepare("Edit", file_path="a", old_string=old, new_string="new")
 
 
 async def test_a_missing_file_is_not_edited(room: Room) -> None:

@@ -51,7 +51,9 @@ def test_too_much_is_refused() -> None:
     ("pattern", "start", "rest"),
     [
         ("*.py", "", "*.py"),
-        ("src/*.py", "", "src/*.py"),
+        ("src/*.py", "src", "*.py"),
+        ("a/[b]/c", "a", "[b]/c"),
+        ("*/a/b", "", "*/a/b"),
         ("/etc/*.conf", "/etc", "*.conf"),
         ("/*.conf", "/", "*.conf"),
         ("/etc/hosts", "/etc", "hosts"),
@@ -60,7 +62,7 @@ def test_too_much_is_refused() -> None:
         ("a/../*", "a/..", "*"),
     ],
 )
-def test_the_plain_start_of_a_pattern_that_leads_elsewhere_is_its_root(
+def test_the_plain_folders_that_a_pattern_starts_with_are_split_off(
     pattern: str, start: str, rest: str
 ) -> None:
     assert split_root(pattern) == (start, rest)

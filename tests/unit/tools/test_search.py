@@ -217,6 +217,50 @@ async def test_a_glob_that_leads_elsewhere_names_its_root_to_the_gate(room: Room
         await room.prepare("Glob", pattern="*/../../home/*.py")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("lnk/*.py", ".", "c.py"),
+        ("./lnk/**/*.py", ".", "c.py deep/d.py"),
+        ("lnk/deep/*.py", ".", "d.py"),
+        ("lnk/c.py", ".", "c.py"),
+        ("apps/inner/*.py", ".", "d.py"),
+        ("inner/*.py", "apps", "d.py"),
+        ("real/*.py", "~/way", "c.py"),
+        ("{}/lnk/*.py", ".", "c.py"),
+        ("{}/src/*.py", ".", "c.py"),
+        ("src/*.py", ".", "src/c.py"),
+        ("./src//*.py", ".", "src/c.py"),
+        ("*/*.py", ".", "src/c.py"),
+        ("**/*.py", ".", "src/c.py src/deep/d.py"),
+        ("l*/*.py", ".", ""),
+        ("{{lnk,x}}/*.py", ".", ""),
+    ],
+)
+async def test_glob_follows_the_links_that_a_pattern_names_and_no_others(
+    room: Room, pattern: str, path: str, found: str
+) -> None:
+    room.put("src/c.py")
+    room.put("src/deep/d.py")
+    room.put("apps/x")
+    (room.folder / "lnk").symlink_to("src")
+    (room.folder / "apps/inner").symlink_to("../src/deep")
+    (room.home / "way").mkdir()
+    (room.home / "way/real").symlink_to(room.folder / "src")
+    prepared = await room.prepare("Glob", pattern=pattern.format(room.folder), path=path)
+    assert prepared.accesses[0].path.startswith(str(room.folder))
+    names = (await room.run(prepared)).output.splitlines()
+    assert [name for name in names if not name.startswith("[")] == found.split()
+
+
+async def test_a_link_that_a_glob_names_and_that_leads_away_is_named_to_the_gate(
+    room: Room,
+) -> None:
+    (room.folder / "lnk").symlink_to(room.home)
+    prepared = await room.prepare("Glob", pattern="lnk/*.py")
+    assert [touch.path for touch in prepared.accesses] == [str(room.home)]
+
+
 async def test_glob_results_are_bounded_sorted_and_counted(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import sys
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from unit.tools.room import Room
 from wcore.errors import ToolError
 from wcore.tools.fs.text_encoding import kept_codec
 from wcore.visible import visible
-from wcore.vocabulary import PREVIEW_BYTES_MAX, Prepared
+from wcore.vocabulary import PREVIEW_BYTES_MAX
 
 ENDS = ("\n", "\r\n", "\r")
 MARKED = (  # byte order mark, codec
@@ -330,36 +329,3 @@ try:
 except (OSError, ToolError) as error:
     print(error)
 """
-
-
-# --- names ----------------------------------------------------------------------------------------
-
-
-async def test_a_name_is_found_by_what_people_see_of_it_if_there_is_only_one(room: Room) -> None:
-    blanks = ["\u00a0", "\u202f", "\u2009", "\u3000"]
-    for blank in blanks:
-        path = room.put(f"Shot at 10.01{blank}AM.txt", "found\n")
-        prepared = await room.prepare("Read", file_path="Shot at 10.01 AM.txt")
-        assert prepared.accesses[0].path == str(path)
-        assert f"⟨U+{ord(blank):04X}⟩" in prepared.description
-        assert ascii(path.name) in (await room.run(prepared)).output
-        with pytest.raises(ToolError):
-            await room.prepare(
-                "Edit", file_path="Shot at 10.01 AM.txt", old_string="f", new_string="g"
-            )
-        path.unlink()
-    for name in ("Übung/ré.txt", "ﬁle.txt"):
-        path = room.put(unicodedata.normalize("NFD", name), "found\n")
-        assert "found" in (await room.call("Read", file_path=name)).output
-    for blank in blanks[:2]:
-        room.put(f"two{blank}x", "no\n")
-    with pytest.raises(ToolError, match="no such file"):
-        await room.call("Read", file_path="two x")
-    room.put("two x", "exact\n")
-    assert "exact" in (await room.call("Read", file_path="two x")).output
-
-
-async def test_a_name_that_looks_like_a_protected_one_is_judged_as_what_it_is(room: Room) -> None:
-    room.put(".env", "KEY=1\n")
-    prepared: Prepared = await room.prepare("Read", file_path=".\uff45nv")
-    assert prepared.accesses[0].path == f"{room.folder}/.env"

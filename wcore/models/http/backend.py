@@ -15,6 +15,7 @@ from wcore.models.model import Delta
 from wcore.models.providers import DialectName, Provider
 
 REPLY_BYTES_MAX: Final = 256 * 1024 * 1024  # of one answer as it comes; a server gone wild
+KEPT_ALIVE_S_MAX: Final = 600.0  # with keep-alives only; some models think for minutes behind them
 KEY_CHARS_MIN: Final = 8  # a shorter one is an ordinary word, which nothing is cleared of
 DRAIN_S: Final = 0.25  # for the last, empty chunk; then the connection can be used again
 
@@ -57,17 +58,21 @@ class HttpBackend:
         headers = self.encoding.headers(self._http.endpoint.key)
         reader = self.encoding.reader()
         events = EventReader()
-        received = 0
+        received = told = 0
+        heard_at = anyio.current_time()
         try:
             async with self._http.post(self.encoding.path, headers, body) as chunks:
                 async for chunk in chunks:
                     received += len(chunk)
-                    self._limit(received)
                     if deltas := self._read(reader, events, chunk):
                         yield deltas
                     if reader.done:
                         await _drain(chunks)
                         break
+                    now = anyio.current_time()
+                    if events.told > told:
+                        told, heard_at = events.told, now
+                    self._limit(received, now - heard_at)
         except (errors.TransientError, errors.StalledError):
             if not reader.done:
                 raise
@@ -91,10 +96,13 @@ class HttpBackend:
             raise errors.TransientError(text) from error
         return found
 
-    def _limit(self, received: int) -> None:
+    def _limit(self, received: int, kept_alive_s: float) -> None:
         if received > REPLY_BYTES_MAX:
             text = f"{self.provider.name}: a reply has {REPLY_BYTES_MAX} bytes at most"
             raise errors.RefusedError(text)
+        if kept_alive_s > KEPT_ALIVE_S_MAX:
+            text = f"{self.provider.name} sent only keep-alives for {KEPT_ALIVE_S_MAX:g} s"
+            raise errors.StalledError(f"{text}; the request was given up")
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -3,10 +3,13 @@
 Event names are left out on purpose: both dialects repeat them inside the data.
 """
 
+import re
 from codecs import BOM_UTF8
 from typing import Final
 
 EVENT_BYTES_MAX: Final = 16 * 1024 * 1024  # one event; twice the line that our own wire takes
+
+_PING: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*')
 
 
 class TooLongError(ValueError):
@@ -14,9 +17,10 @@ class TooLongError(ValueError):
 
 
 class EventReader:
-    """Reads one stream."""
+    """Reads one stream. `told` counts its events that do more than keep it open."""
 
     def __init__(self) -> None:
+        self.told = 0
         self._mark = BOM_UTF8  # what may stand before the first line
         self._rest = b""
         self._data: list[bytes] = []
@@ -48,6 +52,7 @@ class EventReader:
             if not line:
                 if self._data:
                     found.append(b"\n".join(self._data))
+                    self.told += _PING.fullmatch(found[-1]) is None
                     self._data = []
                     self._size = 0
             elif line.startswith(b"data:"):

@@ -71,7 +71,7 @@ class AskUserQuestion(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Check the question and lay it out."""
-        given = parse(NAME, AskArguments, args)
+        given, args = parse(NAME, AskArguments, args)
         note = "[question cut here: it is longer than can be shown]"
         text, cut = truncate(visible(_laid_out(given)), PREVIEW_BYTES_MAX, note)
         return Prepared(

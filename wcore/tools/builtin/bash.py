@@ -99,7 +99,7 @@ class Bash(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Check the text and lay it out."""
-        given = parse(NAME, BashArguments, args)
+        given, args = parse(NAME, BashArguments, args)
         command = given.command
         if not command.strip() or "\0" in command:
             raise ToolError("`command` is blank or contains a NUL character")
@@ -163,6 +163,7 @@ class Bash(Struct, frozen=True):
         environ = child_environment(self.environment.environ)
         pipe, theirs = os.pipe()
         os.set_blocking(pipe, False)
+        output = ShellOutput(pipe, live)
         try:
             try:
                 stdio = (None, theirs, theirs)
@@ -170,12 +171,17 @@ class Bash(Struct, frozen=True):
                     plan.argv, self.environment.workspace, environ, stdio, limit_s=plan.timeout_s
                 )
                 held = await self.environment.start(program)
+            except anyio.get_cancelled_exc_class():  # it may have begun before we heard of it
+                with anyio.CancelScope(shield=True):
+                    await output.rest()
+                live.leave(_lines(output.text()[0]))
+                raise
             except OSError as error:
                 problem = f"{quote_path(error.filename or plan.argv[0])}: {error.strerror}"
                 raise ToolError(f"bash could not be started: {problem}") from error
             finally:
                 os.close(theirs)
-            return await _attended(held, ShellOutput(pipe, live), plan.timeout_s, live)
+            return await _attended(held, output, plan.timeout_s, live)
         finally:
             os.close(pipe)
 

@@ -48,7 +48,7 @@ class Delete(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Show what will be lost."""
-        given = parse(NAME, DeleteArguments, args)
+        given, args = parse(NAME, DeleteArguments, args)
         path = resolve_entry(self.environment, given.file_path)
         intent = file_changes.ChangeRequest(NAME, "Delete", args, path, _gone, links=True)
         return await file_changes.prepare_change(self.environment, intent)

@@ -48,7 +48,7 @@ class Edit(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Find the text and show the difference."""
-        given = parse(NAME, EditArguments, args)
+        given, args = parse(NAME, EditArguments, args)
         path = await resolved(self.environment, given.file_path)
         intent = file_changes.ChangeRequest(
             NAME, "Edit", args, path, lambda before: apply_replacements(before, (given,))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from anyio import to_thread
 from msgspec import Struct
 
+from wcore.alike_names import lookalike, true_name
 from wcore.errors import ToolError
 from wcore.tools.digests import ABSENT, call_digest, content_digest
 from wcore.tools.fs import diffs, files
@@ -88,6 +89,7 @@ def _prepared(environment: ToolEnvironment, intent: ChangeRequest) -> Prepared:
     replaces: FileContent | None = None
     try:
         before = _before(environment, intent)
+        _require_true_name(environment, intent.path, before)
         expected = before.snapshot.digest
         if intent.is_whole and not before.snapshot.absent:
             replaces = FileContent(intent.path, expected)
@@ -138,6 +140,13 @@ def _before(environment: ToolEnvironment, intent: ChangeRequest) -> Before:
         return Before(seen, decode(seen.data, charset), charset=charset)
     except ToolError as error:
         return Before(seen, reason=str(error), charset=charset)
+
+
+def _require_true_name(environment: ToolEnvironment, path: str, before: Before) -> None:
+    """Make no second file beside one that people would call the same, and say how it is called."""
+    found = lookalike(path) if before.snapshot.absent else None
+    if found is not None and not environment.hidden(found):
+        raise ToolError(f"{quote_path(path)}: {true_name(found)}")
 
 
 def _difference(name: str, before: Before, after: Text | None) -> tuple[Preview, str]:

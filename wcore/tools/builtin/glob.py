@@ -1,6 +1,7 @@
 """Glob: file names by pattern."""
 
 import heapq
+import os
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
@@ -63,15 +64,21 @@ class Glob(Struct, frozen=True):
         return frozenset()
 
     async def prepare(self, args: Args) -> Prepared:
-        """Find out which folder is searched: a pattern that leads elsewhere names it."""
-        given = parse(NAME, GlobArguments, args)
-        start, pattern = split_root(given.pattern)
-        matcher(pattern)
+        """Find out which folder is searched: a pattern that leads elsewhere names it.
+
+        So does one that starts with a link; the links that are met on the way are not followed.
+        """
+        given, args = parse(NAME, GlobArguments, args)
+        start, rest = split_root(given.pattern)
+        matcher(rest)
         anchor = await resolved(self.environment, given.path)
-        root = anchor
+        root, pattern = anchor, given.pattern
         if start:
-            below = start if start.startswith(("/", "~")) else f"{anchor}/{start}"
-            root = await resolved(self.environment, below)
+            is_whole = start == "~" or start.startswith(("/", "~/"))
+            there = await resolved(self.environment, start if is_whole else f"{anchor}/{start}")
+            below = [part for part in start.split("/") if part not in ("", ".")]
+            if there != os.path.join(anchor, *below):
+                root, pattern = there, rest if "/" in rest else f"./{rest}"
         where = (
             ""
             if root == self.environment.workspace

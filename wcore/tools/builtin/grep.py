@@ -96,7 +96,7 @@ class Grep(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Find out which folder or file is searched."""
-        given = parse(NAME, GrepArguments, args)
+        given, args = parse(NAME, GrepArguments, args)
         if "\0" in given.pattern:
             raise ToolError("`pattern` contains a NUL character")
         matcher(given.glob)

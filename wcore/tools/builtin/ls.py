@@ -63,7 +63,7 @@ class Ls(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads."""
-        given = parse(NAME, LsArguments, args)
+        given, args = parse(NAME, LsArguments, args)
         path = await resolved(self.environment, given.path)
         return prepare_search(
             self.environment,

@@ -55,7 +55,7 @@ class MultiEdit(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Apply the edits in memory and show the difference."""
-        given = parse(NAME, MultiEditArguments, args)
+        given, args = parse(NAME, MultiEditArguments, args)
         path = await resolved(self.environment, given.file_path)
         intent = file_changes.ChangeRequest(
             NAME, "Edit", args, path, lambda before: apply_replacements(before, given.edits)

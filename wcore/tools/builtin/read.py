@@ -10,6 +10,7 @@ from anyio import from_thread, to_thread
 from msgspec import Struct
 from pydantic import Field
 
+from wcore.alike_names import looks_same, true_name
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
@@ -19,7 +20,6 @@ from wcore.tools.fs.line_window import Window, window
 from wcore.tools.fs.paths import (
     description_line,
     display_path,
-    looks_same,
     open_file,
     quote_path,
     resolved,
@@ -95,7 +95,7 @@ class Read(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Find out where the path leads. Whether anything is there is told after the gate."""
-        given = parse(NAME, ReadArguments, args)
+        given, args = parse(NAME, ReadArguments, args)
         path = await resolved(self.environment, given.file_path, nearly=True)
         accesses = (PathAccess(path, Access.READ),)
         return Prepared(
@@ -165,7 +165,7 @@ def _text(plan: _Plan, seen: Window, encoding: str, content: FileContent) -> Too
     notes = [] if seen.lines else ["the file is empty"]
     wanted, name = os.path.basename(plan.given), os.path.basename(plan.path)
     if wanted != name and looks_same(wanted, name):
-        notes.append(f"its name is {name!a}: other blanks or letters than in `file_path`")
+        notes.append(true_name(name))
     if seen.fallback == BYTES_KEPT:
         notes.append("not valid UTF-8: shown as Latin-1")
     elif seen.fallback:

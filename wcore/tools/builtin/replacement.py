@@ -1,5 +1,6 @@
 """Exact-string replacement in the text of a file, as Edit and MultiEdit do it."""
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -15,6 +16,12 @@ from wcore.tools.fs.text_encoding import Text, line_end, with_line_end
 # A letter of several bytes as Latin-1 shows it, in Shift-JIS, GBK, Big5, GB 18030 or EUC.
 _FIRST_BYTE: Final = "[\x80-\xff]"
 _OTHER_BYTE: Final = "[0-~\x80-\xff]"
+_BLANKS: Final = re.compile(r"[^\S\n]+")
+_QUOTES: Final = dict.fromkeys(range(0x2018, 0x201C), "'") | dict.fromkeys(
+    range(0x201C, 0x2020), '"'
+)
+HINT_CHARS_MAX: Final = 300  # of the lines where nearly the same text stands
+SEARCHED_CHARS_MAX: Final = 1024 * 1024  # for such a text; the engine waits for 0.2 s meanwhile
 RESULT_CHARS_MAX: Final = 2 * FILE_BYTES_MAX  # `replace_all` can multiply a file by thousands
 
 
@@ -52,7 +59,7 @@ def _edited(before: Text, edit: Replacement, label: str) -> Text:
     old, new = _as_in(text, edit)
     found = text.count(old)
     if found == 0:
-        raise ToolError(f"{label}`old_string` was not found in the file")
+        raise ToolError(f"{label}`old_string` was not found in the file{_nearly(text, old)}")
     if before.encoding.is_guess and _may_split(text, old):
         raise ToolError(
             f"{label}the file is not UTF-8 and names no encoding, so `old_string` may begin or end "
@@ -66,6 +73,23 @@ def _edited(before: Text, edit: Replacement, label: str) -> Text:
     if len(text) + found * (len(new) - len(old)) > RESULT_CHARS_MAX:
         raise ToolError(f"{label}the file would grow beyond {RESULT_CHARS_MAX} characters")
     return Text(text.replace(old, new), before.encoding)
+
+
+def _nearly(text: str, old: str) -> str:
+    """Say where `old` stands with other blanks or quotes, and how; JSON can repeat it."""
+    if len(text) > SEARCHED_CHARS_MAX or not old.strip():
+        return ""
+    before, found, _ = _folded(text).partition(_folded(old))
+    if not found:
+        return ""
+    line = before.count("\n")
+    lines = text.split("\n")[line : line + old.count("\n") + 1]
+    shown = "\n".join(each.removesuffix("\r") for each in lines)[:HINT_CHARS_MAX]
+    return f"; line {line + 1} has it with other blanks or quotes: {json.dumps(shown)}"
+
+
+def _folded(text: str) -> str:
+    return _BLANKS.sub(" ", text.translate(_QUOTES)).replace(" \n", "\n")
 
 
 def _may_split(text: str, old: str) -> bool:

@@ -67,7 +67,7 @@ class Spawn(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Find the agent and lay out what it will be told."""
-        given = parse(NAME, SpawnArguments, args)
+        given, args = parse(NAME, SpawnArguments, args)
         agent = GENERAL if given.agent == GENERAL.name else self.agents().get(given.agent)
         if agent is None:
             known = ", ".join([GENERAL.name, *self.agents()])

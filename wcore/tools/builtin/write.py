@@ -51,7 +51,7 @@ class Write(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Show the difference to what is there now."""
-        given = parse(NAME, WriteArguments, args)
+        given, args = parse(NAME, WriteArguments, args)
         path = await resolved(self.environment, given.file_path)
         if given.file_path.endswith("/"):
             raise ToolError("`file_path` ends in `/`: it names a folder, not a file")

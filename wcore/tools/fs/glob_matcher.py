@@ -38,12 +38,11 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def split_root(pattern: str) -> tuple[str, str]:
-    """Split off the plain folders an absolute, `~` or `..` pattern starts with."""
+    """Split off the plain folders that a pattern starts with."""
     parts = pattern.split("/")
-    if parts[0] not in ("", "~") and ".." not in parts:
-        return "", pattern
     plain = next((i for i, part in enumerate(parts) if _SPECIAL & set(part)), len(parts) - 1)
-    return "/".join(parts[:plain]) or "/", "/".join(parts[plain:])
+    start = "/".join(parts[:plain])
+    return start or "/" * pattern.startswith("/"), "/".join(parts[plain:])
 
 
 def _parts(pattern: str) -> tuple[_Part, ...]:

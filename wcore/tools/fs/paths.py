@@ -9,11 +9,12 @@ import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from typing import Final
+from urllib.parse import unquote
 
 from anyio import to_thread
 
+from wcore.alike_names import alike
 from wcore.errors import ToolError
 from wcore.locked_files import open_unlocked
 from wcore.tools.tool import ToolEnvironment
@@ -21,21 +22,20 @@ from wcore.visible import visible_line
 from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args
 
 PATH_CHARS_MAX: Final = 4096  # what the kernel takes; resolving a longer one costs its square
-SIBLINGS_MAX: Final = 10_000  # of a folder that are compared with a name that is missing
 SHOWN_CHARS_MAX: Final = 400  # a path in an error message
 # Passing through a folder needs no right to list it; O_PATH asks for none (Linux).
 _FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO must not wait for a writer.
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PROC: Final = "/proc"
+_URL: Final = "file://"
 
 
 def resolve(environment: ToolEnvironment, given: str, *, nearly: bool = False) -> str:
     """Return the absolute path that `given` leads to, links and `..` resolved.
 
     What does not exist yet is allowed; its existing part is resolved. With `nearly`, a name that
-    does not exist is the only one beside it that people would call the same: models write plain
-    blanks and composed letters whatever stands on the disk.
+    does not exist is the only one beside it that people would call the same.
 
     Raises:
         ToolError: no file tool may go there, or the path is not one.
@@ -57,29 +57,12 @@ def _nearest(path: str) -> str:
     found = "/"
     for name in path.split("/"):
         if name and not os.path.lexists(os.path.join(found, name)):
-            alike = _alike(found, name)
-            if len(alike) != 1:
+            names = alike(found, name)
+            if len(names) != 1:
                 return path
-            name = alike[0]  # noqa: PLW2901
+            (name,) = names  # noqa: PLW2901
         found = os.path.join(found, name)
     return found
-
-
-def _alike(folder: str, name: str) -> list[str]:
-    """Return the names in `folder` that look like `name`; none if there are too many to tell."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [each.name for each in islice(entries, SIBLINGS_MAX + 1)]
-    except OSError:
-        return []
-    return [each for each in names if looks_same(each, name)] if len(names) <= SIBLINGS_MAX else []
-
-
-def looks_same(one: str, other: str) -> bool:
-    """Tell whether two names look the same: other blanks, composed letters or widths at most."""
-    from unicodedata import normalize  # noqa: PLC0415 - only for a name that does not exist
-
-    return normalize("NFKC", one) == normalize("NFKC", other)
 
 
 def resolve_entry(environment: ToolEnvironment, given: str) -> str:
@@ -253,6 +236,9 @@ def _absolute(environment: ToolEnvironment, given: str) -> str:
         raise ToolError("the path is empty or contains a NUL character")
     if len(given) > PATH_CHARS_MAX:
         raise ToolError(f"the path is longer than {PATH_CHARS_MAX} characters")
+    if given.lower().startswith(_URL):
+        plain = unquote("/" + given[len(_URL) :].partition("/")[2])
+        raise ToolError(f"a URL is no path: give {quote_path(plain)}")
     if given == "~" or given.startswith("~/"):
         return environment.home + given[1:]
     return os.path.join(environment.workspace, given)

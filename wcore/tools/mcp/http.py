@@ -8,10 +8,11 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
+import anyio
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import INVALID_REQUEST
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
 
 from wcore import network
 from wcore.tools.mcp.server_config import OBJECT, OBJECTS_MAX, SSE, ServerConfig
@@ -19,6 +20,8 @@ from wcore.tools.mcp.throttle import CountingSender, StreamLimiter, ThrottledRec
 
 EVENT_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer or event, as of a line of a program
 CONNECT_S_MAX: Final = 10.0  # to a server that is there
+ERROR_S_MAX: Final = 5.0  # for the words of an error, which follow its code at once
+ERROR_BYTES_MAX: Final = 64 * 1024  # of them; the first ones are enough
 READ_S_MAX: Final = 300.0  # between two pieces of a stream, as in the SDK; or as a call may take
 
 #: Marks our own word for HTTP 404 for a session; no server can say it.
@@ -92,12 +95,7 @@ async def _bound(response: httpx2.Response) -> None:
     request = response.request
     if response.status_code == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
         # Whatever it says: the server has not looked at the request, which can be sent once more.
-        error = {"code": INVALID_REQUEST, "message": "no such session", "data": SESSION_GONE}
-        body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
-        if isinstance(response.stream, httpx2.AsyncByteStream):
-            await response.stream.aclose()
-        response.headers["content-type"] = "application/json"
-        response.stream = httpx2.ByteStream(body)
+        await _answer(response, INVALID_REQUEST, "no such session", SESSION_GONE)
         return
     if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         text = f"it answers HTTP {response.status_code}: give `headers` that it accepts"
@@ -105,9 +103,42 @@ async def _bound(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise TooMuchError("it compresses its answers, which was not asked for")
     stream = response.stream
-    if isinstance(stream, httpx2.AsyncByteStream):
+    is_error = response.is_error and response.status_code != HTTPStatus.NOT_FOUND
+    if is_error and request.method == "POST":  # the SDK tells neither its code nor its words
+        body = await _head_of(response)
+        if b'"jsonrpc"' in body:
+            response.stream = httpx2.ByteStream(body)
+            return
+        words = " ".join(body.decode(errors="replace").split())
+        text = f"it answers HTTP {response.status_code}{': ' if words else ''}{words}"
+        await _answer(response, INTERNAL_ERROR, text)
+    elif isinstance(stream, httpx2.AsyncByteStream):
         is_events = response.headers.get("content-type", "").startswith("text/event-stream")
         response.stream = _Bounded(stream, is_events=is_events)
+
+
+async def _answer(
+    response: httpx2.Response, code: int, message: str, data: str | None = None
+) -> None:
+    """Put an error of the protocol in place of what the server sent."""
+    error = {"code": code, "message": message, "data": data}
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        await response.stream.aclose()
+    response.headers["content-type"] = "application/json"
+    response.stream = httpx2.ByteStream(body)
+
+
+async def _head_of(response: httpx2.Response) -> bytes:
+    body = b""
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        with anyio.move_on_after(ERROR_S_MAX):
+            async for piece in response.stream:
+                body += piece
+                if len(body) >= ERROR_BYTES_MAX:
+                    break
+        await response.stream.aclose()
+    return body[:ERROR_BYTES_MAX]
 
 
 class _Bounded(httpx2.AsyncByteStream):

@@ -6,12 +6,13 @@ files are named, not read: the model reads them through the gate like everything
 
 import base64
 import binascii
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from acp.schema import (
     AudioContentBlock,
@@ -39,6 +40,7 @@ ENDINGS: Final = {
     "image/gif": ".gif",
     "image/webp": ".webp",
 }
+LINES: Final = re.compile(r"L(\d+)(?:[:-]L?(\d+))?")  # of an editor, in the fragment of an address
 
 
 class Prompts:
@@ -58,7 +60,12 @@ class Prompts:
         """Return the text of the message and the paths of its pictures."""
         parts: list[str] = []
         files: list[str] = []
+        after_link = False
         for part in blocks:
+            is_link = isinstance(part, ResourceContentBlock)
+            if parts and (is_link or after_link):
+                parts.append(" ")
+            after_link = is_link
             match part:
                 case TextContentBlock(text=text):
                     parts.append(text)
@@ -66,12 +73,12 @@ class Prompts:
                     self._add(data, kind, "a picture", parts, files)
                 case AudioContentBlock():
                     parts.append("\n[audio was sent, which this agent cannot hear]\n")
-                case ResourceContentBlock(uri=uri):
-                    parts.append(local_path(uri))
+                case ResourceContentBlock(uri=uri, name=name):
+                    parts.append(mention(uri, name))
                 case EmbeddedResourceContentBlock(resource=TextResourceContents() as resource):
-                    parts.append(f"\n{local_path(resource.uri)}:\n{fenced(resource.text)}\n")
+                    parts.append(f"\n{mention(resource.uri)}:\n{fenced(resource.text)}\n")
                 case EmbeddedResourceContentBlock(resource=BlobResourceContents() as resource):
-                    name = local_path(resource.uri)
+                    name = mention(resource.uri)
                     self._add(resource.blob, resource.mime_type or "", name, parts, files)
                 case _:
                     parts.append("\n[something was sent that this agent does not know]\n")
@@ -94,10 +101,18 @@ class Prompts:
         files.append(str(path))
 
 
-def local_path(uri: str) -> str:
-    """Return the path of a `file:` address, or the address itself."""
+def mention(uri: str, name: str = "") -> str:
+    """Return the path of a `file:` address or the address, and in words what of it is meant."""
     try:
         parts = urlsplit(uri)
     except ValueError:
         return uri
-    return unquote(parts.path) if parts.scheme == "file" and parts.path else uri
+    words = [] if name in unquote(uri) else [name]
+    if parts.scheme != "file" or not parts.path:
+        path = uri
+    else:
+        path = unquote(parts.path)
+        words += [f"symbol {each}" for each in parse_qs(parts.query).get("symbol", ())]
+        if lines := LINES.fullmatch(parts.fragment):
+            words.append(f"lines {lines[1]} to {lines[2] or lines[1]}")
+    return f"{path} ({', '.join(words)})" if words else path

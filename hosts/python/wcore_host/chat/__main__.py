@@ -17,6 +17,7 @@ from wcore_host.engine import Engine
 from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.headless import chat_options
 from wcore_host.headless.chat_options import ChatOptions
+from wcore_host.headless.job_control import has_shell
 from wcore_host.headless.modes import MODES
 from wcore_host.plain import slash
 from wcore_host.plain.conversation import EXIT_ENGINE, Chat
@@ -149,7 +150,7 @@ async def _hear_engine(engine: Engine, send: Send) -> None:
 async def _hear_keys(keyboard: Keyboard, send: Send) -> None:
     while True:
         for press in await keyboard.read():
-            if press is Key.SUSPEND:
+            if press is Key.SUSPEND and has_shell():
                 keyboard.suspend()
                 await send.send(Key.REDRAW)
             else:

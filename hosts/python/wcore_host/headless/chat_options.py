@@ -19,6 +19,7 @@ and Enter (Esc: no); letters never answer it. /help in the chat lists keys and c
 Everything after -- goes to the engine:  wcore-chat -- --max-turns 5
 From a pipe every line is a message, or the answer to the card that is shown; at its end every
 open card is refused:  printf 'run git log\\ny\\n' | wcore-chat
+The exit code is then 1 if a line was not sent, a turn failed or was cut short, or a card was left.
 The answer p (a lasting yes) asks on, a line each: which one, if there are several; the words that
 it covers, if they can be edited; how long it is kept (an empty line: this session). b goes back.
 """

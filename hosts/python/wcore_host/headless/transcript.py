@@ -230,7 +230,7 @@ class Transcript:
     def _turn_over(self, event: events.StreamEnd, now: float) -> None:
         self._end_thought(now)
         self.calls.clear()
-        if event.finish_reason not in ("", "stop"):
+        if event.ended_early:
             self.note(f"the turn ended early: {event.finish_reason}")
         if event.denied_unasked:
             self.note(f"{event.denied_unasked} calls were refused because nobody can be asked")

@@ -51,8 +51,8 @@ class Chat:
         self._line_asked = self._line_stale = False
         self.awake = anyio.Event()  # something is going on: time matters
         self.exit_code: int | None = None
-        #: Something was not done: a turn failed, or nobody was there to answer. Whoever pipes
-        #: lines in wants to know.
+        #: Something was not done: a line was not sent, a turn failed or was cut short, or nobody
+        #: was there to answer. Whoever pipes lines in wants to know.
         self.has_failed = False
 
     async def begin(self, prompt: str = "") -> None:
@@ -69,6 +69,7 @@ class Chat:
         except EngineExitedError:
             pass  # `Gone` follows and says so
         except (CommandTooLongError, ValueError) as error:
+            self.has_failed = True
             self._out.note(f"not sent: {error}")
         if self.exit_code is None:
             self._refresh()
@@ -116,7 +117,7 @@ class Chat:
             case events.StreamStart(msg_id=msg_id) if msg_id == self._turn:
                 self._started = True
             case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
-                self.has_failed |= event.finish_reason == "error"
+                self.has_failed |= event.ended_early
                 self._turn_over()
             case events.Error() if self._is_starting and refuses_turn(event):
                 self.has_failed = True
@@ -161,6 +162,7 @@ class Chat:
     async def _press(self, press: Press) -> None:
         if press is Key.REDRAW:
             self._screen.clear_live()
+            self._asking.typed_early(monotonic())  # keys meant for the shell answer nothing
         elif self._asking.current is not None:
             await self._press_at_question(press, self._asking.current)
         elif press in (Key.INTERRUPT, Key.ESCAPE) and self._turn:
@@ -179,18 +181,20 @@ class Chat:
     async def _press_at_question(self, press: Press, dialog: Dialog) -> None:
         if press in (Key.ESCAPE, Key.INTERRUPT, Key.EOF):
             await self._step(dialog, dialog.cancel())
+        elif isinstance(press, Pasted) and not dialog.takes_paste:
+            self._draft.press(press)
+            self._asking.typed_early(monotonic())  # an Enter right behind it is of the paste
+            self._out.note("a paste cannot answer a card: it waits for the prompt")
         elif not self._asking.listens(monotonic()):
             self._asking.typed_early(monotonic())
         elif press is Key.ENTER:
             text = self._reply.text
             self._screen.clear_live()
             await self._step(dialog, dialog.answer(text, self._screen.style))
-        elif not isinstance(press, Pasted):
-            self._reply.press(press)
-        elif dialog.takes_paste:
+        elif isinstance(press, Pasted):
             self._reply.press(Pasted(press.text.replace("\n", " ")))
         else:
-            self._out.note("a paste cannot answer a card: please type")
+            self._reply.press(press)
 
     async def _line(self, text: str | None) -> None:
         self._line_asked = False

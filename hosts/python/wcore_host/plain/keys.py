@@ -2,9 +2,10 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import groupby
 from typing import Final, TypeAlias
 
 PASTE_BEGIN: Final = "\x1b[200~"
@@ -45,7 +46,11 @@ class Typed:
 
 @dataclass(frozen=True)
 class Pasted:
-    """Text that was pasted as a whole; newlines in it are text, not Enter."""
+    """Text that was pasted as a whole; newlines in it are text, not Enter.
+
+    So is text that comes with an Enter in one read: not every terminal says that it pastes. The
+    Enters at its end stay keys.
+    """
 
     text: str
 
@@ -98,7 +103,7 @@ class KeyDecoder:
     def feed(self, data: bytes) -> list[Press]:
         """Return the keys that are complete after `data`."""
         self._rest += self._utf8.decode(data)
-        return list(self._presses())
+        return list(_joined(self._presses()))
 
     def flush(self) -> list[Press]:
         """Nothing followed the kept Esc: it was the Esc key."""
@@ -131,6 +136,17 @@ class KeyDecoder:
             else:  # Esc Esc, or Esc before something that continues no sequence
                 self._rest = self._rest[1:]
                 yield Key.ESCAPE
+
+
+def _joined(presses: Iterable[Press]) -> Iterator[Press]:
+    """Make a paste of what came at once, if it is text and Enter."""
+    for is_text, run in groupby(presses, lambda each: each is Key.ENTER or isinstance(each, Typed)):
+        keys = list(run)
+        text = "".join(each.char if isinstance(each, Typed) else "\n" for each in keys)
+        lines = text.rstrip("\n")
+        if is_text and lines and "\n" in text:
+            keys = [Pasted(lines), *keys[len(lines) :]]
+        yield from keys
 
 
 def _char(char: str) -> Press:

@@ -115,7 +115,7 @@ class TranscriptPrinter:
             self.say("")
         self._names.clear()
         self._asked.clear()
-        if event.finish_reason not in ("", "stop"):
+        if event.ended_early:
             self.note(f"the turn ended early: {event.finish_reason}")
         if event.denied_unasked:
             self.note(f"{event.denied_unasked} calls were refused because nobody can be asked")

@@ -14,15 +14,13 @@ from textual.strip import Strip
 from wcore_host.headless.answer_menu import KEPT, AnswerMenu, Choice, ChoiceAction
 from wcore_host.headless.card_queue import CardQueue
 from wcore_host.permission import Allow, Deny
+from wcore_host.terminal.lone_enter import LoneEnter
 from wcore_host.terminal.rows_view import RowsView
 from wcore_host.terminal.text_layout import BOLD, DIM, PLAIN, between_words, rows_of, strip_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.timer import Timer
-
-ALONE_S: Final = 0.05  # text that is pasted as keys comes faster: then Enter was no answer
 CHOSEN: Final = Style(bold=True, reverse=True)
 ROWS_MAX: Final = 1_000  # where nobody says how much room there is
 UNARMED_HINT: Final = "in a moment…"
@@ -71,7 +69,8 @@ class AnswerMenuWidget(RowsView, can_focus=True):
         self._owners: list[int] = []  # which choice a row belongs to, -1 for none
         self.rows_max = ROWS_MAX
         self.columns = 0  # of the session: a widget that was never shown has no width of its own
-        self._entering: Timer | None = None
+        self._lone = LoneEnter(self, self._enter)
+        self._gap: str | None = None  # the ends of lines after text that was typed here
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -83,7 +82,7 @@ class AnswerMenuWidget(RowsView, can_focus=True):
 
     def ask(self, picking: AnswerMenu | None) -> None:
         """Offer the answers of a card."""
-        self._forget_enter()
+        self._lone.forget()
         self.picking = picking
         self.redraw()
 
@@ -112,11 +111,12 @@ class AnswerMenuWidget(RowsView, can_focus=True):
     def on_focus(self) -> None:
         """From now on silence counts, and then keys do."""
         self._cards.appeared(monotonic())
+        self._gap = None
         self.redraw()
 
     def on_blur(self) -> None:
         """Without the focus no key may answer."""
-        self._forget_enter()
+        self._lone.forget()
         if self.picking is not None and not self.picking.in_step:
             self._cards.left()
         self.redraw()
@@ -128,9 +128,7 @@ class AnswerMenuWidget(RowsView, can_focus=True):
         picking = self.picking
         if picking is None or event.key in ("tab", "shift+tab"):
             return
-        alone = self._entering is None
-        self._forget_enter()
-        if not alone:  # both are of a paste, and so is what follows
+        if self._lone.forget():  # both are of a paste, and so is what follows
             self._cards.appeared(monotonic())
         moves: dict[str, Callable[[], None]] = {
             "up": lambda: picking.move(-1),
@@ -146,9 +144,12 @@ class AnswerMenuWidget(RowsView, can_focus=True):
         elif event.key in ("enter", "escape") or (event.key == "space" and picking.several):
             if counts:
                 self._obey(event.key, picking)
+            elif self._gap is not None and event.key == "enter":
+                self._gap += "\n"
         elif event.is_printable and event.character:
             self._cards.appeared(monotonic())  # who types does not answer: also not with Enter
-            self._typed(event.character, picking)
+            self._typed((self._gap or "") + event.character, picking)
+            self._gap = ""
         else:
             return
         event.stop()
@@ -180,7 +181,7 @@ class AnswerMenuWidget(RowsView, can_focus=True):
                 if (verdict := picking.back()) is not None:
                     self.post_message(self.Given(verdict))
             case _:
-                self._entering = self.set_timer(ALONE_S, self._enter)
+                self._lone.came()
 
     def _typed(self, text: str, picking: AnswerMenu) -> None:
         if picking.choice.act in (ChoiceAction.TELL, ChoiceAction.WRITE) and not picking.in_step:
@@ -188,7 +189,7 @@ class AnswerMenuWidget(RowsView, can_focus=True):
         self.post_message(self.Typed(text))
 
     def _enter(self) -> None:
-        self._forget_enter()
+        self._lone.forget()
         if self.picking is None or not self._cards.listens(monotonic()):
             return
         verdict = self.picking.enter()
@@ -206,11 +207,6 @@ class AnswerMenuWidget(RowsView, can_focus=True):
     def _moved(self) -> None:
         self.redraw()
         self.post_message(self.Moved())
-
-    def _forget_enter(self) -> None:
-        if self._entering is not None:
-            self._entering.stop()
-            self._entering = None
 
 
 def _rows(

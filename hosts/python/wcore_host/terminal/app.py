@@ -20,6 +20,8 @@ from textual.containers import Horizontal
 from textual.events import DescendantFocus, Key
 
 from wcore_host.headless.chat_options import ChatOptions
+from wcore_host.headless.job_control import has_shell
+from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.dialogs import ConfirmScreen
 from wcore_host.terminal.pane import Pane
 from wcore_host.terminal.render_blocks import plain
@@ -46,6 +48,7 @@ class ChatApp(App[int]):
         Binding("ctrl+q", "leave", show=False, priority=True),
         Binding("ctrl+c", "interrupt", show=False),
         Binding("ctrl+d", "end_of_input", show=False, priority=True),
+        Binding("ctrl+z", "suspend", show=False, priority=True),
         Binding("ctrl+f", "search", show=False, priority=True),
         Binding("ctrl+o", "open", show=False),
         Binding("ctrl+pageup", "switch(-1)", show=False, priority=True),
@@ -213,6 +216,16 @@ class ChatApp(App[int]):
         """Show the help."""
         if self._front is not None:
             self._front.help()
+
+    def action_suspend(self) -> None:
+        """Stop this job, as a shell expects; the driver lets go of the terminal meanwhile."""
+        if has_shell():
+            os.kill(0, signal.SIGTSTP)
+            for panel in self.query(CardPanel):
+                panel.left()  # keys meant for the shell answer nothing
+            self.refresh(layout=True)
+        elif self._front is not None:
+            self._front.note("Ctrl+Z: there is no shell to go back to")
 
     async def action_interrupt(self) -> None:
         """Copy what is selected; else stop the turn; else leave, when pressed twice."""

@@ -20,6 +20,7 @@ from wcore_host.permission import Allow, Deny
 from wcore_host.terminal.answer_menu_widget import AnswerMenuWidget
 from wcore_host.terminal.card_rows import card_rows, head
 from wcore_host.terminal.editor import EditScreen
+from wcore_host.terminal.lone_enter import ALONE_S, LoneEnter
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.visible import visible_line
 
@@ -30,7 +31,10 @@ FIELD_CHARS_MAX: Final = 4_000  # of a reason or an answer; the engine keeps 2,0
 
 
 class Field(Input):
-    """Where an answer is written: what is shown is exactly what is sent."""
+    """Where an answer is written: what is shown is exactly what is sent.
+
+    An Enter that comes within `ALONE_S` of other keys was pasted with them: it sends nothing.
+    """
 
     class Kept(Message):
         """Up or down: how long a lasting yes is kept."""
@@ -42,9 +46,26 @@ class Field(Input):
     class Left(Message):
         """Esc."""
 
+    def __init__(self) -> None:
+        super().__init__(
+            id="card-field", compact=True, select_on_focus=False, max_length=FIELD_CHARS_MAX
+        )
+        self.typed_at = -ALONE_S
+        self._lone = LoneEnter(self, self._enter)
+        self._has_company = False
+
     def on_key(self, event: Key) -> None:
         """Keys that are not of the text."""
-        if event.key in ("up", "down"):
+        now, waited = monotonic(), self._lone.forget()
+        if event.is_printable:
+            self.typed_at = now
+            if waited:
+                self.insert_text_at_cursor(visible_line("\n"))
+            return
+        if event.key == "enter":
+            self._has_company = waited or now - self.typed_at < ALONE_S
+            self._lone.came()
+        elif event.key in ("up", "down"):
             self.post_message(self.Kept(-1 if event.key == "up" else 1))
         elif event.key == "escape":
             self.post_message(self.Left())
@@ -53,9 +74,14 @@ class Field(Input):
         event.stop()
         event.prevent_default()
 
+    def _enter(self) -> None:
+        if not self._has_company:
+            self.post_message(self.Submitted(self, self.value))
+
     def _on_paste(self, event: Paste) -> None:
         event.stop()
         event.prevent_default()
+        self.typed_at = monotonic()
         self.insert_text_at_cursor(visible_line(event.text, FIELD_CHARS_MAX))
 
 
@@ -82,9 +108,7 @@ class CardPanel(Vertical):
         yield Rows(id="card-head")
         yield Rows(id="card-body")
         yield AnswerMenuWidget(self._cards)
-        yield Field(
-            id="card-field", compact=True, select_on_focus=False, max_length=FIELD_CHARS_MAX
-        )
+        yield Field()
 
     @property
     def answers(self) -> AnswerMenuWidget:
@@ -125,6 +149,11 @@ class CardPanel(Vertical):
     def appeared(self) -> None:
         """This card has been drawn and has the keys: from now on silence counts."""
         self._cards.appeared(monotonic())
+        self.answers.redraw()
+
+    def left(self) -> None:
+        """Whoever pressed keys may not have seen this card: none counts before the next tick."""
+        self._cards.left()
         self.answers.redraw()
 
     def fit(self) -> None:

@@ -3,10 +3,11 @@
 Whoever leaves it with changes sees the card again, as it would now run, and answers there.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
@@ -25,7 +26,9 @@ LOSES: Final = "Esc again throws your changes away"
 
 
 class TextField(TextArea):
-    """Where arguments are written: what is pasted is made visible first."""
+    """Where text is written: what is pasted is made visible first; Ctrl+Z is the shell's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+underscore", "undo", show=False)]
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

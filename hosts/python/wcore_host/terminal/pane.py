@@ -240,7 +240,7 @@ class Pane(Vertical):
             try:
                 await self.talk.say(said, attached(said, self._folder))
             except EngineExitedError:
-                self._prompt.put(text)
+                self._prompt.put(text + self._prompt.text)
         self._draw()
 
     def note(self, text: str) -> None:

@@ -6,19 +6,19 @@ from typing import Final
 
 from textual.events import Key, Paste
 from textual.message import Message
-from textual.widgets import TextArea
 
 from wcore_host.terminal.completion import Completer
+from wcore_host.terminal.editor import TextField
+from wcore_host.terminal.lone_enter import LoneEnter
 from wcore_host.terminal.rows_view import Rows
 from wcore_host.terminal.text_layout import BOLD, DIM, cropped, strip_of
-from wcore_host.visible import visible
 
 QUIET_S: Final = 1.0  # a person who paused this long and left the prompt empty is not typing
 HISTORY_MAX: Final = 500  # messages of one session
 SHOWN_MAX: Final = 6  # completions at once
 
 
-class Prompt(TextArea):
+class Prompt(TextField):
     """A text area with history and completion."""
 
     class Sent(Message):
@@ -42,6 +42,7 @@ class Prompt(TextArea):
         self._recalled = 0
         self._draft = ""
         self._pressed_at = -QUIET_S
+        self._lone = LoneEnter(self, self._enter)
         self._found: tuple[str, ...] = ()
         self._found_start = 0
         self._picked = 0
@@ -68,7 +69,7 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     async def _on_key(self, event: Key) -> None:
-        self._pressed_at = monotonic()
+        self._other()
         if self._obey(event.key):
             event.stop()
             event.prevent_default()
@@ -76,16 +77,20 @@ class Prompt(TextArea):
         await super()._on_key(event)
 
     async def _on_paste(self, event: Paste) -> None:
-        event.stop()
-        event.prevent_default()
+        self._other()
+        await super()._on_paste(event)
+
+    def _other(self) -> None:
+        """Something was pressed or pasted: an Enter just before it is a new line."""
         self._pressed_at = monotonic()
-        self.insert(visible(event.text.replace("\r\n", "\n").replace("\r", "\n")))
+        if self._lone.forget() and self.text:
+            self.insert("\n")
 
     def _obey(self, key: str) -> bool:
         """Obey a key that is not of the text; `False` leaves it to the text area."""
         match key:
-            case "tab" | "enter" if self._found:
-                return self._complete(key)
+            case "tab" if self._found:
+                self._complete(key)
             case "up" | "down" if self._found:
                 self._picked = (self._picked + (1 if key == "down" else -1)) % len(self._found)
                 self._show_found()
@@ -93,7 +98,7 @@ class Prompt(TextArea):
                 self._found = ()
                 self._show_found()
             case "enter":
-                self._send()
+                self._lone.came()
             case "ctrl+j" | "alt+enter" | "shift+enter":
                 self.insert("\n")
             case "up" if self.cursor_location[0] == 0:
@@ -108,17 +113,17 @@ class Prompt(TextArea):
 
     # --- sending and history ----------------------------------------------------------------------
 
-    def _send(self) -> None:
+    def _enter(self) -> None:
         text = self.text
-        if text.strip():
+        if not (self._found and self._complete("enter")) and text.strip():
             self.post_message(self.Sent(text))
 
     def taken(self, text: str) -> None:
-        """What was written has been sent: remember it and begin anew."""
+        """What was written has been sent: remember it and begin anew, or with what came since."""
         if not self._history or self._history[-1] != text:
             self._history = [*self._history, text][-HISTORY_MAX:]
         self._recalled = len(self._history)
-        self.put("")
+        self.put(self.text.removeprefix(text))
 
     def _recall(self, step: int) -> bool:
         at = self._recalled + step
@@ -146,13 +151,14 @@ class Prompt(TextArea):
         self._show_found()
 
     def _complete(self, key: str) -> bool:
+        """Write the picked completion; `False` if Enter found it written already."""
         row, column = self.cursor_location
         chosen = self._found[self._picked]
         typed = self.document.get_line(row)[self._found_start : column]
         self._found = ()
         self._show_found()
         if key == "enter" and typed == chosen:
-            return self._obey(key)
+            return False
         more = "" if chosen.endswith("/") else " "
         self.replace(chosen + more, (row, self._found_start), (row, column))
         return True

@@ -52,6 +52,7 @@ KEYS: Final = (
     "Tab: prompt, card, conversation · in the conversation ↑↓ Enter fold, Ctrl+O shows all",
     "a card: ↑↓ choose, Enter answers, Esc says no, PgUp PgDn scroll; letters never answer",
     "Ctrl+PgUp Ctrl+PgDn: other sessions · PgUp PgDn: scroll · Ctrl+C: copy, stop, leave",
+    "Ctrl+_ undoes · Ctrl+Z: to the shell until `fg`; the engine goes on, cards run out",
 )
 
 

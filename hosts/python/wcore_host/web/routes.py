@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import anyio
 from anyio import to_thread
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -213,6 +213,8 @@ def _told(handler: Handler) -> Handler:
             return JSONResponse({"error": str(error)}, 409)
         except EngineCliError as error:
             return JSONResponse({"error": str(error)}, 502)
+        except ClientDisconnect:  # the page went away while it sent: nobody hears this
+            return Response(status_code=400)
 
     return answer
 
