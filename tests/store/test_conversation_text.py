@@ -60,13 +60,18 @@ def test_a_session_is_shown_as_what_was_said_and_done(home: Path) -> None:
 
 
 SAID: list[object] = [{"thinking": "hm"}, {"text": HOSTILE}, call("Bash", "c1", command="cat a")]
-BROKEN: list[object] = [{"call": {"name": "Bash", "raw": "{"}}, {"call": {"name": "No", "id": "c3"}}]
+BROKEN: list[object] = [
+    {"call": {"name": "Bash", "raw": "{"}},
+    call("No", "c3"),
+]
 CUT: list[object] = [{"text": "that"}, {"usage": {"input_tokens": 7}}, {"finish": "length"}]
 FAILED: list[object] = [{"text": "I was about"}, {"error": {"message": "no", "retryable": False}}]
 
 
-@pytest.mark.parametrize("replies", [[SAID, BROKEN, CUT], [FAILED]])
-def test_an_exported_script_says_the_same_again(home: Path, replies: list[list[object]]) -> None:
+@pytest.mark.parametrize("replies", [(SAID, BROKEN, CUT), (FAILED,)])
+def test_an_exported_script_says_the_same_again(
+    home: Path, replies: tuple[list[object], ...]
+) -> None:
     def talked(script: Path, session_id: str) -> str:
         said = json.dumps({"type": "message", "msg_id": "m1", "content": "go on"}) + "\n"
         wcore(home, "--model", f"script:{script}", "--force", "--session-id", session_id, said=said)
