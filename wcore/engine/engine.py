@@ -20,7 +20,7 @@ from wcore import __version__
 from wcore.approval import reasons
 from wcore.engine.background import purge_old_sessions, recall, warm_up
 from wcore.engine.capabilities import capabilities
-from wcore.engine.command_log import log_command, parse_line
+from wcore.engine.command_lines import parse_line
 from wcore.engine.commands import approvals, introspection, permissions, resume
 from wcore.engine.commands.config import ConfigCommands
 from wcore.engine.costs import Costs
@@ -29,7 +29,7 @@ from wcore.engine.ports import CommandReader, Signals, real_signals
 from wcore.errors import Code, HostError, HostGoneError, WcoreError
 from wcore.protocol import codec, commands, events
 from wcore.session.session import EventWriter, Session
-from wcore.store import LeaseLostError
+from wcore.store import Kind, LeaseLostError
 from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import By, UserMessage
 
@@ -47,6 +47,7 @@ IMMEDIATE_COMMANDS: Final = (
     commands.InitHistory,
     commands.SetMode,
 )  # neither of them acts
+RECORDED_COMMANDS: Final = (commands.InitHistory, commands.SetMode, commands.SetConfig)
 SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
 
 
@@ -129,7 +130,9 @@ class Engine:
             if self._exit_code != EXIT_OK:
                 return  # told to leave: a turn that starts now would not see its end
             try:
-                log_command(self._session, command)
+                if isinstance(command, RECORDED_COMMANDS):
+                    body = command.model_dump(mode="json", exclude_none=True)
+                    self._session.journal.record(Kind.COMMANDED, **body)
                 await self._dispatch(command, tasks)
             except HostError as error:  # too late, twice, or never asked
                 await self._session.emit_info(str(error))
@@ -246,7 +249,6 @@ class Engine:
 
     async def _run_turn(self, turn: "Turn", message: UserMessage | None) -> None:
         await self._warmed.wait()
-        self._session.journal.start_recording()
         end = await turn.run(message)
         self._session.interrupted = turn.interrupted
         self._turn = None  # before the end is told: the host may answer it at once

@@ -7,7 +7,7 @@ from typing import Final, Protocol, TypeAlias, cast
 
 import anyio
 
-from wcore.engine.command_log import Line
+from wcore.engine.command_lines import Line
 
 _NAMES: Final = "TERM INT HUP QUIT USR1 USR2 ALRM VTALRM PROF XCPU IO PWR STKFLT".split()
 _REAL_TIME: Final = (

@@ -38,11 +38,6 @@ from wcore.store import (
 from wcore.vocabulary import Json
 
 NOTES_MAX: Final = 256  # then they are written at the next command, also between turns
-EARLY: Final = frozenset(
-    {"init_history", "set_mode", "set_config", "resume_turn", "message", "stop"}
-    | {"add_mcp_server", "remove_mcp_server", "give_grant"}
-)
-BEGINS: Final = frozenset({"message", "give_grant"})  # a grant for the session is in no store
 ACTING: Final = frozenset({Kind.ASKED, Kind.STARTED})  # a resumed session goes on from there
 
 
@@ -63,7 +58,7 @@ class Journal:
         self._notes: list[Record] = []
         self._unread: list[RawRecord] = []  # the conversation, until `recall`
         self._doubted: tuple[str, ...] = ()  # calls whose recorded yes is in no audit
-        self._is_telling = False
+        self._had_turn = False
         self._heavy = NOTES_MAX
         self._may_know_reply = False  # the store, of the last reply of the main agent
         self._marks: dict[str, Json] = {}  # on every record that a sub-agent writes
@@ -76,7 +71,7 @@ class Journal:
             self._may_know_reply = False
         if not self._store.is_kept:
             return
-        self._is_telling = self._is_telling or kind is Kind.TURN_STARTED
+        self._had_turn = self._had_turn or kind is Kind.TURN_STARTED
         self._notes.append(self._cleaned(Record(kind, facts)))
 
     async def write(
@@ -147,16 +142,6 @@ class Journal:
             return error
         return None
 
-    def start_recording(self) -> None:
-        """Note every command from now on."""
-        self._is_telling = True
-
-    def record_command(self, **command: Json) -> None:
-        """Note a command; before the first turn only what the conversation depends on."""
-        if self._is_telling or command["type"] in EARLY:
-            self._is_telling = self._is_telling or command["type"] in BEGINS
-            self.record(Kind.COMMANDED, **command)
-
     async def flush_if_full(self) -> None:
         """Write notes that have become many although nothing happens; a failure is no harm yet."""
         if self._held is None or len(self._notes) < self._heavy:
@@ -164,7 +149,7 @@ class Journal:
         try:
             await self._append()
         except Exception:  # noqa: BLE001 - it is tried again when there is twice as much
-            self._heavy = 2 * (len(self._notes))
+            self._heavy = 2 * len(self._notes)
         else:
             self._heavy = NOTES_MAX
 
@@ -235,7 +220,7 @@ class Journal:
             return
         with anyio.CancelScope(shield=True):
             try:
-                if self._is_telling:
+                if self._had_turn:
                     await self.write()
             except Exception:  # noqa: BLE001 - the engine is about to end; nothing depends on it
                 return
