@@ -175,9 +175,13 @@ async def gone(pid: int) -> None:
 
 
 def is_living(pid: int) -> bool:
-    """Tell whether a process runs: one that is dead and not yet waited for does not."""
+    """Tell whether a process runs: one that is dead and not yet waited for does not.
+
+    A first thread that is dead already holds pipes open until the others are.
+    """
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
     except psutil.NoSuchProcess:
         return False
 
