@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from wcore.models import factory
 from wcore.protocol import events, parts
 from wcore.session.session import Session
 
@@ -45,4 +46,4 @@ class Costs:
 
 def has_prices(session: Session) -> bool:
     """Whether costs are told."""
-    return session.models.has_prices(session.model)
+    return factory.has_prices(session.model)

@@ -63,49 +63,48 @@ def model_at_start(provider: str | None, name: str | None, environment: ModelEnv
         return UnusableModel(name or provider or "", str(error), again)
 
 
-class ModelCatalog:
-    """What can be had beside the model in use, and what it costs."""
+def with_name(model: Model, name: str) -> Model:
+    """Return the model `name` of the same provider.
 
-    def with_name(self, model: Model, name: str) -> Model:
-        """Return the model `name` of the same provider.
+    Raises:
+        ConfigError: there is no such model.
+    """
+    if name in ("", "offline") or name.startswith("script:"):
+        return create_model(None, name)
+    from wcore.models.conversation import ConversationModel  # noqa: PLC0415
+    from wcore.models.unusable import UnusableModel  # noqa: PLC0415
 
-        Raises:
-            ConfigError: there is no such model.
-        """
-        if name in ("", "offline") or name.startswith("script:"):
-            return create_model(None, name)
-        from wcore.models.conversation import ConversationModel  # noqa: PLC0415
-        from wcore.models.unusable import UnusableModel  # noqa: PLC0415
+    if isinstance(model, ConversationModel):
+        return model.renamed(name)
+    if isinstance(model, UnusableModel):
+        return model.create(name)
+    raise ConfigError(
+        f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
+        f"`--provider` and `--model`. Here there is {_OWN}."
+    )
 
-        if isinstance(model, ConversationModel):
-            return model.renamed(name)
-        if isinstance(model, UnusableModel):
-            return model.create(name)
-        raise ConfigError(
-            f"no model `{name}` beside `{model.name}`: a real model is chosen at the start, with "
-            f"`--provider` and `--model`. Here there is {_OWN}."
-        )
 
-    def for_subagent(self, model: Model, name: str | None, call_id: str) -> Model:
-        """Return a model for a conversation beside this one, which `call_id` is for.
+def for_subagent(model: Model, name: str | None) -> Model:
+    """Return a model for a conversation beside this one.
 
-        Raises:
-            ConfigError: there is no model of that name.
-        """
-        del call_id
-        if name is not None:
-            return self.with_name(model, name)
-        from wcore.models.conversation import ConversationModel  # noqa: PLC0415
+    Raises:
+        ConfigError: there is no model of that name.
+    """
+    if name is not None:
+        return with_name(model, name)
+    from wcore.models.conversation import ConversationModel  # noqa: PLC0415
 
-        return model.renamed(model.name) if isinstance(model, ConversationModel) else model
+    return model.renamed(model.name) if isinstance(model, ConversationModel) else model
 
-    def has_prices(self, model: Model) -> bool:
-        """Whether it is known what replies of `model` cost."""
-        return bool(model.price_provider) and prices.is_installed()
 
-    def cost_usd(self, model: Model, usage: Usage) -> float | None:
-        """Return the price of one reply; `None` where nobody knows it."""
-        return prices.cost_usd(model.price_provider, model.name, usage)
+def has_prices(model: Model) -> bool:
+    """Whether it is known what replies of `model` cost."""
+    return bool(model.price_provider) and prices.is_installed()
+
+
+def cost_usd(model: Model, usage: Usage) -> float | None:
+    """Return the price of one reply; `None` where nobody knows it."""
+    return prices.cost_usd(model.price_provider, model.name, usage)
 
 
 def _native(vendor: str | None, name: str | None, environment: ModelEnvironment) -> Model:

@@ -65,7 +65,7 @@ class SessionPersistence:
         self._user_id = identity.user_id(user)
         self._key = GrantKey(self._user_id, workspace)
         self.journal = Journal(store, self._user_id, workspace, session_id, secrets)
-        self.tiers = StoredTiers(store, workspace, self._user_id, self.journal)
+        self.tiers = StoredTiers(store, workspace, self._user_id)
         self.decision_events = self._decisions_of(MAIN_AGENT)
         self.lasting = HeldGrants()
         self._seen_version: int | None = None

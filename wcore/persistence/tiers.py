@@ -13,7 +13,6 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from wcore import times
-from wcore.persistence.journal import Journal
 from wcore.policy.tiers import (
     AgentPermissionSnapshot,
     Assigned,
@@ -42,9 +41,8 @@ class StoredTiers(TierSource):
     the host, who was told, says which mode holds.
     """
 
-    def __init__(self, store: Store, workspace: str, user_id: UUID, journal: Journal) -> None:
+    def __init__(self, store: Store, workspace: str, user_id: UUID) -> None:
         self._store = store
-        self._journal = journal
         self._workspace = workspace
         self._user_id = user_id
         self._known: dict[str, AgentPermissionSnapshot] = {}

@@ -23,7 +23,6 @@ from wcore.approval.locks import PathLocks
 from wcore.approval.manager import ApprovalManager
 from wcore.approval.table import Ledger
 from wcore.errors import Code, WcoreError
-from wcore.models.factory import ModelCatalog
 from wcore.models.model import Model, ThinkingSettings
 from wcore.persistence.persistence import SessionPersistence
 from wcore.persistence.restore import OpenTurn, Restored
@@ -102,7 +101,6 @@ class Session:
         self.tools = dict(tools)  # agents share it: MCP servers change it in place
         self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
-        self.models = ModelCatalog()
         self.thinking_settings = ThinkingSettings()
         self.ledger = Ledger()
         self.grants = GrantBook()

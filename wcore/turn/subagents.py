@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition, Assignment
 from wcore.errors import ConfigError
+from wcore.models.factory import for_subagent
 from wcore.models.model import Model
 from wcore.session.history import History
 from wcore.session.known_files import KnownFiles
@@ -63,7 +64,7 @@ async def spawn(call: "ToolCall", assignment: Assignment) -> ToolOutput:
 async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolOutput:
     session = turn.session
     try:
-        model = _model_of(session, assignment, call.call_id)
+        model = for_subagent(session.model, assignment.agent.model)
     except ConfigError as error:
         return ToolOutput.failed(f"agent {assignment.agent.name}: {error}")
     below = _session_of(assignment.agent, call, model)
@@ -81,11 +82,6 @@ async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolO
         return ToolOutput(Status.ERROR, f"{report}\n[the agent failed: {problem}]".strip())
     note = _END.get(end.finish_reason, "")
     return ToolOutput(Status.SUCCESS, f"{report}\n{note}".strip() or "[no report]")
-
-
-def _model_of(session: Session, assignment: Assignment, call_id: str) -> Model:
-    wanted = assignment.agent.model
-    return session.models.for_subagent(session.model, wanted, call_id)
 
 
 def _session_of(agent: AgentDefinition, call: "ToolCall", model: Model) -> Session:

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from wcore.approval import reasons
 from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
+from wcore.models.factory import cost_usd
 from wcore.models.model import (
     CallReady,
     Delta,
@@ -314,7 +315,7 @@ class Turn:
                 reply.usage, reply.context_tokens = usage, context_tokens
                 self.session.usage += usage
                 self.session.context_tokens = context_tokens
-                cost = self.session.models.cost_usd(self.session.model, usage)
+                cost = cost_usd(self.session.model, usage)
                 reply.cost_usd = cost
                 self.tally.cost_usd += cost or 0.0
                 self.tally.is_priced = self.tally.is_priced and cost is not None

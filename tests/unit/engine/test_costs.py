@@ -4,7 +4,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from wcore.engine.costs import TURNS_TOLD_MAX, Costs
-from wcore.models.factory import ModelCatalog
 from wcore.protocol import events
 from wcore.session.session import Session
 from wcore.turn.turn import Tally, Turn
@@ -15,9 +14,7 @@ def session(priced_by: str, told: list[events.SessionCost]) -> Session:
     settings = SimpleNamespace(session_id="s1")
     return cast(
         "Session",
-        SimpleNamespace(
-            model=model, models=ModelCatalog(), settings=settings, emit_nowait=told.append
-        ),
+        SimpleNamespace(model=model, settings=settings, emit_nowait=told.append),
     )
 
 

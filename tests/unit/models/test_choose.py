@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from wcore.errors import ConfigError
 from wcore.models.conversation import ConversationModel
-from wcore.models.factory import ModelCatalog, ModelEnvironment, create_model, model_at_start
+from wcore.models.factory import ModelEnvironment, create_model, model_at_start, with_name
 from wcore.models.http.backend import HttpBackend
 from wcore.models.unusable import UnusableModel
 
@@ -64,7 +64,7 @@ def test_a_key_alone_chooses_nothing() -> None:
 
 
 def test_another_model_is_of_the_same_provider() -> None:
-    model = ModelCatalog().with_name(create_model("openai", "gpt-5"), "anything")
+    model = with_name(create_model("openai", "gpt-5"), "anything")
     assert isinstance(model, ConversationModel)
     assert isinstance(model.backend, HttpBackend)
     assert (model.name, model.backend.provider.name) == ("anything", "openai")
@@ -72,7 +72,7 @@ def test_another_model_is_of_the_same_provider() -> None:
 
 def test_the_stand_in_does_not_become_a_real_model_on_the_way() -> None:
     with pytest.raises(ConfigError, match="`--provider`"):
-        ModelCatalog().with_name(create_model(None, None), "gpt-5")
+        with_name(create_model(None, None), "gpt-5")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from wcore.engine.capabilities import capabilities
 from wcore.errors import Code, ConfigError
+from wcore.models.factory import with_name
 from wcore.models.model import Model, ThinkingSettings
 from wcore.protocol import events
 from wcore.protocol.commands import SetConfig
@@ -88,7 +89,7 @@ class ConfigCommands:
         return [*found, *([self._changed()] if applied else self._waiting())]
 
     def _chosen(self, name: str) -> Model:
-        return self._session.models.with_name(self._session.model, name)
+        return with_name(self._session.model, name)
 
     def _waiting(self) -> list[events.Event]:
         return [self._changed()] if self._late_change else []
