@@ -187,6 +187,8 @@ export interface CallAnnouncedEvent {
   preview?: Preview;
   /** path of the sub-agent that makes the call; absent for the main agent */
   agent?: string[];
+  /** how the task begins that the sub-agent works on, on one line; absent for the main agent */
+  task?: string;
 }
 
 /** How a question ended; once for every `tool_request`. */
@@ -1032,6 +1034,8 @@ export interface ToolRequestEvent {
   expires_in_s: number;
   /** path of the sub-agent that makes the call; absent for the main agent */
   agent?: string[];
+  /** how the task begins that the sub-agent works on, on one line; absent for the main agent */
+  task?: string;
 }
 
 /** The call ran, or could not be prepared. Ends the call. */

@@ -541,3 +541,8 @@ class AServerIsAllServers(Grants):
 
     def covers(self, scope: object, granted: Table, tool: Table) -> bool:
         return isinstance(scope, dict) and "always_server" in scope and tool["category"] == "mcp"
+
+
+class TellsNoAgentFromAnother(Faithful):
+    def down(self, event: Table) -> list[Table]:
+        return [{**event, "task": event["agent"][-1]} if event.get("task") else event]

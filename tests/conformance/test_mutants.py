@@ -29,6 +29,7 @@ CAUGHT_BY = {
         "turn-key-said-by-the-model",
         "the provider's key is in an event",
     ),
+    "tells-no-agent-from-another": ("agent-says-what-it-works-on", "'look at a'"),
     "prints-a-banner": ("handshake-ready", "no JSON in UTF-8"),
     "prints-blank-lines": ("handshake-ready", "no JSON in UTF-8"),
     "ready-late": ("handshake-ready", "nothing comes for 5 s"),

@@ -110,6 +110,7 @@ class ToolRequest(Event):
     digest: str
     expires_in_s: int
     agent: tuple[str, ...] | None = None
+    task: str | None = None
 
 
 class CallAnnounced(Event):
@@ -122,6 +123,7 @@ class CallAnnounced(Event):
     why: Why | None = None
     preview: Preview | None = None
     agent: tuple[str, ...] | None = None
+    task: str | None = None
 
 
 class CallSettled(Event):

@@ -122,6 +122,7 @@ class Session:
         self.agent_digest: str | None = None
         self.tool_allowlist: frozenset[str] | None = None  # of the tools that there are; all
         self.parent_call_id = ""  # the call that this agent works for
+        self.task = ""  # how what it works on begins, on one line
         self.last_error = ""
         self._writer = writer
         self.shell_analyser = shell_analyser

@@ -19,6 +19,7 @@ from wcore.session.history import History
 from wcore.session.known_files import KnownFiles
 from wcore.session.session import Session
 from wcore.tools.builtin.spawn import NAME
+from wcore.visible import visible_line
 from wcore.vocabulary import (
     AssistantMessage,
     Status,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 DEPTH_MAX: Final = 3  # agents below agents: deeper, nobody can follow who asks for what
 AT_ONCE_MAX: Final = 4  # children of one agent; more would only wait for the provider
 SPAWNS_MAX: Final = 32  # a turn, at all depths: a model that spawns for ever must come to an end
+
+TASK_CHARS_MAX: Final = 120  # of a task, on cards and calls: enough to tell agents apart
 
 _END: Final = {
     "length": "[the agent's last reply was cut off by its limit]",
@@ -67,7 +70,7 @@ async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolO
         model = for_subagent(session.model, assignment.agent.model)
     except ConfigError as error:
         return ToolOutput.failed(f"agent {assignment.agent.name}: {error}")
-    below = _session_of(assignment.agent, call, model)
+    below = _session_of(assignment, call, model)
     child = turn.for_subagent(below)
     try:
         end = await child.run(UserMessage(assignment.task))
@@ -84,10 +87,11 @@ async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolO
     return ToolOutput(Status.SUCCESS, f"{report}\n{note}".strip() or "[no report]")
 
 
-def _session_of(agent: AgentDefinition, call: "ToolCall", model: Model) -> Session:
+def _session_of(assignment: Assignment, call: "ToolCall", model: Model) -> Session:
     """Return a session below the caller's: shared but for what makes an agent."""
-    above = call.session
+    above, agent = call.session, assignment.agent
     below = copy.copy(above)
+    below.task = visible_line(assignment.task, TASK_CHARS_MAX)
     below.parent, below.parent_call_id, below.last_error = above, call.call_id, ""
     below.agent, below.agent_digest = (*above.agent, agent.name), agent.digest
     name = "/".join(below.agent)

@@ -174,6 +174,7 @@ class ToolCall:
             digest=prepared.digest,
             expires_in_s=expires_in_s,
             agent=self.session.agent or None,
+            task=self.session.task or None,
         )
 
     def settled_event(
@@ -216,6 +217,7 @@ class ToolCall:
             why=why,
             preview=prepared.preview if prepared and args_fit else None,
             agent=self.session.agent or None,
+            task=self.session.task or None,
         )
 
     def announcement_if_it_fits(self, why: Why | None) -> events.CallAnnounced | None:

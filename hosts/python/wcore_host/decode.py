@@ -106,6 +106,7 @@ def tool_request(f: Fields) -> events.ToolRequest:
         f.text("digest"),
         f.number("expires_in_s"),
         f.texts("agent"),
+        f.text("task"),
         raw=f.raw,
     )
 
@@ -181,6 +182,7 @@ def _call_announced(f: Fields) -> Event:
         _why(f.part("why")),
         f.texts("agent"),
         _preview(f.part("preview")),
+        f.text("task"),
         raw=f.raw,
     )
 

@@ -167,6 +167,7 @@ class ToolRequest(Event):
     digest: str = ""
     expires_in_s: int | None = None
     agent: tuple[str, ...] = ()
+    task: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,7 @@ class CallAnnounced(Event):
     why: Why = Why()
     agent: tuple[str, ...] = ()
     preview: Preview | None = None
+    task: str = ""
 
 
 @dataclass(frozen=True)

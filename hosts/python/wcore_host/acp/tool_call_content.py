@@ -18,8 +18,7 @@ from acp.schema import (
 from wcore_host.acp import diffs
 from wcore_host.acp.markup import block, span
 from wcore_host.events import CallAnnounced, Json, JsonObject, Preview, ToolRequest, Why
-from wcore_host.headless.card_content import shown_by
-from wcore_host.visible import visible_line
+from wcore_host.headless.card_content import asker, shown_by
 
 Content: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 Announced: TypeAlias = ToolRequest | CallAnnounced
@@ -135,7 +134,7 @@ def _reason(why: Why) -> str:
 
 
 def _title(event: Announced) -> str:
-    who = "/".join(visible_line(name, 40) for name in event.agent)
+    who = asker(event)
     return f"{span(who)}: {told(event)}" if who else told(event)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wcore_host.events import JsonObject, Preview, ToolRequest, Why
+from wcore_host.events import CallAnnounced, JsonObject, Preview, ToolRequest, Why
 from wcore_host.visible import visible, visible_line
 
 _SHOWN_BY_DIFF: Final = frozenset({"content", "old_string", "new_string", "edits"})
@@ -21,8 +21,13 @@ def shown_by(preview: Preview | None, args: JsonObject) -> frozenset[str]:
 def title(request: ToolRequest) -> str:
     """Return the call on one line: the tool and, for a sub-agent, who it is."""
     name = visible_line(request.tool.name, 60)
+    return f"{name}, asked by {asker(request)}" if request.agent else name
+
+
+def asker(request: ToolRequest | CallAnnounced) -> str:
+    """Return which sub-agent makes a call, and how its task begins; empty for the main agent."""
     agent = "/".join(visible_line(part, 40) for part in request.agent)
-    return f"{name}, asked by {agent}" if agent else name
+    return f"{agent} ({visible_line(request.task, 60)})" if request.task else agent
 
 
 def facts(why: Why) -> str:

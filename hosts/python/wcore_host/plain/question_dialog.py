@@ -3,7 +3,7 @@
 import json
 
 from wcore_host.events import ToolRequest
-from wcore_host.headless.card_content import options_of
+from wcore_host.headless.card_content import asker, options_of
 from wcore_host.permission import Allow, Deny, command
 from wcore_host.plain import card
 from wcore_host.plain.dialog import Again, Dialog, Done, Step
@@ -41,7 +41,7 @@ class QuestionDialog(Dialog):
     def rows(self, style: Style) -> list[str]:
         width = max(20, style.width - len(card.BAR) - 1)
         head = visible_line(self._header, 60) or "a question"
-        who = "/".join(visible_line(part, 40) for part in self._request.agent)
+        who = asker(self._request)
         texts = [visible_line(self._question, 2000)]
         for number, (label, about) in enumerate(options_of(self._request.tool.args), 1):
             more = f": {visible_line(about, 300)}" if about else ""

@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from wcore_host.events import JsonObject, Preview, ToolRequest
 from wcore_host.headless.argument_editing import differences
-from wcore_host.headless.card_content import facts, shown_by, title
+from wcore_host.headless.card_content import asker, facts, shown_by, title
 from wcore_host.headless.card_queue import Card
 from wcore_host.terminal.render_blocks import argument
 from wcore_host.terminal.text_layout import (
@@ -63,8 +63,7 @@ def head(card: Card, width: int, right: str) -> Strip:
     asked = request.tool.args.get("header")
     name = asked if card.is_question and isinstance(asked, str) and asked else title(request)
     what = "question" if card.is_question else visible_line(request.tool.category, 20)
-    agent = "/".join(request.agent)
-    whom = f" asked by {agent}" if card.is_question and agent else ""
+    whom = f" asked by {asker(request)}" if card.is_question and request.agent else ""
     room = max(4, width - len(right) - 3)
     text = cropped(f"{name} · {what}{whom}", room)
     gap = " " * max(1, room - len(text) + 1)

@@ -110,7 +110,7 @@ export class Queue {
   _make(request, endsAt) {
     const asks = request.tool.name === QUESTION_TOOL;
     const title = make("h2", { tabindex: "-1", id: `card-${request.call_id}` }, asks ? visibleLine(request.tool.args.header ?? "A question", 60) : visibleLine(request.tool.name, 60));
-    const agent = request.agent?.length ? make("span", { class: "chip agent" }, `asked by ${request.agent.map((part) => visibleLine(part, 40)).join(" / ")}`) : null;
+    const agent = request.agent?.length ? make("span", { class: "chip agent" }, `asked by ${request.agent.map((part) => visibleLine(part, 40)).join(" / ")}${request.task ? ` (${visibleLine(request.task, 60)})` : ""}`) : null;
     const category = asks ? null : make("span", { class: "chip" }, visibleLine(request.tool.category, 20));
     const left = make("span", { class: "left", role: "timer" });
     const send = (/** @type {Command} */ command) => void this._send(request.call_id, command);
