@@ -189,8 +189,9 @@ async def test_what_was_let_go_is_the_grants_doing_in_the_audit_and_in_the_journ
 
 
 async def test_a_grant_does_not_overtake_changed_arguments(talk: Talk, workspace: Path) -> None:
-    big = workspace / "big.bin"
-    big.write_bytes(b"\0" * LARGE)
+    for n in range(8):
+        (workspace / f"big{n}").touch()
+        os.truncate(workspace / f"big{n}", LARGE)
     writes = [call("Write", f"w{n}", file_path=f"{n}.txt", content="x") for n in range(8)]
     async with talk(
         [*writes, call("Write", "last", file_path="last.txt", content="x")], []
@@ -199,14 +200,14 @@ async def test_a_grant_does_not_overtake_changed_arguments(talk: Talk, workspace
         await host.message()
         cards = [await host.hear("tool_request", call_id=f"w{n}") for n in range(8)]
         await host.hear("tool_request", call_id="last")
-        for card in cards:
-            changed = {"file_path": "big.bin", "content": card["call_id"]}
+        for n, card in enumerate(cards):
+            changed = {"file_path": f"big{n}", "content": card["call_id"]}
             await host.approve(card["call_id"], args=changed, digest=card["digest"])
         await host.approve("last", scope="always")
         await host.hear("stream_end")
         settled = {e["call_id"]: e for e in host.of("call_settled")}
-    for card in cards:
+    for n, card in enumerate(cards):
         answer = settled[card["call_id"]]
         assert (answer["outcome"], answer["by"]) == ("approved", "user")
-        assert answer["args"]["file_path"] == "big.bin"
-    assert sorted(os.listdir(workspace)) == ["big.bin", "last.txt"]
+        assert answer["args"]["file_path"] == f"big{n}"
+    assert sorted(os.listdir(workspace)) == [*(f"big{n}" for n in range(8)), "last.txt"]
