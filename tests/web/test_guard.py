@@ -158,6 +158,12 @@ def test_what_browsers_say_about_other_sites_is_believed(server: Served) -> None
     assert server.request("GET", "/static/app.js", Sec_Fetch_Site="same-origin")[0] == 200
 
 
+def test_the_name_that_pages_share_is_one_for_a_lock(server: Served) -> None:
+    """Browsers have no locks of names that begin with a dash."""
+    _, answer = server.post("/api/enter", {"code": server.new_code()})
+    assert set(answer["channel"]) <= set("0123456789abcdef")
+
+
 def test_a_code_works_once(server: Served) -> None:
     code = server.new_code()
     assert server.post("/api/enter", {"code": code})[0] == 200

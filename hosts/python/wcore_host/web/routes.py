@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Coroutine
 from importlib import resources
-from secrets import token_urlsafe
+from secrets import token_hex, token_urlsafe
 from typing import Any, Final, cast
 
 import anyio
@@ -63,7 +63,8 @@ class Server:
         self._records = records
         self._workspace = workspace
         self._files = _static_files()
-        self._channel = token_urlsafe(CHANNEL_BYTES)  # known to pages that have come in, only
+        # Known to pages that have come in, only. In hexadecimal: no lock may begin with a dash.
+        self._channel = token_hex(CHANNEL_BYTES)
         self._page = _STATIC.joinpath("index.html").read_text()
 
     def app(self, port: int) -> ASGIApp:
