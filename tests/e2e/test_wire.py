@@ -62,6 +62,7 @@ async def run_to_end(
     done = await waiting.run_process(
         [sys.executable, "-m", "wcore", *flags],
         cwd=workspace,
+        env={**os.environ, "HOME": str(workspace.parent / "home")},
         check=False,
         **({"input": data} if data else {"stdin": stdin}),  # pyright: ignore[reportArgumentType]
     )
