@@ -38,7 +38,7 @@ async def test_what_an_agent_says_thinks_and_does_stands_in_the_call_that_starte
         assert editor.call("s")["status"] == "completed"
         meta = editor.call("r")["_meta"]["wcore"]
         assert (meta["agent"], meta["parent_call_id"]) == (["general"], "s")
-        assert editor.call("r")["title"].startswith("`general`: ")
+        assert editor.call("r")["title"].startswith("`general (look at a.txt)`: ")
 
 
 async def test_a_card_of_an_agent_says_whose_it_is_and_a_no_stands_in_its_call(
@@ -53,7 +53,7 @@ async def test_a_card_of_an_agent_says_whose_it_is_and_a_no_stands_in_its_call(
 
     async with Editor(place, "--model", model, answers=answer) as editor:
         await editor.prompt(await editor.open())
-        assert editor.cards()[1]["toolCall"]["title"].startswith("`general`: ")
+        assert editor.cards()[1]["toolCall"]["title"].startswith("`general (look at a.txt)`: ")
         assert "b.txt`: did not run" in shown(editor, "s")[-1]
     assert not place.file("b.txt").exists()
 
