@@ -1,7 +1,7 @@
 """Effects on one path happen one after the other."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
 from msgspec import Struct, field
@@ -15,9 +15,11 @@ class PathLocks(Struct):
     @asynccontextmanager
     async def holding(self, paths: frozenset[str]) -> AsyncGenerator[None, None]:
         """Hold the locks of `paths`. Cancelling while waiting gives back what was taken."""
-        locks = [self._locks.setdefault(path, anyio.Lock()) for path in sorted(paths)]
         try:
-            async with _all_of(locks):
+            async with AsyncExitStack() as held:
+                for path in sorted(paths):
+                    lock = self._locks.setdefault(path, anyio.Lock())
+                    await held.enter_async_context(lock)
                 yield
         finally:
             self._forget_unused(paths)
@@ -27,12 +29,3 @@ class PathLocks(Struct):
             lock = self._locks.get(path)
             if lock and not lock.locked() and not lock.statistics().tasks_waiting:
                 del self._locks[path]
-
-
-@asynccontextmanager
-async def _all_of(locks: list[anyio.Lock]) -> AsyncGenerator[None, None]:
-    if not locks:
-        yield
-        return
-    async with locks[0], _all_of(locks[1:]):
-        yield

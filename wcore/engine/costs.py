@@ -1,13 +1,10 @@
 """What the turns of this process cost, told after each where there are prices."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from wcore.models import factory
 from wcore.protocol import events, parts
 from wcore.session.session import Session
-
-if TYPE_CHECKING:
-    from wcore.turn.turn import Turn
 
 TURNS_TOLD_MAX: Final = 100  # the newest; a host that wants more keeps them
 
@@ -21,19 +18,19 @@ class Costs:
         self._total_usd = 0.0
         self._count = 0
 
-    def tell(self, turn: "Turn") -> None:
+    def tell(self, cost_usd: float, *, is_priced: bool) -> None:
         """Count a turn and tell the host, before the turn's end."""
         model = self._session.model
         self._count += 1
         if not has_prices(self._session):
             return
-        self._total_usd += turn.tally.cost_usd
+        self._total_usd += cost_usd
         cost = parts.TurnCost(
             turn=self._count,
             model=model.name,
             provider=model.price_provider,
-            cost_usd=turn.tally.cost_usd,
-            priced=turn.tally.is_priced,
+            cost_usd=cost_usd,
+            priced=is_priced,
         )
         self._turns = [*self._turns, cost][-TURNS_TOLD_MAX:]
         told = events.SessionCost(

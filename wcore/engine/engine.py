@@ -252,7 +252,8 @@ class Engine:
         end = await turn.run(message)
         self._session.interrupted = turn.interrupted
         self._turn = None  # before the end is told: the host may answer it at once
-        self._costs.tell(turn)
+        tally = turn.control.tally
+        self._costs.tell(tally.cost_usd, is_priced=tally.is_priced)
         self._session.emit_nowait(end)
         self._take_late_context()
         self._configuring.apply_deferred()
@@ -260,7 +261,7 @@ class Engine:
 
     def _stop(self) -> None:
         if self._turn is not None:
-            self._turn.end(By.STOP)
+            self._turn.control.end(By.STOP)
 
     def _add_context(self, text: str) -> None:
         self._deferred_context.append(text)
@@ -309,7 +310,7 @@ class Engine:
         self._session.persistence.hurry(for_good=True)
         with anyio.move_on_after(SHUTDOWN_S):
             if self._turn is not None:
-                self._turn.end(By.SIGNAL)
+                self._turn.control.end(By.SIGNAL)
             await self._idle.wait()
             await self._wire.flush()
         tasks.cancel_scope.cancel()

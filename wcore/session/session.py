@@ -3,7 +3,7 @@
 The engine's handlers and the turn share one `Session`; a sub-agent has one of its own that shares
 grants, calls that wait and secrets with its parent's. `decide` tells what may happen to a prepared
 call, for example `Decision(Verdict.ASK, Row.DEFAULT, …)`. `emit(events.TextDelta(text="hi",
-msg_id="m1"))` encodes an event, takes live secrets out and queues its line.
+msg_id="m1"))` encodes an event and queues its line.
 """
 
 import os
@@ -135,21 +135,28 @@ class Session:
 
     # --- what the host is told ----------------------------------------------------------------
 
-    async def emit(self, event: events.Event) -> None:
-        """Send one event; waits while the host does not read.
+    async def emit(self, event: events.Event | bytes) -> None:
+        """Send one event, or the line that `fits` made of it; waits while the host does not read.
 
         Raises:
             EventTooLargeError: the line would pass the cap; nothing was sent.
             HostGoneError: the host has closed our stdout.
         """
-        await self._writer.send(self.encoded(event))
+        await self._writer.send(event if isinstance(event, bytes) else self._line_of(event))
 
-    def emit_nowait(self, event: events.Event) -> None:
+    def emit_nowait(self, event: events.Event | bytes) -> None:
         """Queue one event of a group that must not be torn apart."""
-        self._writer.put_nowait(self.encoded(event))
+        self._writer.put_nowait(event if isinstance(event, bytes) else self._line_of(event))
 
-    def encoded(self, event: events.Event) -> bytes:
-        """Return an event as the line that the host gets."""
+    def fits(self, event: events.Event) -> bytes | None:
+        """Return the line of `event`, with room to be quoted by `list_pending`, or `None`."""
+        try:
+            line = self._line_of(event)
+        except codec.EventTooLargeError:
+            return None
+        return line if len(line) <= codec.LINE_BYTES_MAX - LINE_RESERVE_BYTES else None
+
+    def _line_of(self, event: events.Event) -> bytes:
         if self.agent:
             event = nested(event, self.agent, self.parent_call_id)
         return codec.encode(event)
@@ -170,13 +177,6 @@ class Session:
             code=code, message=text, retryable=retryable, mcp_server=mcp_server
         )
         await self.emit(events.Error(error=problem))
-
-    def fits(self, event: events.Event) -> bool:
-        """Whether `event` fits into a line, with room to be quoted by `list_pending`."""
-        try:
-            return len(codec.encode(event)) <= codec.LINE_BYTES_MAX - LINE_RESERVE_BYTES
-        except codec.EventTooLargeError:
-            return False
 
     @property
     def modes(self) -> tuple[Mode, ...]:

@@ -13,18 +13,17 @@ The rules, in the order they apply:
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
+from wcore.approval.table import State
 from wcore.persistence.restore import OpenCall
 from wcore.turn import execution, gate
-from wcore.turn.gate import Step
-from wcore.turn.tool_call import ToolCall
-from wcore.vocabulary import Category, ModelCall, ToolMessage
-
-if TYPE_CHECKING:
-    from wcore.turn.turn import Turn
+from wcore.turn.call import ToolCall
+from wcore.turn.control import TurnControl
+from wcore.turn.finish import finish, finish_after_bug, stopped
+from wcore.vocabulary import Category, ModelCall, ToolMessage, ToolOutput
 
 CALLS_MAX: Final = 1024  # of one reply; as many as may wait, and more than anybody reads
 TOO_MANY: Final = f"not run: a reply may ask for {CALLS_MAX} calls, ask for the others again"
@@ -33,7 +32,7 @@ NOTHING: Final[Mapping[str, OpenCall]] = MappingProxyType({})
 
 
 async def run_batch(
-    turn: "Turn",
+    control: TurnControl,
     model_calls: Sequence[tuple[str, ModelCall]],
     interrupted: Mapping[str, OpenCall] = NOTHING,
 ) -> list[ToolMessage]:
@@ -43,12 +42,13 @@ async def run_batch(
     """
     calls: list[ToolCall] = []
     for call_id, model_call in model_calls:
-        calls.append(ToolCall(turn, call_id, model_call, calls, interrupted.get(call_id)))
+        calls.append(ToolCall(control, call_id, model_call, calls, interrupted.get(call_id)))
     async with anyio.create_task_group() as tasks:
         for call in calls[:CALLS_MAX]:
-            step = Step.HELD if _writers_before(call) else await _gate(call)
-            if step is not Step.ENDED:
-                tasks.start_soon(_run_call, call, step)
+            if not _writers_before(call):
+                await _gate(call)
+            if not call.ended.is_set():
+                tasks.start_soon(_run_call, call)
         for call in calls[CALLS_MAX:]:
             await _leave_out(call)
     return [call.result for call in calls]
@@ -57,30 +57,31 @@ async def run_batch(
 async def _leave_out(call: ToolCall) -> None:
     """Announce a call that is too many, and end it; nothing of it was looked at."""
     try:
-        await (call.fail(TOO_MANY) if call.turn.ending is None else call.stop())
+        is_stopped = call.control.ending is not None
+        await finish(call, stopped(call) if is_stopped else ToolOutput.failed(TOO_MANY))
     except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await call.fail_after_bug()
+        await finish_after_bug(call)
 
 
-async def _run_call(call: ToolCall, step: Step) -> None:
-    while step is Step.HELD:
+async def _run_call(call: ToolCall) -> None:
+    while call.state is State.PROPOSED and not call.ended.is_set():  # earlier calls come first
         delaying = [other for other in call.earlier if other.delays(call)]
         await call.wait_for(_writers_before(call) or delaying)
-        step = await _gate(call)
-    if step is Step.READY:
-        try:
-            if call.pending is None or await gate.await_answer(call, call.pending):
-                await execution.run(call)
-        except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-            await call.fail_after_bug()
-
-
-async def _gate(call: ToolCall) -> Step:
+        await _gate(call)
     try:
-        return await gate.gate(call)
+        if call.ended.is_set():
+            return
+        if call.pending is None or await gate.await_answer(call, call.pending):
+            await execution.run(call)
     except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await call.fail_after_bug()
-        return Step.ENDED
+        await finish_after_bug(call)
+
+
+async def _gate(call: ToolCall) -> None:
+    try:
+        await gate.gate(call)
+    except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
+        await finish_after_bug(call)
 
 
 def _writers_before(call: ToolCall) -> list[ToolCall]:

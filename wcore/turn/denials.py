@@ -1,10 +1,7 @@
 """A model that asks again and again for what was denied: it is told so, then the turn ends."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from wcore.turn.tool_call import ToolCall
+from typing import Final
 
 TOLD_FROM: Final = 3  # the second time may be a misunderstanding
 DENIALS_MAX: Final = 10  # of the same call in a turn; what was said thrice is not going to be heard
@@ -30,10 +27,3 @@ class Denials:
         """Why the turn must end, for people."""
         count = max(self._counts.values(), default=0)
         return GAVE_UP.format(count=count) if count >= DENIALS_MAX else None
-
-
-def again(call: "ToolCall") -> str:
-    """Count a denial; a call that was stopped or never prepared, or that a tool made, is none."""
-    if call.prepared is None or call.is_inner or call.turn.ending is not None:
-        return ""
-    return call.turn.denials.add(call.prepared.digest)

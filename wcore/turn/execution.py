@@ -15,12 +15,12 @@ from wcore.approval.redaction import StreamRedactor
 from wcore.approval.table import Move
 from wcore.errors import ToolError
 from wcore.persistence import records
-from wcore.protocol import events
 from wcore.tools.tool import RunContext, Tool
-from wcore.turn import inner_calls
+from wcore.turn import announce, inner_calls
+from wcore.turn.call import ToolCall
+from wcore.turn.finish import finish, stopped, unrecorded
 from wcore.turn.policy_reload import require_store
 from wcore.turn.subagents import spawn
-from wcore.turn.tool_call import ToolCall, unrecorded
 from wcore.vocabulary import Access, Category, Prepared, ToolOutput, Verdict
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
@@ -36,38 +36,26 @@ log = logging.getLogger("wcore.turn")
 
 async def run(call: ToolCall) -> None:
     """Run a cleared call to its end. Told to end, its processes are dead before it is said."""
-    assert call.tool is not None
-    assert call.prepared is not None
-    output = await _run_interruptibly(call, call.tool, call.prepared)
+    output = await _run_interruptibly(call)
     if output is None:
-        await call.stop()
+        await finish(call, stopped(call))
     else:
         call.session.known_files.wrote(output.content)
-        await call.end(output)
+        await finish(call, output)
 
 
-async def _run_interruptibly(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput | None:
+async def _run_interruptibly(call: ToolCall) -> ToolOutput | None:
     """Return what the tool gave, also when it was past the point of return; else `None`."""
-    changes = frozenset(t.path for t in prepared.accesses if t.access is Access.WRITE)
-    with call.turn.interruptible():
+    assert call.tool is not None
+    assert call.prepared is not None
+    changes = frozenset(t.path for t in call.prepared.accesses if t.access is Access.WRITE)
+    limit = call.session.settings.max_writes
+    with call.control.interruptible():
         async with call.session.locks.holding(changes):
-            if _may_write(call):
-                return await _effect(call, tool, prepared)
-            limit = call.session.settings.max_writes
+            if call.category is not Category.EDIT or call.control.tally.may_write(limit):
+                return await _effect(call, call.tool, call.prepared)
             return ToolOutput.failed(f"the limit of {limit} writes a turn is reached")
     return None
-
-
-def _may_write(call: ToolCall) -> bool:
-    """Count one write against the turn's limit; nothing waits here, so parallel calls cannot pass.
-
-    A write that fails later has been counted all the same.
-    """
-    limit = call.session.settings.max_writes
-    if call.category is not Category.EDIT or limit is None:
-        return True
-    call.turn.tally.writes += 1
-    return call.turn.tally.writes <= limit
 
 
 async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
@@ -75,12 +63,12 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
         await call.session.journal.write(records.started(call.call_id))
         require_store(call.session)  # it may be lost since the call was decided
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
-        call.turn.fail_later(error)
+        call.control.fail_later(error)
         return ToolOutput.failed(unrecorded(error))
     call.session.ledger.move(call.call_id, Move.RUN)
     call.so_far = ""
     heartbeat = _Heartbeat(call)
-    await heartbeat.beat()
+    await announce.running(call)
     output: ToolOutput | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(heartbeat.keep_beating)
@@ -123,33 +111,17 @@ class _Heartbeat:
         self._redactor = StreamRedactor(call.session.secrets)
         self._heard = anyio.Event()
 
-    async def beat(self) -> None:
-        call = self._call
-        await call.session.emit(
-            events.ToolRunning(
-                msg_id=call.turn.msg_id, call_id=call.call_id, tool_name=call.model_call.name
-            )
-        )
-
     async def keep_beating(self) -> None:
         while True:
             self._heard = anyio.Event()
             with anyio.move_on_after(HEARTBEAT_S) as silence:
                 await self._heard.wait()
             if silence.cancelled_caught:
-                await self.beat()
+                await announce.running(self._call)
 
     async def chunk(self, text: str) -> None:
         """Send output of the running tool; secrets are held back across chunk borders."""
         safe = self._redactor.feed(text)
         self._heard.set()
         if safe:
-            call = self._call
-            await call.session.emit(
-                events.ToolChunk(
-                    msg_id=call.turn.msg_id,
-                    call_id=call.call_id,
-                    tool_name=call.model_call.name,
-                    chunk=safe,
-                )
-            )
+            await announce.chunk(self._call, safe)

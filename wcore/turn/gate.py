@@ -11,11 +11,10 @@ What cannot be written down is neither asked nor run.
 
 import logging
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Final
 
 from wcore.approval import reasons
-from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending, move_of
+from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending
 from wcore.approval.table import Move
 from wcore.errors import ToolError, WcoreError
 from wcore.persistence import records
@@ -24,56 +23,48 @@ from wcore.policy.facts import Facts
 from wcore.protocol import events
 from wcore.session.session import Card, Session
 from wcore.times import age_s
+from wcore.turn.announce import (
+    TOO_LARGE,
+    ask,
+    line_of,
+    request_event,
+    send_announcement,
+    settled_event,
+)
+from wcore.turn.call import ToolCall
+from wcore.turn.finish import Refusal, finish, finish_unrecorded, stopped, unrecorded
 from wcore.turn.parked_calls import answer_to
 from wcore.turn.policy_reload import obey_limits, require_store
-from wcore.turn.tool_call import TOO_LARGE, Outcome, Refusal, ToolCall, unrecorded
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
-REASON_SUSPEND: Final = "Tool requires host decision"
-REASON_SUSPENDED: Final = "awaiting host decision"
+TOO_MANY: Final = f"{PENDING_MAX} calls wait for approval already; ask for fewer at once"
 NAME_CHARS_MAX: Final = 64  # of an unknown tool's name, repeated to the model
-
-_OUTCOMES: Final[dict[Move, Outcome]] = {
-    Move.APPROVE: "approved",
-    Move.DENY: "denied",
-    Move.EXPIRE: "expired",
-    Move.CANCEL: "cancelled",
-}
 
 log = logging.getLogger("wcore.turn")
 
 
-class Step(StrEnum):
-    """How far the gate has brought a call."""
+async def gate(call: ToolCall) -> None:
+    """Prepare, decide and announce one call.
 
-    ENDED = "ended"  #: it is over: denied, impossible, or stopped
-    READY = "ready"  #: announced; it waits for an answer or may run at once
-    HELD = "held"  #: allowed, but earlier calls come first: gate it again after them
-
-
-async def gate(call: ToolCall) -> Step:
-    """Prepare, decide and announce one call."""
+    Then it has ended; or it waits for an answer, or may run at once; or it is `proposed` as before:
+    allowed, but earlier calls come first, and it is to be gated again after them.
+    """
     if call.outcome_unknown:
-        await call.end(ToolOutput.failed(records.UNKNOWN))
-        return Step.ENDED
-    if call.turn.ending is not None:
-        await call.stop()
-        return Step.ENDED
-    prepared = await _prepare(call) if await _knows_rules(call) else None
-    if prepared is None:
-        return Step.ENDED
-    call.prepared = prepared
-    call.note_prepared(prepared)
-    facts, decision = call.session.decide(prepared, call.studied)
-    match decision.verdict:
-        case Verdict.DENY:
-            return await _refuse(call, decision, reasons.RULE + decision.why.detail)
-        case _ if call.recorded_approval is not None:
-            return await _reuse_approval(call, decision, prepared, call.recorded_approval)
-        case Verdict.ALLOW:
-            return await _allow(call, decision)
-        case Verdict.ASK:
-            return await _ask(call, decision, prepared, facts)
+        await finish(call, ToolOutput.failed(records.UNKNOWN))
+    elif call.control.ending is not None:
+        await finish(call, stopped(call))
+    elif await _knows_rules(call) and (prepared := await _prepare(call)) is not None:
+        call.note_prepared(prepared)
+        facts, decision = call.session.decide(prepared, call.studied)
+        match decision.verdict:
+            case Verdict.DENY:
+                await _refuse(call, decision, reasons.RULE + decision.why.detail)
+            case _ if call.recorded_approval is not None:
+                await _reuse_approval(call, decision, prepared, call.recorded_approval)
+            case Verdict.ALLOW:
+                await _allow(call, prepared, decision)
+            case Verdict.ASK:
+                await _ask(call, decision, prepared, facts)
 
 
 async def await_answer(call: ToolCall, pending: Pending) -> bool:
@@ -83,16 +74,16 @@ async def await_answer(call: ToolCall, pending: Pending) -> bool:
     card = session.cards.pop(call.call_id)
     tool = card.prepared.tool
     edited = result.prepared if isinstance(result, Approved) else None
-    settled = call.settled_event(_OUTCOMES[move_of(result)], result.by, edited)
-    token = pending.resume_token
-    echo = events.ApprovalResumed(resume_token=token or "", approved=isinstance(result, Approved))
-    closing = (echo, settled) if token else (settled,)
+    closing: tuple[events.Event, ...] = (settled_event(call, result, edited),)
+    if token := pending.resume_token:
+        approved = isinstance(result, Approved)
+        closing = (events.ApprovalResumed(resume_token=token, approved=approved), *closing)
     if isinstance(result, Denied):
         said = session.secrets.redact(result.reason)
         words = None if said == reasons.USER else said
         decision = session.persistence.decision_events.denied(call.call_id, tool, result.by, words)
         refusal = Refusal(result.reason, move=None, decision=decision, preceding_events=closing)
-        await call.cancel(refusal)
+        await finish(call, refusal)
     else:
         call.prepared = edited or card.prepared
         call.edited = edited is not None
@@ -101,8 +92,8 @@ async def await_answer(call: ToolCall, pending: Pending) -> bool:
         for event in closing:
             session.emit_nowait(event)
         if problem is not None:
-            call.turn.fail_later(problem)
-            await call.fail(unrecorded(problem))
+            call.control.fail_later(problem)
+            await finish(call, ToolOutput.failed(unrecorded(problem)))
     return not call.ended.is_set()
 
 
@@ -134,8 +125,8 @@ async def _knows_rules(call: ToolCall) -> bool:
             await obey_limits(session)
         require_store(session)
     except WcoreError as error:
-        call.turn.fail_later(error)
-        await call.fail(str(error))
+        call.control.fail_later(error)
+        await finish(call, ToolOutput.failed(str(error)))
         return False
     return True
 
@@ -144,26 +135,26 @@ async def _prepare(call: ToolCall) -> Prepared | None:
     """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
     known = call.session.offered_tools
     if call.tool is None:
-        await call.fail(_unknown(call, known))
+        await finish(call, ToolOutput.failed(_unknown(call, known)))
         return None
     if call.model_call.name not in known and not call.is_inner:
         await _block(call, _unknown(call, known))
         return None
     if call.args is None:
-        await call.fail(f"bad arguments: {call.model_call.problem}")
+        await finish(call, ToolOutput.failed(f"bad arguments: {call.model_call.problem}"))
         return None
     prepared: Prepared | None = None
     problem = "internal error while preparing the call"
     try:
-        with call.turn.interruptible():
+        with call.control.interruptible():
             prepared = await call.session.prepare(call.tool, call.args)
             call.studied = await call.session.analyse_command(prepared)
     except ToolError as error:
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
-    if call.turn.ending is not None:
-        await call.stop()
+    if call.control.ending is not None:
+        await finish(call, stopped(call))
         return None
     if call.recorded_approval is not None and not _approval_still_valid(
         call, call.recorded_approval, prepared
@@ -171,7 +162,7 @@ async def _prepare(call: ToolCall) -> Prepared | None:
         call.recorded_approval = None  # as if nobody had answered
         return await _prepare(call)
     if prepared is None:
-        await call.fail(problem)
+        await finish(call, ToolOutput.failed(problem))
     return prepared
 
 
@@ -195,36 +186,34 @@ async def _block(call: ToolCall, told: str) -> None:
     await _refuse(call, decision, reasons.RULE + decision.why.detail, told)
 
 
-async def _refuse(call: ToolCall, decision: Decision, reason: str, told: str | None = None) -> Step:
+async def _refuse(call: ToolCall, decision: Decision, reason: str, told: str | None = None) -> None:
     session, name = call.session, call.model_call.name
     decisions = session.persistence.decision_events
     if decision.verdict is Verdict.ASK:
         event = decisions.unasked(call.call_id, name, host_gone=session.host_gone)
     else:
         event = decisions.ruled(call.call_id, name, decision)
-    await call.cancel(Refusal(reason, Move.DENY, told, decision.why, event))
-    return Step.ENDED
+    await finish(call, Refusal(reason, Move.DENY, told, decision.why, event))
 
 
-async def _allow(call: ToolCall, decision: Decision) -> Step:
+async def _allow(call: ToolCall, prepared: Prepared, decision: Decision) -> None:
     session = call.session
     in_order = call.category in (Category.EXEC, Category.MCP)
     if in_order and any(other.delays(call) for other in call.earlier):
-        return Step.HELD  # the world may change meanwhile: prepared and decided anew
-    announcement = call.announcement_if_it_fits(decision.why)
-    if announcement is None:
-        await call.fail(TOO_LARGE)
-        return Step.ENDED
+        return  # the world may change meanwhile: prepared and decided anew
+    line = line_of(call, decision.why)
+    if line is None:
+        await finish(call, ToolOutput.failed(TOO_LARGE))
+        return
     event = session.persistence.decision_events.ruled(call.call_id, call.model_call.name, decision)
     try:
-        await session.persistence.publish(event, {"digest": call.digest}, acted_upon=True)
+        await session.persistence.publish(event, {"digest": prepared.digest}, acted_upon=True)
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
-        await call.fail_unrecorded(error)
-        return Step.ENDED
+        await finish_unrecorded(call, error)
+        return
     session.ledger.move(call.call_id, Move.ALLOW)
     _count_use(session, decision)
-    await call.send_announcement(announcement)
-    return Step.READY
+    await send_announcement(call, line)
 
 
 def _count_use(session: Session, decision: Decision) -> None:
@@ -236,33 +225,31 @@ def _count_use(session: Session, decision: Decision) -> None:
 
 async def _reuse_approval(
     call: ToolCall, decision: Decision, prepared: Prepared, yes: records.RecordedApproval
-) -> Step:
+) -> None:
     """Let a call run that a person approved before the engine ended: the yes is in the journal."""
-    announcement = call.announcement_if_it_fits(decision.why)
-    if announcement is None:
-        await call.fail(TOO_LARGE)
-        return Step.ENDED
+    line = line_of(call, decision.why)
+    if line is None:
+        await finish(call, ToolOutput.failed(TOO_LARGE))
+        return
     call.session.ledger.move(call.call_id, Move.ALLOW)
     call.edited = yes.args is not None
     call.answer = yes.answer if prepared.tool == QUESTION_TOOL else None
-    await call.send_announcement(announcement)
-    return Step.READY
+    await send_announcement(call, line)
 
 
-async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Facts) -> Step:
+async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Facts) -> None:
     session = call.session
     if not session.can_ask:
-        call.turn.tally.denied_unasked += not session.settings.prompts
+        call.control.tally.denied_unasked += not session.settings.prompts
         reason = reasons.HOST_GONE if session.host_gone else reasons.NO_PROMPTS
-        return await _refuse(call, decision, reason)
+        await _refuse(call, decision, reason)
+        return
     ttl_s = int(session.settings.approval_ttl_s)
-    request = call.request_event(prepared, decision.why, session.suggestions(facts), ttl_s)
-    if not session.fits(request):
-        await call.fail(TOO_LARGE)
-        return Step.ENDED
-    if len(session.approvals) >= PENDING_MAX:
-        await call.fail(f"{PENDING_MAX} calls wait for approval already; ask for fewer at once")
-        return Step.ENDED
+    request = request_event(call, prepared, decision.why, session.suggestions(facts), ttl_s)
+    line = session.fits(request)
+    if line is None or len(session.approvals) >= PENDING_MAX:
+        await finish(call, ToolOutput.failed(TOO_LARGE if line is None else TOO_MANY))
+        return
     suspends = session.settings.hitl_suspend and prepared.tool == QUESTION_TOOL
     # Registered before it is written down: a stop meanwhile settles this call like all others.
     call.pending = session.approvals.request_approval(
@@ -273,24 +260,6 @@ async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Fa
     try:
         await session.journal.write(records.asked(call.call_id, decision.why, prepared.digest))
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written is not asked
-        await call.fail_unrecorded(error)
-        return Step.ENDED
-    call.ask(request)
-    if call.pending.resume_token:
-        _suspend(call, prepared, call.pending.resume_token)
-    return Step.READY
-
-
-def _suspend(call: ToolCall, prepared: Prepared, token: str) -> None:
-    session = call.session
-    session.secrets.add_token(token)
-    session.emit_nowait(
-        events.ApprovalRequired(
-            call_id=call.call_id,
-            resume_token=token,
-            correlation_id=token,
-            reason=REASON_SUSPEND,
-            context=f"{prepared.tool}: {prepared.args.get('question', '')}",
-        )
-    )
-    session.emit_nowait(events.Suspend(reason=REASON_SUSPENDED, resume_token=token))
+        await finish_unrecorded(call, error)
+    else:
+        ask(call, line, prepared, call.pending.resume_token)

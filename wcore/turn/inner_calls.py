@@ -8,7 +8,8 @@ from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.tools.tool import Tool
 from wcore.turn import gate
-from wcore.turn.tool_call import Refusal, ToolCall
+from wcore.turn.call import ToolCall
+from wcore.turn.finish import Refusal, finish, finish_after_bug, stopped
 from wcore.vocabulary import Args, By, ModelCall
 
 Effect = Callable[[ToolCall], Awaitable[None]]
@@ -21,7 +22,7 @@ async def ask(outer: ToolCall, effect: Effect, tool: Tool, args: Args) -> None:
     cancelled, and the host has been told before the cancellation leaves.
     """
     call_id = outer.session.new_call_id("")
-    call = ToolCall(outer.turn, call_id, ModelCall("", tool.spec.name, args), inner=tool)
+    call = ToolCall(outer.control, call_id, ModelCall("", tool.spec.name, args), inner=tool)
     running = anyio.CancelScope()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_withdraw_on_cancel, call, running)
@@ -42,14 +43,15 @@ async def _withdraw_on_cancel(call: ToolCall, running: anyio.CancelScope) -> Non
 
 async def _run_call(call: ToolCall, effect: Effect, running: anyio.CancelScope) -> None:
     try:
-        if await gate.gate(call) is not gate.Step.READY:
+        await gate.gate(call)
+        if call.ended.is_set():
             return
         if call.pending is not None and not await gate.await_answer(call, call.pending):
             return
         with running:
             await effect(call)
         if not call.ended.is_set():
-            over = call.turn.ending is None
-            await (call.cancel(Refusal(reasons.WITHDRAWN)) if over else call.stop())
+            is_stopped = call.control.ending is not None
+            await finish(call, stopped(call) if is_stopped else Refusal(reasons.WITHDRAWN))
     except Exception:  # noqa: BLE001 - a bug in it must not take the outer call along
-        await call.fail_after_bug()
+        await finish_after_bug(call)

@@ -10,7 +10,7 @@ import anyio
 
 from wcore.approval.manager import ApprovalResult, Approved, Pending
 from wcore.policy.decide import OVERRIDE, QUESTION_TOOL
-from wcore.turn.tool_call import ToolCall
+from wcore.turn.call import ToolCall
 from wcore.vocabulary import By, Category, Decision, Row, Verdict
 
 log = logging.getLogger("wcore.turn")

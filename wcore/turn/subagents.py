@@ -5,7 +5,7 @@ cannot do. Told to end, the parent ends its children first; only then is its own
 """
 
 import copy
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -19,6 +19,7 @@ from wcore.session.history import History
 from wcore.session.known_files import KnownFiles
 from wcore.session.session import Session
 from wcore.tools.builtin.spawn import NAME
+from wcore.turn.call import ToolCall
 from wcore.visible import visible_line
 from wcore.vocabulary import (
     AssistantMessage,
@@ -28,12 +29,7 @@ from wcore.vocabulary import (
     UserMessage,
 )
 
-if TYPE_CHECKING:
-    from wcore.turn.tool_call import ToolCall
-    from wcore.turn.turn import Turn
-
 DEPTH_MAX: Final = 3  # agents below agents: deeper, nobody can follow who asks for what
-AT_ONCE_MAX: Final = 4  # children of one agent; more would only wait for the provider
 SPAWNS_MAX: Final = 32  # a turn, at all depths: a model that spawns for ever must come to an end
 
 TASK_CHARS_MAX: Final = 120  # of a task, on cards and calls: enough to tell agents apart
@@ -44,38 +40,36 @@ _END: Final = {
 }
 
 
-async def spawn(call: "ToolCall", assignment: Assignment) -> ToolOutput:
+async def spawn(call: ToolCall, assignment: Assignment) -> ToolOutput:
     """Let a sub-agent work on its assignment; return its report.
 
     When cancelled, the agent and everything it started have ended before this leaves.
     """
-    turn = call.turn
-    turn.tally.spawns += 1
-    if turn.tally.spawns > SPAWNS_MAX:
+    control = call.control
+    control.tally.spawns += 1
+    if control.tally.spawns > SPAWNS_MAX:
         return ToolOutput.failed(f"no more than {SPAWNS_MAX} agents can be started in a turn")
     report = ToolOutput.failed("the agent was ended")
-    await turn.subagent_slots.acquire()
+    await control.subagent_slots.acquire()
     try:
-        with anyio.CancelScope(shield=True):  # it is ended by `Turn.end`, never torn off
-            report = await _work(turn, call, assignment)
+        with anyio.CancelScope(shield=True):  # it is ended with its parent, never torn off
+            report = await _work(call, assignment)
     finally:
-        turn.subagent_slots.release()
+        control.subagent_slots.release()
     await checkpoint()  # told to end meanwhile, the call is over without a result
     return report
 
 
-async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolOutput:
-    session = turn.session
+async def _work(call: ToolCall, assignment: Assignment) -> ToolOutput:
+    session = call.session
     try:
         model = for_subagent(session.model, assignment.agent.model)
     except ConfigError as error:
         return ToolOutput.failed(f"agent {assignment.agent.name}: {error}")
     below = _session_of(assignment, call, model)
-    child = turn.for_subagent(below)
     try:
-        end = await child.run(UserMessage(assignment.task))
+        end = await call.control.run_child(below, UserMessage(assignment.task))
     finally:
-        turn.children.discard(child)
         session.usage += below.usage
     below.emit_nowait(end)
     said = [m for m in below.history.messages if isinstance(m, AssistantMessage)]
@@ -87,7 +81,7 @@ async def _work(turn: "Turn", call: "ToolCall", assignment: Assignment) -> ToolO
     return ToolOutput(Status.SUCCESS, f"{report}\n{note}".strip() or "[no report]")
 
 
-def _session_of(assignment: Assignment, call: "ToolCall", model: Model) -> Session:
+def _session_of(assignment: Assignment, call: ToolCall, model: Model) -> Session:
     """Return a session below the caller's: shared but for what makes an agent."""
     above, agent = call.session, assignment.agent
     below = copy.copy(above)

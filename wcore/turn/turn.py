@@ -5,20 +5,15 @@ parent's. A turn with one call adds to the history `AssistantMessage(calls=[("ca
 ModelCall("toolu_7", "Bash", {"command": "ls"}))])`, `ToolMessage("call_1", "Bash", …)` and the
 reply to that.
 
-`Turn.end` ends it from outside. That never cancels the turn's own task: it settles calls that wait
-and cancels what works, so that every call still gets its one terminal event and its one result.
+What ends it from outside is `control.end`; see `control.py`.
 """
 
 import logging
-from collections.abc import Generator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from typing import Final, Literal
 
-import anyio
 from anyio.lowlevel import checkpoint
-from msgspec import Struct
 
-from wcore.approval import reasons
 from wcore.errors import Code, HostGoneError, ProviderError, WcoreError
 from wcore.models.factory import cost_usd
 from wcore.models.model import (
@@ -36,36 +31,18 @@ from wcore.persistence import records
 from wcore.persistence.restore import OpenTurn
 from wcore.protocol import events
 from wcore.session.session import Session
-from wcore.store import Kind, Record, StoreLostError
+from wcore.store import Kind, Record
 from wcore.turn.batch import run_batch
-from wcore.turn.denials import Denials
+from wcore.turn.control import Tally, TurnControl
 from wcore.turn.policy_reload import reload_policy
 from wcore.turn.reply import Reply, SecretsFilter, split_delta
-from wcore.turn.subagents import AT_ONCE_MAX
-from wcore.vocabulary import AssistantMessage, By, ModelCall, UserMessage
+from wcore.vocabulary import AssistantMessage, ModelCall, UserMessage
 
 DELTAS_PER_CHECKPOINT: Final = 32  # a model that never waits must not starve the loop
 SILENCE: Final = "The model answered nothing. Send the message again, or choose another model."
 
 log = logging.getLogger("wcore.turn")
 TurnFinishReason = Literal["stop", "length", "error", "max_turns"]
-
-
-class Ending(Struct, frozen=True):
-    """Why a turn was ended from outside, and by whom."""
-
-    by: By
-    reason: str
-
-
-class Tally(Struct):
-    """What is counted for a turn and all turns of sub-agents in it."""
-
-    writes: int = 0
-    denied_unasked: int = 0
-    spawns: int = 0
-    cost_usd: float = 0.0
-    is_priced: bool = True  # every reply so far had a price
 
 
 class Turn:
@@ -81,57 +58,17 @@ class Turn:
         interrupted: OpenTurn | None = None,
         tally: Tally | None = None,
     ) -> None:
+        self.control = TurnControl(session, msg_id, self._run_child, tally)
         self.session = session
         self.msg_id = msg_id
         self.interrupted = interrupted
-        self.ending: Ending | None = None
-        self.problem: Exception | None = None
-        self.tally = tally or Tally()
-        self.denials = Denials()
-        self.children: set[Turn] = set()
         self._has_spoken = False  # text or a call, in any reply
         self._is_reminded = False  # that calls are not made by writing them
-        self.subagent_slots = anyio.Semaphore(AT_ONCE_MAX)
-        self._scopes: set[anyio.CancelScope] = set()
 
-    def end(self, by: By) -> None:
-        """End the turn now: deny what waits, cancel what works. The first ending stands."""
-        if self.ending is None:
-            self.ending = Ending(by, reasons.BY_SETTLER[by])
-            self.session.persistence.hurry()
-            for child in self.children:
-                child.end(by)
-            self.session.approvals.resolve_all(self.ending.reason, by)
-            for scope in self._scopes:
-                scope.cancel()
-
-    def for_subagent(self, session: Session) -> "Turn":
-        """Return the turn of a sub-agent; it ends with this one."""
-        child = Turn(session, self.msg_id, tally=self.tally)
-        self.children.add(child)
-        if self.ending is not None:
-            child.end(self.ending.by)
-        return child
-
-    @contextmanager
-    def interruptible(self) -> Generator[anyio.CancelScope, None, None]:
-        """Let `end` cancel what happens inside, and only that."""
-        with anyio.CancelScope() as scope:
-            self._scopes.add(scope)
-            if self.ending is not None:
-                scope.cancel()
-            try:
-                yield scope
-            finally:
-                self._scopes.discard(scope)
-
-    def fail_later(self, problem: Exception | None) -> None:
-        """Let the turn fail after the calls under way: something could not be written down.
-
-        A store that was lost has been told of, and is no reason: the turn goes on in memory.
-        """
-        if not isinstance(problem, StoreLostError):
-            self.problem = self.problem or problem
+    async def _run_child(self, session: Session, message: UserMessage) -> events.StreamEnd:
+        child = Turn(session, self.msg_id, tally=self.control.tally)
+        with self.control.ending_also(child.control):
+            return await child.run(message)
 
     async def run(self, message: UserMessage | None) -> events.StreamEnd:
         """Answer `message`; return the event that ends the turn, for the engine to send.
@@ -151,10 +88,10 @@ class Turn:
             await session.persistence.open()
             await reload_policy(session)
             if session.parent is None:
-                with self.interruptible():
+                with self.control.interruptible():
                     await session.before_turn()
             await self._resume_open_calls()
-            finish = "stop" if self.ending else await self._rounds()
+            finish = "stop" if self.control.ending else await self._rounds()
         except HostGoneError:
             raise
         except WcoreError as error:
@@ -173,7 +110,7 @@ class Turn:
             msg_id=self.msg_id,
             finish_reason=finish,
             usage=_report(session),
-            denied_unasked=None if session.settings.prompts else self.tally.denied_unasked,
+            denied_unasked=None if session.settings.prompts else self.control.tally.denied_unasked,
         )
 
     async def _write_end(self, finish: TurnFinishReason) -> None:
@@ -193,31 +130,31 @@ class Turn:
         calls = [(each.call_id, each.call) for each in interrupted.calls.values()]
         for call_id, _ in calls:
             self.session.ledger.reopen(call_id)
-        for result in await run_batch(self, calls, interrupted.calls):
+        for result in await run_batch(self.control, calls, interrupted.calls):
             interrupted.results[result.call_id] = result
         for call_id in interrupted.order:
             self.session.append_history(self.msg_id, interrupted.results[call_id])
         for waiting in interrupted.messages:
             self.session.append_history(self.msg_id, waiting)
-        if self.problem is not None:
-            raise self.problem
+        if self.control.problem is not None:
+            raise self.control.problem
 
     async def _rounds(self) -> TurnFinishReason:
         for _ in range(self.session.settings.max_rounds):
             reply, calls = await self._reply()
-            if self.ending is not None:
+            if self.control.ending is not None:
                 return "stop"
             if not calls and not reply.reminder:
                 if not self._has_spoken:
                     await self.session.emit_info(SILENCE, self.msg_id)
                 return "length" if reply.finish is FinishReason.LENGTH else "stop"
-            for result in await run_batch(self, calls):
+            for result in await run_batch(self.control, calls):
                 self.session.append_history(self.msg_id, result)
-            if self.problem is not None:
-                raise self.problem
-            if self.ending is not None:
+            if self.control.problem is not None:
+                raise self.control.problem
+            if self.control.ending is not None:
                 return "stop"
-            if gave_up := self.denials.gave_up:
+            if gave_up := self.control.denials.gave_up:
                 await self.session.emit_info(gave_up, self.msg_id)
                 return "stop"
         return "max_turns"
@@ -226,13 +163,13 @@ class Turn:
         """Stream one reply; whatever happens, what was said is remembered once."""
         reply = Reply()
         try:
-            with self.interruptible():
+            with self.control.interruptible():
                 await self._stream(reply)
         except Exception as error:
             reply.failed = records.failure(error)
             raise
         finally:
-            if self.ending is not None or reply.finish is None:
+            if self.control.ending is not None or reply.finish is None:
                 reply.calls.clear()  # a reply that did not end asks for nothing
             calls = [(self.session.new_call_id(call.model_id), call) for call in reply.calls]
             text, thinking = "".join(reply.text), "".join(reply.thinking)
@@ -242,7 +179,7 @@ class Turn:
                 self.session.append_history(self.msg_id, message)
             reply.reminder = self._reminder(reply, message)
             self._note(reply, message)
-        if reply.finish is None and self.ending is None:
+        if reply.finish is None and self.control.ending is None:
             raise ProviderError("the model's reply broke off")
         if reply.reminder:
             self._is_reminded = True
@@ -253,7 +190,9 @@ class Turn:
 
     def _reminder(self, reply: Reply, message: AssistantMessage) -> str:
         """Return what a model is told, once a turn, that wrote a call as text."""
-        ended = reply.finish is FinishReason.STOP and self.ending is None and not message.calls
+        ended = (
+            reply.finish is FinishReason.STOP and self.control.ending is None and not message.calls
+        )
         tools = self.session.offered_tools
         if self._is_reminded or not ended or not is_printed_call(message.text, tools):
             return ""
@@ -317,8 +256,8 @@ class Turn:
                 self.session.context_tokens = context_tokens
                 cost = cost_usd(self.session.model, usage)
                 reply.cost_usd = cost
-                self.tally.cost_usd += cost or 0.0
-                self.tally.is_priced = self.tally.is_priced and cost is not None
+                self.control.tally.cost_usd += cost or 0.0
+                self.control.tally.is_priced = self.control.tally.is_priced and cost is not None
 
 
 def _report(session: Session) -> events.UsageReport:

@@ -190,6 +190,6 @@ async def _decide_edited(
             what = fact.path or "what the changed command may name"
             raise AnswerRefusedError(f"{command.call_id}: {what} was not on the card")
     tool = card.request.tool.model_copy(update={"args": edited.args})
-    if not session.fits(card.request.model_copy(update={"tool": tool})):
+    if session.fits(card.request.model_copy(update={"tool": tool})) is None:
         raise AnswerRefusedError(f"{command.call_id}: the changed arguments are too large")
     await _settle(session, command, card, facts, edited)
