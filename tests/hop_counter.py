@@ -5,6 +5,7 @@ that the loop's thread has begun since; without the standard streams and what li
 store, whose way is another.
 """
 
+import dis
 import json
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from wcore.__main__ import main
 from wcore.protocol import codec
 
 PACKAGE = str(Path(wcore.__file__).parent) + "/"
+RESUME = dis.opmap["RESUME"]
 LEFT_OUT = (PACKAGE + "stdio.py", PACKAGE + "store/")
 
 
@@ -44,9 +46,10 @@ def count_into(file: Path) -> None:
 
 
 def _begins(frame: FrameType) -> bool:
-    """Whether a function begins; not a coroutine that goes on, nor a comprehension."""
-    resumes = frame.f_code.co_code[frame.f_lasti + 1] & 3  # the argument of RESUME; 0: a start
-    return not resumes and not frame.f_code.co_name.startswith("<")
+    """Whether a function begins; not a coroutine that goes on or is cancelled."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    starts = code[at] == RESUME and not code[at + 1] & 3  # its argument: 0 is a start
+    return starts and not frame.f_code.co_name.startswith("<")
 
 
 if __name__ == "__main__":

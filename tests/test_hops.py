@@ -9,7 +9,7 @@ from talking import Conversation, call, write_script
 
 COUNTER = Path(__file__).parent / "hop_counter.py"
 #: Command, the event that it leads to, and through how many functions it may go at most.
-BUDGETS: Final = {("ping", "pong"): 4, ("tool_approve", "tool_running"): 53}
+BUDGETS: Final = {("ping", "pong"): 4, ("tool_approve", "tool_running"): 45}
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ class Pending(Struct):
     result: ApprovalResult | None = None
     editing: bool = False  # new arguments are being prepared; a second approve must wait
     abandoned: bool = False
-    _done: anyio.Event = field(default_factory=anyio.Event)
+    done: anyio.Event = field(default_factory=anyio.Event)  # set by the manager alone
 
     def __await__(self) -> Generator[Any, Any, ApprovalResult]:
         return self.wait().__await__()
@@ -85,17 +85,12 @@ class Pending(Struct):
     async def wait(self) -> ApprovalResult:
         """Park until the call is resolved. Cancelling abandons the call; the reaper denies it."""
         try:
-            await self._done.wait()
+            await self.done.wait()
         except BaseException:
             self.abandoned = self.result is None
             raise
         assert self.result is not None
         return self.result
-
-    def settle(self, result: ApprovalResult) -> None:
-        """Wake whoever waits. Only the manager calls this, after the one transition."""
-        self.result = result
-        self._done.set()
 
 
 class ApprovalManager:
@@ -276,9 +271,11 @@ class ApprovalManager:
         try:
             self._ledger.move(entry.call_id, move_of(result))
         except UnknownCallError:  # a bug of ours: whoever waits must not run, nor wait for ever
-            entry.settle(Denied(REASON_BUG, By.POLICY))
+            result = Denied(REASON_BUG, By.POLICY)
             raise
-        entry.settle(result)
+        finally:
+            entry.result = result
+            entry.done.set()
 
     def _sleep_s(self, interval_s: float) -> float:
         live = (e.deadline for e in self._pending.values())

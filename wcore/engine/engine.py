@@ -9,8 +9,8 @@ A command is carried out before the next is read, so that a host that floods the
 
 import logging
 import signal
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, assert_never
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import anyio
 from anyio import to_thread
@@ -21,12 +21,19 @@ from wcore.approval import reasons
 from wcore.engine.background import purge_old_sessions, recall, warm_up
 from wcore.engine.capabilities import capabilities
 from wcore.engine.command_lines import parse_line
-from wcore.engine.commands import approvals, introspection, permissions, resume
+from wcore.engine.commands import approvals, introspection, permissions, results, resume
 from wcore.engine.commands.config import ConfigCommands
 from wcore.engine.costs import Costs
 from wcore.engine.lazy import load
 from wcore.engine.ports import CommandReader, Signals, real_signals
-from wcore.errors import Code, HostError, HostGoneError, WcoreError
+from wcore.errors import (
+    Code,
+    DuringTurnError,
+    HostError,
+    HostGoneError,
+    RefusedError,
+    WcoreError,
+)
 from wcore.protocol import codec, commands, events
 from wcore.session.session import EventWriter, Session
 from wcore.store import Kind, LeaseLostError
@@ -35,6 +42,10 @@ from wcore.vocabulary import By, UserMessage
 
 if TYPE_CHECKING:
     from wcore.turn.turn import Turn
+
+Answered: TypeAlias = (
+    commands.ResumeTurn | commands.RemoveMcpServer | introspection.Asked | permissions.Asked
+)
 
 log = logging.getLogger("wcore.engine")
 
@@ -48,6 +59,14 @@ IMMEDIATE_COMMANDS: Final = (
     commands.SetMode,
 )  # neither of them acts
 RECORDED_COMMANDS: Final = (commands.InitHistory, commands.SetMode, commands.SetConfig)
+#: They would change what the running turn works with, or begin another one.
+NOT_DURING_TURN: Final = (
+    commands.ResumeTurn,
+    commands.RemoveMcpServer,
+    commands.TrustWorkspace,
+    commands.AcceptChanges,
+)
+DURING_TURN: Final = "a turn is running: wait for its stream_end"
 SHUTDOWN_S: Final = 1.5  # to say goodbye; hosts expect us gone within two seconds
 
 
@@ -145,12 +164,16 @@ class Engine:
         await self._session.journal.flush_if_full()
 
     async def _dispatch(self, command: commands.AnyCommand, tasks: TaskGroup) -> None:  # noqa: C901, PLR0912 - the table of contents
-        session = self._session
+        session, during_turn = self._session, self._turn is not None
         match command:
             case commands.Ping():
                 await session.emit(events.Pong())
+            case commands.Message() if during_turn:
+                text = f"{DURING_TURN}, or send stop first"
+                await session.emit_error(Code.BUSY, text, retryable=True)
             case commands.Message():
-                await self._handle_message(command, tasks)
+                message = UserMessage(command.content, tuple(command.files or ()))
+                self._start_turn(command.msg_id, message, tasks)
             case commands.Stop():
                 self._stop()
             case commands.ToolApprove():
@@ -164,60 +187,56 @@ class Engine:
             case commands.InitHistory():
                 self._add_context(command.text)
             case commands.SetMode():
-                await self._configuring.set_mode(command.mode, during_turn=self._turn is not None)
+                await self._configuring.set_mode(command.mode, during_turn=during_turn)
             case commands.SetConfig():
-                await self._configuring.set_config(command, during_turn=self._turn is not None)
+                await self._configuring.set_config(command, during_turn=during_turn)
             case commands.AddMcpServer():
                 await self._servers.add(command, too_late=self._had_message)
-            case commands.RemoveMcpServer():
-                busy = self._turn is not None
-                await session.emit(await self._servers.remove(command, during_turn=busy))
-            case (
-                commands.ListPermissions()
-                | commands.SetAgentTools()
-                | commands.SetToolOverride()
-                | commands.TrustWorkspace()
-                | commands.AcceptChanges()
-                | commands.GiveGrant()
-            ):
-                busy = self._turn is not None
-                await session.emit(await permissions.answer(session, command, during_turn=busy))
-            case commands.ResumeTurn():
-                await self._resume_turn(command, tasks)
             case commands.Introspection():
-                await session.emit(await introspection.answer(session, command))
+                try:
+                    if during_turn and isinstance(command, NOT_DURING_TURN):
+                        raise DuringTurnError(DURING_TURN)
+                    result = results.done(command, await self._answer(command, tasks))
+                except WcoreError as error:
+                    result = results.refused(command, error)
+                await session.emit(result)
             case _:
                 assert_never(command)
 
-    async def _handle_message(self, command: commands.Message, tasks: TaskGroup) -> None:
-        if self._turn is not None:
-            text = "a turn is running: wait for its stream_end, or send stop first"
-            await self._session.emit_error(Code.BUSY, text, retryable=True)
-            return
-        message = UserMessage(command.content, tuple(command.files or ()))
-        self._start_turn(command.msg_id, message, tasks)
+    async def _answer(self, command: Answered, tasks: TaskGroup) -> Mapping[str, object]:
+        """Obey a command that is answered; return what the answer says beside that.
 
-    async def _resume_turn(self, command: commands.ResumeTurn, tasks: TaskGroup) -> None:
-        session, interrupted, asked = self._session, self._session.interrupted, command.request_id
-        if self._turn is not None:
-            text = "a turn is running: wait for its stream_end"
-            result = resume.refused(asked, Code.BUSY, text)
-        elif interrupted is None:
-            result = resume.refused(asked, Code.REFUSED, "no turn was interrupted")
-        elif command.action == "cancel":
-            try:
-                result = resume.done(asked, await resume.abandon_turn(session, interrupted))
-            except WcoreError as error:
-                result = resume.failed(asked, error)
-        elif self._has_continued:
-            text = "the turn could not be continued: send a message, or cancel it"
-            result = resume.refused(asked, Code.REFUSED, text)
-        else:
-            self._has_continued = True
-            session.emit_nowait(resume.done(asked, None))  # not waiting: nothing comes between
-            self._start_turn(interrupted.msg_id, None, tasks)
-            return
-        await session.emit(result)
+        Raises:
+            WcoreError: it was not obeyed.
+        """
+        match command:
+            case commands.ResumeTurn():
+                return await self._resume_turn(command, tasks)
+            case commands.RemoveMcpServer():
+                return await self._servers.remove(command.name)
+            case (
+                commands.RevokeGrant()
+                | commands.ListPending()
+                | commands.ListGrants()
+                | commands.GetHistory()
+            ):
+                return await introspection.answer(self._session, command)
+            case _:
+                return await permissions.answer(self._session, command)
+
+    async def _resume_turn(
+        self, command: commands.ResumeTurn, tasks: TaskGroup
+    ) -> Mapping[str, object]:
+        interrupted = self._session.interrupted
+        if interrupted is None:
+            raise RefusedError("no turn was interrupted")
+        if command.action == "cancel":
+            return {"cancelled": await resume.abandon_turn(self._session, interrupted)}
+        if self._has_continued:
+            raise RefusedError("the turn could not be continued: send a message, or cancel it")
+        self._has_continued = True
+        self._start_turn(interrupted.msg_id, None, tasks)  # which begins once the answer is queued
+        return {}
 
     def _start_turn(self, msg_id: str, message: UserMessage | None, tasks: TaskGroup) -> None:
         """Start a turn; one that an earlier engine left open goes on in it."""

@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from wcore.engine.sampling import sample
-from wcore.errors import Code, HostGoneError
+from wcore.errors import Code, HostGoneError, RefusedError
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
 from wcore.protocol import commands, events
@@ -90,23 +90,17 @@ class McpServers:
             return
         self._start(config, asked=True)
 
-    async def remove(
-        self, command: commands.RemoveMcpServer, *, during_turn: bool
-    ) -> events.CommandResult:
-        """End a server and take its tools away; return the answer to the command."""
-        server = self._servers.get(command.name)
-        problem: events.CommandProblem | None = None
-        if during_turn:
-            text = "a turn is running: wait for its stream_end"
-            problem = events.CommandProblem(code=Code.BUSY, message=text)
-        elif server is None:
-            text = f"there is no server {command.name!r}"
-            problem = events.CommandProblem(code=Code.REFUSED, message=text)
-        else:
-            await self._drop(server)
-        return events.CommandResult(
-            request_id=command.request_id, command=command.type, ok=problem is None, error=problem
-        )
+    async def remove(self, name: str) -> dict[str, object]:
+        """End a server and take its tools away.
+
+        Raises:
+            RefusedError: there is none of that name.
+        """
+        server = self._servers.get(name)
+        if server is None:
+            raise RefusedError(f"there is no server {name!r}")
+        await self._drop(server)
+        return {}
 
     async def _refuse(self, name: str, code: Code, reason: str) -> None:
         await self._session.emit_error(code, f"MCP server {name}: {reason}", mcp_server=name)

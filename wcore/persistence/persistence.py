@@ -9,6 +9,7 @@ one that cannot be read allows nothing; an audit row that cannot be written is o
 import copy
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 from wcore.approval.redaction import Secrets
@@ -85,7 +86,7 @@ class SessionPersistence:
             self._user_id,
             identity.agent_id(self._workspace, agent),
             identity.chat_id(self.journal.session_id),
-            lambda tool: tool in self.tiers.held(agent, "").user_overrides,
+            partial(self.tiers.has_override, agent),
         )
 
     @property

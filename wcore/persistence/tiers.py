@@ -122,6 +122,11 @@ class StoredTiers(TierSource):
         del user_id
         return self._or_unread(agent_id, self._held.get(agent_id))
 
+    def has_override(self, agent_id: str, tool: str) -> bool:
+        """Whether a person said that an agent may always use a tool; as the session holds it."""
+        held = self._held.get(agent_id)
+        return held is not None and tool in held.user_overrides
+
     def _or_unread(
         self, agent_id: str, known: AgentPermissionSnapshot | None
     ) -> AgentPermissionSnapshot:

@@ -5,13 +5,14 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Final
 
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.shell_paths.lookups import Candidate, Component, LookupResult
 from wcore.policy.shell_paths.named_paths import candidates, paths_named
 from wcore.policy_files.programs import programs_of
-from wcore.vocabulary import Named
+from wcore.vocabulary import Named, PathFact
 
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
@@ -29,11 +30,21 @@ def finder(places: Places) -> Finder:
 
     def find(command: str, environ: Mapping[str, str]) -> Named:
         look = _PathLookup()
-        disk = {each: look.at(each) for each in candidates(command, places, environ)}
-        paths = tuple(paths_named(command, places, environ, disk))
+        disk = tuple((each, look.at(each)) for each in candidates(command, places, environ))
+        paths = _facts(command, places, tuple(sorted(environ.items())), disk)
         return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
 
     return find
+
+
+@lru_cache(8)  # a call looks again at its effect: mostly the disk still says the same
+def _facts(
+    command: str,
+    places: Places,
+    environ: tuple[tuple[str, str], ...],
+    disk: tuple[tuple[Candidate, LookupResult], ...],
+) -> tuple[PathFact, ...]:
+    return tuple(paths_named(command, places, dict(environ), dict(disk)))
 
 
 class _TooManyError(Exception):

@@ -38,7 +38,13 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     Raises:
         HostError: nothing waits under the id, or the answer does not fit what was shown.
     """
-    entry, card = _waiting(session, command.call_id)
+    entry = session.approvals.pending(command.call_id)
+    if entry is None:
+        raise UnknownCallError(command.call_id)
+    if entry.editing:
+        text = f"{command.call_id}: changed arguments are being prepared already"
+        raise AnswerRefusedError(text)
+    card = session.cards[command.call_id]
     if command.digest is not None and command.digest != card.prepared.digest:
         raise AnswerRefusedError(f"{command.call_id}: the digest is not that of the call as shown")
     if command.args is None:
@@ -78,15 +84,6 @@ async def resume(session: Session, command: commands.ApprovalResume, tasks: Task
         session.approvals.resolve(call_id, Denied(reasons.USER))
 
 
-def _waiting(session: Session, call_id: str) -> tuple[Pending, Card]:
-    entry = session.approvals.pending(call_id)
-    if entry is None:
-        raise UnknownCallError(call_id)
-    if entry.editing:
-        raise AnswerRefusedError(f"{call_id}: changed arguments are being prepared already")
-    return entry, session.cards[call_id]
-
-
 async def _settle(
     session: Session,
     command: commands.ToolApprove,
@@ -96,29 +93,32 @@ async def _settle(
 ) -> None:
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
     weighed = card.owner.grant_for(scopes.from_wire(command.scope), card, facts)
-    refused = weighed.reason if isinstance(weighed, ScopeRefused) else None
     kept = () if isinstance(weighed, ScopeRefused) else weighed
-    wanted = command.persist or Persist.SESSION
-    persist, short = how_long(kept, card.prepared.category, wanted)
+    session.approvals.approve(command.call_id, kept, command.answer, edited)
+    if isinstance(weighed, ScopeRefused):
+        await session.emit_info(f"{command.call_id} was approved once only: {weighed.reason}")
+    elif kept:
+        await _keep(session, card, kept, command.persist or Persist.SESSION)
+
+
+async def _keep(session: Session, card: Card, grants: Sequence[Grant], wanted: Persist) -> None:
+    """Keep the grants of an answer for as long as `wanted`, or tell why not."""
+    persist, short = how_long(grants, card.prepared.category, wanted)
     if wanted is not Persist.SESSION and card.request.why.row is Row.PROTECTED:
         persist, short = Persist.SESSION, "the path is protected"
-    session.approvals.approve(command.call_id, kept, command.answer, edited)
-    if kept and persist is not Persist.SESSION:
-        kept = tuple(replace(grant, persist=persist) for grant in kept)
-        problem = await session.persistence.store_grant(*kept)
+    if persist is not Persist.SESSION:
+        lasting = tuple(replace(grant, persist=persist) for grant in grants)
+        problem = await session.persistence.store_grant(*lasting)
         if problem is None:
-            session.grants.prolong(kept)
+            session.grants.prolong(lasting)
         else:
             persist, short = Persist.SESSION, problem
-    if kept:
-        session.approvals.tell_of_grants()
-    if refused is not None:
-        await session.emit_info(f"{command.call_id} was approved once only: {refused}")
-    elif kept and short is not None:
-        how = f"for this {persist} only"
-        await session.emit_info(f"{command.call_id}: the yes is kept {how}: {short}")
-    elif text := _all_of_a_tool(kept, card.prepared.category):
-        await session.emit_info(f"{command.call_id}: {text}")
+    session.approvals.tell_of_grants()
+    if short is not None:
+        text = f"the yes is kept for this {persist} only: {short}"
+        await session.emit_info(f"{card.request.call_id}: {text}")
+    elif text := _all_of_a_tool(grants, card.prepared.category):
+        await session.emit_info(f"{card.request.call_id}: {text}")
 
 
 def _all_of_a_tool(grants: Sequence[Grant], category: Category) -> str:

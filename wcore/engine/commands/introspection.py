@@ -3,11 +3,11 @@
 Long answers page: `more` says that the same command with `after` or `before` has the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeAlias
 
-from wcore.errors import Code, WcoreError
+from wcore.engine.commands.results import done
 from wcore.persistence.redact import redacted
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, commands, events, parts
@@ -26,42 +26,46 @@ from wcore.vocabulary import (
     UserMessage,
 )
 
+Asked: TypeAlias = (
+    commands.RevokeGrant | commands.ListPending | commands.ListGrants | commands.GetHistory
+)
+Found: TypeAlias = Mapping[str, object]
+
 HISTORY_LIMIT: Final = 100  # messages a page unless the host asks for another number
 ARGS_BYTES_MAX: Final = 256 * 1024  # of a message in the history: for showing, not for keeping
 TEXT_CHARS_MAX: Final = 1024  # of an argument that is cut: a path or a command is whole
 PAGE_BYTES_MAX: Final = LINE_BYTES_MAX - 2048  # the rest is for the envelope
 
 
-async def answer(session: Session, command: commands.Introspection) -> events.CommandResult:
-    """Return the one answer to `command`."""
+async def answer(session: Session, command: Asked) -> Found:
+    """Return what the answer to `command` says.
+
+    Raises:
+        WcoreError: it was not obeyed.
+    """
     match command:
         case commands.RevokeGrant():
-            return await _revoke(session, command)
+            return {"revoked": await _revoke(session, command.grant_id)}
         case commands.ListPending():
             return _list_pending(session, command)
         case commands.ListGrants():
             await session.refresh_grants()
-            return _ok(command, grants=tuple(grant_info(grant) for grant in session.grants))
+            return {"grants": tuple(grant_info(grant) for grant in session.grants)}
         case commands.GetHistory():
             return _get_history(session, command)
-        case _:
-            return _no(command, Code.NOT_SUPPORTED, "this version does not have it yet")
 
 
-async def _revoke(session: Session, command: commands.RevokeGrant) -> events.CommandResult:
+async def _revoke(session: Session, grant_id: str) -> bool:
     """Take a grant back, here and now; a lasting one for every engine."""
     await session.refresh_grants()
-    grant = session.grants.find(command.grant_id)
-    revoked = session.grants.revoke(command.grant_id)
+    grant = session.grants.find(grant_id)
+    revoked = session.grants.revoke(grant_id)
     if grant is not None and grant.persist is Persist.SESSION:
-        return _ok(command, revoked=revoked)
-    try:
-        return _ok(command, revoked=await session.persistence.revoke(command.grant_id) or revoked)
-    except WcoreError as error:
-        return _no(command, error.code, str(error))
+        return revoked
+    return await session.persistence.revoke(grant_id) or revoked
 
 
-def _list_pending(session: Session, command: commands.ListPending) -> events.CommandResult:
+def _list_pending(session: Session, command: commands.ListPending) -> Found:
     waiting = list(session.cards)
     if command.after in waiting:
         waiting = waiting[waiting.index(command.after) + 1 :]
@@ -75,12 +79,12 @@ def _list_pending(session: Session, command: commands.ListPending) -> events.Com
         request = card.request.model_copy(update={"expires_in_s": left_s})
         size += len(codec.encode(request))
         if calls and size > PAGE_BYTES_MAX:
-            return _ok(command, calls=tuple(calls), more=True)
+            return {"calls": tuple(calls), "more": True}
         calls.append(request)
-    return _ok(command, calls=tuple(calls), more=False)
+    return {"calls": tuple(calls), "more": False}
 
 
-def _get_history(session: Session, command: commands.GetHistory) -> events.CommandResult:
+def _get_history(session: Session, command: commands.GetHistory) -> Found:
     """Return the newest messages before `before`, oldest first."""
     end = len(session.history.entries) if command.before is None else command.before
     page: list[parts.HistoryMessage] = []
@@ -90,9 +94,9 @@ def _get_history(session: Session, command: commands.GetHistory) -> events.Comma
         size += cost
         full = len(page) >= (command.limit or HISTORY_LIMIT) or size > PAGE_BYTES_MAX
         if page and full:
-            return _ok(command, messages=tuple(reversed(page)), more=True)
+            return {"messages": tuple(reversed(page)), "more": True}
         page.append(message)
-    return _ok(command, messages=tuple(reversed(page)), more=False)
+    return {"messages": tuple(reversed(page)), "more": False}
 
 
 def _measured(
@@ -101,7 +105,7 @@ def _measured(
     """Return a message and the bytes it takes, with as much of its arguments as may be."""
 
     def cost_of(message: parts.HistoryMessage) -> int:
-        return len(codec.encode(_ok(command, messages=(message,))))
+        return len(codec.encode(done(command, {"messages": (message,)})))
 
     bare = _message(entry, session.secrets.redact)
     cost = cost_of(bare)
@@ -189,20 +193,3 @@ def grant_info(grant: Grant) -> events.GrantInfo:
         uses=grant.uses,
         agent=None if grant.agent == MAIN_AGENT else grant.agent,
     )
-
-
-def _ok(command: commands.Introspection, **found: object) -> events.CommandResult:
-    return events.CommandResult.model_validate(
-        {"request_id": command.request_id, "command": _name(command), "ok": True, **found}
-    )
-
-
-def _no(command: commands.Introspection, code: Code, message: str) -> events.CommandResult:
-    problem = events.CommandProblem(code=code, message=message)
-    return events.CommandResult(
-        request_id=command.request_id, command=_name(command), ok=False, error=problem
-    )
-
-
-def _name(command: commands.Introspection) -> str:
-    return str(command.model_dump()["type"])

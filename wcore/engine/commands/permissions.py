@@ -8,17 +8,15 @@ from msgspec.structs import replace
 from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.engine.commands import changes, grants
-from wcore.engine.commands.changes import require_no_turn
-from wcore.errors import Code, RefusedError, WcoreError
+from wcore.errors import RefusedError
 from wcore.persistence.tiers import BUILT_IN, MCP
 from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.lint import nearest
-from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.rules.rule_index import STRICTNESS
 from wcore.policy.tiers import MCP_PREFIX, Assigned, Tier
-from wcore.protocol import commands, events
+from wcore.protocol import commands
 from wcore.session.session import Session
 from wcore.visible import visible_line
 from wcore.vocabulary import By, Category, Json, Verdict
@@ -33,40 +31,31 @@ Asked = (
 )
 
 
-async def answer(session: Session, command: Asked, *, during_turn: bool) -> events.CommandResult:
-    """Obey `command`; return the one answer to it."""
+async def answer(session: Session, command: Asked) -> dict[str, object]:
+    """Obey `command`; return what the answer to it says.
+
+    Raises:
+        WcoreError: it was not obeyed.
+    """
     policy = session.policy
-    try:
-        match command:
-            case commands.ListPermissions() | commands.SetAgentTools() | commands.SetToolOverride():
-                await policy.tiers.preload_for_agent(command.agent or MAIN_AGENT, policy.user_id)
-            case _:
-                pass
-        match command:
-            case commands.ListPermissions():
-                found: dict[str, object] = {"agents": _agents(session, command.agent)}
-            case commands.SetAgentTools():
-                found = await _set_tools(session, command)
-            case commands.SetToolOverride():
-                found = await _set_override(session, command)
-            case commands.TrustWorkspace():
-                found = await _trusted(session, command, during_turn=during_turn)
-            case commands.GiveGrant():
-                found = await grants.give(session, command)
-            case commands.AcceptChanges():
-                found = await changes.accept(session, command.digest, during_turn=during_turn)
-    except WcoreError as error:
-        code = Code.CONFIG if isinstance(error, PolicyError) else error.code
-        problem = events.CommandProblem(code=code, message=str(error))
-        return _result(command, ok=False, error=problem)
-    return _result(command, ok=True, **found)
-
-
-def _result(command: Asked, **fields: object) -> events.CommandResult:
-    name = command.model_dump()["type"]
-    return events.CommandResult.model_validate(
-        {"request_id": command.request_id, "command": name, **fields}
-    )
+    match command:
+        case commands.ListPermissions() | commands.SetAgentTools() | commands.SetToolOverride():
+            await policy.tiers.preload_for_agent(command.agent or MAIN_AGENT, policy.user_id)
+        case _:
+            pass
+    match command:
+        case commands.ListPermissions():
+            return {"agents": _agents(session, command.agent)}
+        case commands.SetAgentTools():
+            return await _set_tools(session, command)
+        case commands.SetToolOverride():
+            return await _set_override(session, command)
+        case commands.TrustWorkspace():
+            return await _trust(session, command)
+        case commands.GiveGrant():
+            return await grants.give(session, command)
+        case commands.AcceptChanges():
+            return await changes.accept(session, command.digest)
 
 
 def _agents(session: Session, agent: str | None) -> list[dict[str, object]]:
@@ -153,13 +142,6 @@ async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> N
             f"every {tool} call of {agent} in this project now runs without a question, also in "
             f"later sessions, until {how} takes it back"
         )
-
-
-async def _trusted(
-    session: Session, command: commands.TrustWorkspace, *, during_turn: bool
-) -> dict[str, object]:
-    require_no_turn(during_turn=during_turn)
-    return await _trust(session, command)
 
 
 async def _trust(session: Session, command: commands.TrustWorkspace) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """What becomes of a turn that an earlier engine did not end: it goes on, or it is given up."""
 
-from wcore.errors import Code, WcoreError
 from wcore.persistence import records
 from wcore.persistence.restore import OpenCall, OpenTurn
 from wcore.protocol import events
@@ -8,7 +7,6 @@ from wcore.session.session import Session
 from wcore.store import Kind, Record
 from wcore.vocabulary import By, ToolMessage, ToolOutput
 
-COMMAND = "resume_turn"
 GIVEN_UP = "Tool denied: the engine ended before this call was decided, and the turn was cancelled"
 
 
@@ -52,21 +50,3 @@ async def _end(session: Session, call: OpenCall) -> ToolMessage:
         decision = persistence.decision_events.denied(call.call_id, tool, By.STOP, None)
         await persistence.publish(decision, {}, ended)
     return ToolMessage(call.call_id, tool, output)
-
-
-def done(request_id: str | None, cancelled: tuple[str, ...] | None) -> events.CommandResult:
-    """Return the answer to a command that was obeyed."""
-    return events.CommandResult(
-        request_id=request_id, command=COMMAND, ok=True, cancelled=cancelled
-    )
-
-
-def refused(request_id: str | None, code: Code, why: str) -> events.CommandResult:
-    """Return the answer to a command that changed nothing."""
-    problem = events.CommandProblem(code=code, message=why)
-    return events.CommandResult(request_id=request_id, command=COMMAND, ok=False, error=problem)
-
-
-def failed(request_id: str | None, error: WcoreError) -> events.CommandResult:
-    """Return the answer to a command that could not be obeyed."""
-    return refused(request_id, error.code, str(error))
