@@ -1,8 +1,8 @@
 """An engine that writes down which functions a command goes through: `hop_counter.py FILE …`.
 
-For every event one JSON line: the last command that was decoded before, and the functions of wcore
-that the loop's thread has begun since; without the standard streams and what lies behind the
-store, whose way is another.
+For every event, and for every command but the first with an empty event, one JSON line: the last
+command that was decoded before, and the functions of wcore that the loop's thread has begun since;
+without the standard streams and what lies behind the store, whose way is another.
 """
 
 import dis
@@ -26,19 +26,23 @@ def count_into(file: Path) -> None:
     entered: dict[str, None] = {}
     decode, encode = codec.decode.__code__, codec.encode.__code__
 
+    def write(event: str) -> None:
+        line = {"command": command, "event": event, "functions": list(entered)}
+        with file.open("a") as out:
+            out.write(json.dumps(line) + "\n")
+
     def note(frame: FrameType, what: str, value: object) -> None:
         nonlocal command
         code = frame.f_code
         if what == "return" and code is decode:
+            if command:
+                write("")
             command = str(getattr(value, "type", ""))
             entered.clear()
         elif what != "call" or not code.co_filename.startswith(PACKAGE):
             return
         elif code is encode:
-            event = frame.f_locals["event"].type
-            line = {"command": command, "event": event, "functions": list(entered)}
-            with file.open("a") as out:
-                out.write(json.dumps(line) + "\n")
+            write(frame.f_locals["event"].type)
         elif _begins(frame) and not code.co_filename.startswith(LEFT_OUT):
             entered[f"{code.co_filename.removeprefix(PACKAGE)}:{code.co_qualname}"] = None
 

@@ -1,6 +1,7 @@
-"""How many functions a command goes through: what somebody reads who follows it."""
+"""The way of a command through functions: how many somebody reads who follows it, and which."""
 
 import json
+import re
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,10 @@ from talking import Conversation, call, write_script
 COUNTER = Path(__file__).parent / "hop_counter.py"
 #: Command, the event that it leads to, and through how many functions it may go at most.
 BUDGETS: Final = {("ping", "pong"): 4, ("tool_approve", "tool_running"): 45}
+
+
+ARCHITECTURE: Final = Path(__file__).parents[1] / "ARCHITECTURE.md"
+STEPS_MAX: Final = 15  # of the walk: what is read at one go
 
 
 @pytest.fixture
@@ -40,3 +45,17 @@ async def test_a_command_goes_through_few_functions(
     assert functions
     listed = "\n".join(functions)
     assert len(functions) <= BUDGETS[way], f"{len(functions)} functions:\n{listed}"
+
+
+@pytest.mark.anyio
+async def test_the_walk_of_an_approved_call_is_written_down_as_it_is(
+    ways: dict[tuple[str, str], list[str]],
+) -> None:
+    steps = re.findall(r"^\d+\. .*$", ARCHITECTURE.read_text(), re.MULTILINE)
+    steps = steps[: steps.index(next(each for each in steps if "finish.py:finish" in each)) + 1]
+    assert len(steps) <= STEPS_MAX
+    named = [re.findall(r"`([\w/]+\.py:[\w.]+)`", step) for step in steps]
+    assert all(named), "each step names a function"
+    left = iter([*ways["message", ""], *ways["tool_approve", "tool_result"]])
+    for function in (each for step in named for each in step):
+        assert function in left, "it is not passed, or not in this order"  # goes on behind it
