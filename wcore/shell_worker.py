@@ -1,12 +1,14 @@
-"""Reads shell text in a process of its own, which can be ended: no text may hold up the engine.
+"""The second analysis of shell text, in a process that can be ended: none may hold up the engine.
 
-The engine's side is `ShellWorker`. The other side is `serve`: it answers one line for each line
-that it reads, and ends when its input ends, so it never outlives the engine. Only there is the
-second analysis, bashlex, imported.
+The engine's side is `ShellWorker`, which is asked only before a text runs without a question: an
+engine that grants nothing never starts the other side, `serve`. That answers one line for each line
+that it reads, and ends when its input ends, so it never outlives the engine. Only there is bashlex
+imported.
 
-A question is a line `[nonce, text]`, its answer `[nonce, analysis]`. The socket between the two has
-no name that could be opened, and the worker cannot be traced; and what does not repeat the random
-nonce of the question at hand answers nothing: the worker is ended, and the text counts as unread.
+A question is a line `[nonce, text]`; its answer `[nonce, null]` confirms what our lexer saw, and
+`[nonce, "parser_disagrees", [0, 5]]` does not. The socket between the two has no name that could be
+opened, and the worker cannot be traced; and what does not repeat the random nonce of the question
+at hand answers nothing: the worker is ended, and the text counts as unread.
 """
 
 import gc
@@ -17,7 +19,7 @@ import secrets
 import signal
 import socket
 from contextlib import suppress
-from typing import Final, cast
+from typing import Final
 
 import anyio
 
@@ -29,7 +31,7 @@ WORK_S_MAX: Final = 0.5  # of CPU: a typical text takes 1 ms, the longest 0.2 s;
 DEADLINE_S: Final = 1.0  # however busy the machine is: who waits longer would rather be asked
 START_S_MAX: Final = 10.0  # importing bashlex: 0.2 s on an idle machine, seconds on a busy one
 MEMORY_BYTES_MAX: Final = 512 * 1024 * 1024  # bashlex needs a tenth of it for the longest text
-ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024  # a word takes 30 bytes; a text has at most 8,192 words
+ANSWER_BYTES_MAX: Final = 1024  # a nonce, a word, two numbers
 READ_BYTES: Final = 64 * 1024  # what is often read at once
 NONCE_BYTES: Final = 16  # more than anybody guesses
 
@@ -51,24 +53,19 @@ class ShellWorker:
         """The worker's process id, while there is one."""
         return self._worker.pid if self._worker else None
 
-    async def warm(self) -> None:
-        """Start the worker now rather than on the first text."""
-        async with self._lock:
-            await self._ready()
-
-    async def analyse(self, text: str) -> Analysis:
-        """Return what `shell.analyse` returns, or a reason why there is no answer.
+    async def confirm(self, analysis: Analysis) -> Analysis:
+        """Return what our lexer saw in a text, or the reason why that is not confirmed.
 
         Waits for earlier calls, then `deadline_s` at most, or `START_S_MAX` if a worker must be
         started first. A worker that does not answer, or whose call is cancelled, is ended.
         """
-        if len(text) > shell.TEXT_BYTES_MAX:
-            return Analysis(text, reason=Reason.TOO_LONG)
+        if analysis.reason is not None:
+            return analysis
         async with self._lock:
             worker = await self._ready()
             if worker is None:
-                return Analysis(text, reason=Reason.NO_ANALYST)
-            return await self._asked(worker, text)
+                return Analysis(analysis.text, reason=Reason.NO_ANALYST)
+            return await self._asked(worker, analysis)
 
     async def close(self) -> None:
         """End the worker. Later calls get the reason `no_analyst`."""
@@ -98,12 +95,12 @@ class ShellWorker:
                 await self._discard()
         return self._worker
 
-    async def _asked(self, worker: "_WorkerProcess", text: str) -> Analysis:
+    async def _asked(self, worker: "_WorkerProcess", analysis: Analysis) -> Analysis:
         answer, reason = None, Reason.PARSER_FAILED
         asked_at = anyio.current_time()
         try:
             with anyio.move_on_after(self._deadline_s) as late:
-                answer = await worker.answer(text)
+                answer = await worker.answer(analysis)
             if late.cancelled_caught:
                 reason = Reason.TIMEOUT
         except (OSError, ValueError):  # it has ended, or talks nonsense
@@ -112,7 +109,7 @@ class ShellWorker:
         finally:
             if answer is None:
                 await self._discard()
-        return answer or Analysis(text, reason=reason)
+        return answer or Analysis(analysis.text, reason=reason)
 
     async def _discard(self) -> None:
         """End the worker and forget it; nobody may be waiting for it. It cannot be cancelled."""
@@ -150,21 +147,21 @@ class _WorkerProcess:
             pass
         return False
 
-    async def answer(self, text: str) -> Analysis:
-        """Send a text and wait for its analysis.
+    async def answer(self, analysis: Analysis) -> Analysis:
+        """Ask about a text and wait for the answer.
 
         Raises:
             OSError: the worker has ended.
             ValueError: the answer is none, or none to this question.
         """
         nonce = secrets.token_hex(NONCE_BYTES)
-        left = memoryview(json.dumps([nonce, text]).encode() + b"\n")
+        left = memoryview(json.dumps([nonce, analysis.text]).encode() + b"\n")
         while left:
             try:
                 left = left[self._link.send(left) :]
             except BlockingIOError:
                 await anyio.wait_writable(self._link)
-        return _checked(nonce, text, await self._line())
+        return _checked(nonce, analysis, await self._line())
 
     async def _line(self) -> bytes:
         received = bytearray()
@@ -188,24 +185,28 @@ class _WorkerProcess:
         self._link.close()
 
 
-def _checked(nonce: str, text: str, line: bytes) -> Analysis:
-    """Return the analysis that `line` answers this one question with.
+def _checked(nonce: str, analysis: Analysis, line: bytes) -> Analysis:
+    """Return `analysis` if `line` answers this one question with yes, else the reason it gives.
 
     Raises:
-        ValueError: it does not.
+        ValueError: it is no answer to it.
     """
-    answer: object = json.loads(line)
-    if not isinstance(answer, list) or len(cast("list[object]", answer)) != 2:
-        raise ValueError("an answer is a nonce and an analysis")
-    repeated, plain = cast("list[object]", answer)
-    if not isinstance(repeated, str) or not secrets.compare_digest(
-        repeated.encode(errors="replace"), nonce.encode()
-    ):
-        raise ValueError("the answer is to another question")
-    try:
-        return Analysis.from_plain(text, plain)
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
-        raise ValueError("the answer is no analysis") from error
+    match json.loads(line):
+        case [str(repeated), *answer] if secrets.compare_digest(
+            repeated.encode(errors="replace"), nonce.encode()
+        ):
+            pass
+        case _:
+            raise ValueError("the answer is to another question")
+    match answer:
+        case [None]:
+            return analysis
+        case [str(reason), None]:
+            return Analysis(analysis.text, reason=Reason(reason))
+        case [str(reason), [int(start), int(end)]]:
+            return Analysis(analysis.text, reason=Reason(reason), span=(start, end))
+        case _:
+            raise ValueError("the answer is none")
 
 
 def serve(link: socket.socket) -> None:
@@ -222,6 +223,7 @@ def serve(link: socket.socket) -> None:
         for line in questions:
             signal.setitimer(signal.ITIMER_PROF, WORK_S_MAX)  # SIGPROF ends the process
             nonce, text = json.loads(line)
-            analysis = shell.analyse(cast("str", text))
+            analysis = shell.analyse(text)
             signal.setitimer(signal.ITIMER_PROF, 0)
-            link.sendall(json.dumps([nonce, analysis.to_plain()]).encode() + b"\n")
+            doubt = (None,) if analysis.reason is None else (analysis.reason, analysis.span)
+            link.sendall(json.dumps([nonce, *doubt]).encode() + b"\n")

@@ -62,13 +62,13 @@ async def round_trips() -> None:
     supervisor = Supervisor(link, pid)
     reader = ShellWorker(supervisor)
     began = time.perf_counter()
-    await reader.warm()
+    await reader.confirm(lex(":"))
     report("worker: start", [(time.perf_counter() - began) * 1e6])
     for name, text in (*TYPICAL.items(), ("4 KiB of words", long_text("words", 4096))):
         took: list[float] = []
         for _ in range(200):
             began = time.perf_counter()
-            await reader.analyse(text)
+            await reader.confirm(lex(text))
             took.append((time.perf_counter() - began) * 1e6)
         report(f"worker: {name}", took)
     await reader.close()

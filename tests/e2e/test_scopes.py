@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from talking import Conversation, Event, call
 
@@ -358,3 +359,22 @@ async def test_a_yes_to_some_commands_or_one_that_says_it_already_is_told_no_mor
         await host.hear("stream_end")
         (text,) = [event["message"] for event in host.of("info")]
         assert text.startswith("c2: the yes is kept for this session only: every Bash command")
+
+
+def own_processes(host: Conversation) -> int:
+    """Count the engine's own processes below it."""
+    found = psutil.Process(host.process.pid).children(recursive=True)
+    return sum(process.name() == "wcore-supervise" for process in found)
+
+
+async def test_a_text_is_analysed_twice_only_where_it_may_run_unasked(talk: Talk) -> None:
+    async with talk(*bash("true 1", "true 2", "true 3", "id"), []) as host:
+        await host.approve((await begun(host))["call_id"])
+        card = await asked(host)
+        assert own_processes(host) == 1, "the supervisor: nothing is granted"
+        await host.approve(card["call_id"], scope={"always_prefix": {"prefix": "true"}})
+        await asked(host)
+        assert len(host.of("tool_result")) == 3
+        assert own_processes(host) == 2
+        await host.say(type="stop")
+        await host.hear("stream_end")

@@ -136,9 +136,9 @@ async def _serve(
     )
     tool_environment = _place(places, parts, lambda: session.policy.rules)
     wire = StdoutWriter(parts.fds[1])
-    shell_analyser = ShellWorker(parts.supervisor)
+    second_analysis = ShellWorker(parts.supervisor)
     session = Session(
-        settings, wire, {}, model, shell_analyser, persistence
+        settings, wire, {}, model, second_analysis, persistence
     )  # the engine loads the tools
     session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
     problem = f"no message can be answered: {model.problem}" if model.problem else ""
@@ -149,7 +149,7 @@ async def _serve(
     try:
         return await _engine(session, reader, wire, tool_environment).serve()
     finally:
-        await shell_analyser.close()
+        await second_analysis.close()
         await persistence.close()
 
 

@@ -36,7 +36,6 @@ async def warm_up(session: Session) -> None:
         await checkpoint()
     await anyio.sleep(IDLE_S)
     await to_thread.run_sync(session.persistence.warm)
-    await session.shell_analyser.warm()
 
 
 async def purge_old_sessions(session: Session, idle: Callable[[], Awaitable[None]]) -> None:

@@ -31,10 +31,14 @@ class Facts(Struct, frozen=True):
 
 
 class Studied(Struct, frozen=True):
-    """What was found out about a call beside what it says, for tools that run shell text."""
+    """What was found out about a call beside what it says, for tools that run shell text.
+
+    Where it `is_confirmed`, a second analysis saw the same; without that nothing is allowed by it.
+    """
 
     analysis: shell.Analysis | None = None
     ties: str | None = None
+    is_confirmed: bool = True
 
 
 def gather(

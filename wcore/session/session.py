@@ -10,7 +10,6 @@ import os
 import posixpath
 import secrets as random
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Final, Protocol
 
 from anyio import to_thread
@@ -54,16 +53,16 @@ from wcore.vocabulary import (
     Scope,
     ToolMessage,
     Usage,
+    Verdict,
 )
 
 LINE_RESERVE_BYTES: Final = 4096  # a request must also fit into `list_pending`'s answer
 
 
-class ShellAnalyser(Protocol):
-    """Reads shell text off the loop, within a deadline; see `wcore.shell_worker.ShellWorker`."""
+class SecondAnalysis(Protocol):
+    """Confirms shell text off the loop, in a deadline; see `wcore.shell_worker.ShellWorker`."""
 
-    async def analyse(self, text: str) -> shell.Analysis: ...
-    async def warm(self) -> None: ...
+    async def confirm(self, analysis: shell.Analysis) -> shell.Analysis: ...
 
 
 class EventWriter(Protocol):
@@ -94,7 +93,7 @@ class Session:
         writer: EventWriter,
         tools: Mapping[str, Tool],
         model: Model,
-        shell_analyser: ShellAnalyser,
+        second_analysis: SecondAnalysis,
         persistence: SessionPersistence,
     ) -> None:
         self.settings = settings
@@ -125,7 +124,7 @@ class Session:
         self.task = ""  # how what it works on begins, on one line
         self.last_error = ""
         self._writer = writer
-        self.shell_analyser = shell_analyser
+        self._second_analysis = second_analysis
         self.persistence = persistence
         self.policy = SessionPolicy()
         self.told_of_tools: set[str] = set()  # what people were told about tools of servers
@@ -245,28 +244,35 @@ class Session:
         return prepared
 
     async def analyse_command(self, prepared: Prepared) -> Studied:
-        """Return what the shell text of a call says, read off the loop and within a deadline.
+        """Return what the shell text of a call says, confirmed if the call may run unasked.
 
         Also brings the lasting grants up to date; all of it waits, and `decide` must not.
         """
         await self.refresh_grants()
         if prepared.command is None:
             return Studied()
-        analysis = await self.shell_analyser.analyse(prepared.command)
-        return Studied(analysis, await self._ties(analysis))
+        studied = await to_thread.run_sync(self._lexed, prepared.command)
+        _, decision = self._decided(prepared, studied)
+        if decision.verdict is not Verdict.ALLOW or studied.analysis is None:
+            return studied
+        analysis = await self._second_analysis.confirm(studied.analysis)
+        if analysis is studied.analysis:
+            return replace(studied, is_confirmed=True)
+        return Studied(analysis, await to_thread.run_sync(self._ties, analysis))
 
-    async def _ties(self, analysis: shell.Analysis) -> str | None:
+    def _lexed(self, text: str) -> Studied:
+        analysis = shell.lex(text)
+        return Studied(analysis, self._ties(analysis), is_confirmed=False)
+
+    def _ties(self, analysis: shell.Analysis) -> str | None:
         """Return what a yes to a text would be tied to, as it is on the disk now."""
-        if len(analysis.text) > EXACT_CHARS_MAX:
-            return UNTIED
-        mentions = shell.mentions_of(analysis)
-        if mentions is None:
-            return UNTIED
+        mentions = None
+        if len(analysis.text) <= EXACT_CHARS_MAX:
+            mentions = shell.mentions_of(analysis)
         if not mentions:
-            return None
+            return UNTIED if mentions is None else None
         places = self.settings.places
-        look = partial(ties.look, places.workspace, places.home, mentions.run, mentions.named)
-        return await to_thread.run_sync(look)
+        return ties.look(places.workspace, places.home, mentions.run, mentions.named)
 
     async def refresh_grants(self) -> None:
         """Bring the lasting grants up to date; tell why they cannot be read, or what waits."""
@@ -276,6 +282,17 @@ class Session:
 
     def decide(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
         """Return the facts of a call and today's decision on it."""
+        facts, decision = self._decided(prepared, studied)
+        if decision.verdict is Verdict.ALLOW and not studied.is_confirmed:
+            raise RuntimeError("something was awaited between the analysis and the decision")
+        return facts, decision
+
+    def denial(self, prepared: Prepared, studied: Studied) -> str | None:
+        """Return why the rules deny a call now, if they do."""
+        _, decision = self._decided(prepared, studied)
+        return decision.why.detail if decision.verdict is Verdict.DENY else None
+
+    def _decided(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
         facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
         return facts, decide_strictest(facts, self._situations())
 

@@ -21,7 +21,7 @@ from wcore.turn.call import ToolCall
 from wcore.turn.finish import finish, stopped, unrecorded
 from wcore.turn.policy_reload import require_store
 from wcore.turn.subagents import spawn
-from wcore.vocabulary import Access, Category, Prepared, ToolOutput, Verdict
+from wcore.vocabulary import Access, Category, Prepared, ToolOutput
 
 HEARTBEAT_S: Final = 10.0  # hosts of this family call an engine dead after 15 s of silence
 
@@ -79,7 +79,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
                 call.answer,
                 spawn=partial(spawn, call),
                 ask=partial(inner_calls.ask, call, run),
-                denial=partial(_denial, call),
+                denial=lambda found: call.session.denial(found, call.studied),
                 leave=call.leave,
             )
             output = await tool.run(prepared, live)
@@ -91,11 +91,6 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
         tasks.cancel_scope.cancel()
     assert output is not None
     return output
-
-
-def _denial(call: ToolCall, found: Prepared) -> str | None:
-    _, decision = call.session.decide(found, call.studied)
-    return decision.why.detail if decision.verdict is Verdict.DENY else None
 
 
 def is_exhausted(error: Exception) -> bool:

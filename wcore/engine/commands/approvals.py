@@ -155,7 +155,7 @@ async def _approve_edited(
     try:
         await session.policy.reread()
         edited = await card.owner.prepare(card.tool, args)
-        studied = await session.analyse_command(edited)
+        studied = await card.owner.analyse_command(edited)
         card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
             facts, decision = card.owner.decide(edited, studied)

@@ -1,6 +1,6 @@
 """The values of the shell analysis. Spans are byte offsets `[start, end)` in the UTF-8 text."""
 
-from typing import Final, cast
+from typing import Final
 
 from msgspec import Struct
 
@@ -71,28 +71,6 @@ class Analysis(Struct, frozen=True):
     span: Span | None = None
     programs: tuple[ProgramFact, ...] = ()
 
-    def to_plain(self) -> list[object]:
-        """Return numbers, strings and lists that `from_plain` understands; without the text."""
-        if self.reason is not None:
-            return [self.reason.value, list(self.span or ())]
-        return [[_plain_command(command) for command in self.commands]]
-
-    @classmethod
-    def from_plain(cls, text: str, plain: object) -> "Analysis":
-        """Build the analysis of `text` again.
-
-        Raises:
-            ValueError: `plain` did not come from `to_plain`.
-        """
-        match _list(plain):
-            case [str(reason), span]:
-                return cls(text, reason=Reason(reason), span=_span(_list(span)))
-            case [commands]:
-                data = utf8(text)
-                return cls(text, tuple(_command(data, _list(each)) for each in _list(commands)))
-            case _:
-                raise ValueError("not an analysis")
-
 
 class Coverage(Struct, frozen=True):
     """Whether grants cover every command of a text; else the reason and the place."""
@@ -101,59 +79,3 @@ class Coverage(Struct, frozen=True):
     reason: Reason | None = None
     span: Span | None = None
     commands: tuple[SimpleCommand, ...] = ()
-
-
-def _plain_command(command: SimpleCommand) -> list[object]:
-    return [
-        [_plain_word(word) for word in command.words],
-        [[*r.span, r.operator, _plain_word(r.target), r.fd] for r in command.redirects],
-    ]
-
-
-def _plain_word(word: Word) -> list[object]:
-    value = None if word.value == word.source else word.value
-    return [*word.span, value, word.dynamic, word.loose]
-
-
-def _list(plain: object) -> list[object]:
-    if not isinstance(plain, list):
-        raise ValueError("not a list")  # noqa: TRY004 - it came over a pipe
-    return cast("list[object]", plain)
-
-
-def _span(plain: list[object]) -> Span | None:
-    match plain:
-        case []:
-            return None
-        case [int(start), int(end)]:
-            return start, end
-        case _:
-            raise ValueError("not a span")
-
-
-def _command(data: bytes, plain: list[object]) -> SimpleCommand:
-    match plain:
-        case [words, redirects] if words:
-            return SimpleCommand(
-                tuple(_word(data, _list(word)) for word in _list(words)),
-                tuple(_redirect(data, _list(redirect)) for redirect in _list(redirects)),
-            )
-        case _:
-            raise ValueError("not a command")
-
-
-def _redirect(data: bytes, plain: list[object]) -> Redirect:
-    match plain:
-        case [int(start), int(end), str(operator), target, (int() | None) as fd]:
-            return Redirect((start, end), operator, _word(data, _list(target)), fd)
-        case _:
-            raise ValueError("not a redirection")
-
-
-def _word(data: bytes, plain: list[object]) -> Word:
-    match plain:
-        case [int(start), int(end), (str() | None) as value, bool(dynamic), bool(loose)]:
-            source = data[start:end].decode(*_ENCODING)
-            return Word((start, end), source, source if value is None else value, dynamic, loose)
-        case _:
-            raise ValueError("not a word")

@@ -1,48 +1,6 @@
-import json
+"""What an analysis tells of words and redirections."""
 
-import pytest
-
-from wcore.policy.shell import Analysis, Reason, analyse, lex
-
-TEXTS = [
-    *(
-        "crate",
-        "crate 'a b' \"$X\" ~/y {a,b} 2>&1 <in | b",
-        "FOO=1 \u00e9 '\u4e2d' # x\nc",
-        "",
-        "a $(b)",
-    ),
-    *("a\ud800", "x" * 20_000, "crate &&", "a '", "a;#b"),
-]
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_an_analysis_survives_its_journey(text: str) -> None:
-    for analysis in (analyse(text), lex(text)):
-        plain = json.loads(json.dumps(analysis.to_plain()))
-        assert Analysis.from_plain(text, plain) == analysis
-
-
-def test_reasons_survive_as_reasons() -> None:
-    analysis = Analysis.from_plain("", json.loads(json.dumps(analyse("").to_plain())))
-    assert analysis.reason is Reason.EMPTY
-    timeout = Analysis("x", reason=Reason.TIMEOUT)
-    assert Analysis.from_plain("x", timeout.to_plain()) == timeout
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("null", "1", '"x"', "{}", "[]", '["nonsense", []]', '["empty", [1]]', "[1]", "[[1]]"),
-        *('["empty", ["a", "b"]]', "[[[]]]", "[[[[], []]]]", "[[[[1], []]]]", "[[[[[0, 1]], []]]]"),
-        "[[[[[0, 1, null, 0, 0]], []]]]",
-        "[[[[[0, 1, null, false, false]], [[1]]]]]",
-        "[[[[[0, 1, null, false, false]], [3]]]]",
-    ],
-)
-def test_nonsense_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"not a|is not a valid"):
-        Analysis.from_plain("x", json.loads(text))
+from wcore.policy.shell import analyse, lex
 
 
 def test_values_are_words_without_their_quotes() -> None:
