@@ -1,4 +1,4 @@
-"""The nouns that all rooms share: categories, modes, calls, decisions, tool output.
+"""The nouns that all packages share: categories, modes, calls, decisions, tool output.
 
 Values only. Nothing of ours is imported here, nothing is read, nothing is decided.
 
@@ -289,7 +289,7 @@ class Prepared(Struct, frozen=True):
 
 
 class Status(StrEnum):
-    """How a call that ran ended."""
+    """How a call ended, for host and model."""
 
     SUCCESS = "success"
     ERROR = "error"

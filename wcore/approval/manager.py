@@ -1,7 +1,7 @@
 """Parked calls: one entry a call, answered exactly once, never later than its deadline.
 
 An entry is registered before the host is told about it, so an answer can never come too early.
-Every ending goes through `resolve`: the host's answer, expiry, stop, a signal, a host that went
+Every ending goes through `_settle`: the host's answer, expiry, stop, a signal, a host that went
 away. Expiry is judged by the clock when an answer arrives, not only when the reaper sweeps.
 """
 
@@ -94,7 +94,7 @@ class Pending(Struct):
 
 
 class ApprovalManager:
-    """Holds the parked calls, the session mode and the grants that skip the gate.
+    """Holds the parked calls, the session mode and the grants that spare questions.
 
     `clock` returns seconds that only grow; tests hand in their own.
     """
@@ -110,7 +110,7 @@ class ApprovalManager:
         self.mode = Mode.DEFAULT
         self.grants = grants
         self._ledger = ledger
-        self._ttl_s = ttl_s
+        self.ttl_s = ttl_s  # of questions to come
         self._clock = clock
         self._pending: dict[str, Pending] = {}
         self._by_token: dict[str, str] = {}
@@ -120,7 +120,7 @@ class ApprovalManager:
 
     def limit_ttl(self, ttl_s: float) -> None:
         """Let later questions expire after `ttl_s` seconds, if that is sooner."""
-        self._ttl_s = min(self._ttl_s, ttl_s)
+        self.ttl_s = min(self.ttl_s, ttl_s)
 
     def request_approval(
         self, call_id: str, category: Category, tool_name: str, *, suspend: bool = False
@@ -134,7 +134,7 @@ class ApprovalManager:
         """
         self._ledger.move(call_id, Move.ASK)
         token = f"rt-{secrets.token_hex(TOKEN_BYTES)}" if suspend else None
-        entry = Pending(call_id, category, tool_name, self._clock() + self._ttl_s, token)
+        entry = Pending(call_id, category, tool_name, self._clock() + self.ttl_s, token)
         self._pending[call_id] = entry
         if token:
             self._by_token[token] = call_id

@@ -1,4 +1,4 @@
-"""Why a call did not run, word for word. The specification prints these; hosts may compare."""
+"""Why a call did not run, or not to its end, word for word, as the specification prints it."""
 
 from typing import Final
 

@@ -156,9 +156,9 @@ def _spellings(part: str) -> str:
         f"U{code:08x}",
         f"&#(?:{code}|x{code:x});",
         *_NAMED.get(part, ()),
-        re.escape(part),
     }
-    return rf"\\{{0,4}}+(?i:{'|'.join(sorted(forms))})"
+    plain = re.escape(part)  # last: `%25` is one character, not a `%` before a number
+    return rf"\\{{0,4}}+(?i:{'|'.join([*sorted(forms - {plain}), plain])})"
 
 
 def _without_beginnings(text: str, value: str, marker: str = MARKER) -> str:

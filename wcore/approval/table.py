@@ -1,4 +1,4 @@
-"""The life of a call as a table. Every change of every call goes through `Ledger.move`.
+"""The life of a call as a table. Every step in it goes through `Ledger.move`.
 
 A call is *proposed* by the model. The gate allows it, asks, or denies it; or it cannot even be
 prepared and fails. A *waiting* call leaves that state exactly once: by an answer, by expiry or
@@ -21,7 +21,7 @@ class State(StrEnum):
 
     PROPOSED = "proposed"  #: the model wants it; nobody has decided
     WAITING = "waiting"  #: parked: the host has been asked
-    CLEARED = "cleared"  #: a rule or a person said yes; the effect has not begun
+    CLEARED = "cleared"  #: a rule, a grant or a person said yes; the effect has not begun
     RUNNING = "running"  #: the effect is under way
     ENDED = "ended"  #: final: `tool_result`
     DENIED = "denied"  #: final: `tool_cancelled`

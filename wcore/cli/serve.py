@@ -1,4 +1,4 @@
-"""Wires the rooms together and runs the engine."""
+"""Wires the packages together and runs the engine."""
 
 import functools
 import json

@@ -4,7 +4,8 @@
 "call_id": "call_1"}` becomes `commands.ToolApprove(call_id="call_1")`; the handler settles the call
 in `session.approvals`, and the turn, a task beside this loop, goes on and sends the events.
 
-A command is carried out before the next is read, so that a host that floods the engine waits.
+A command is handled before the next is read, so that a host that floods the engine waits. What
+takes longer, a turn or the preparing of changed arguments, goes on as a task beside this loop.
 """
 
 import logging
@@ -53,11 +54,8 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1  # the stored conversation makes no sense
 EXIT_LOST: Final = 1  # another engine took the session over
 EXIT_SIGNAL: Final = 128  # plus the signal's number, as shells report it
-IMMEDIATE_COMMANDS: Final = (
-    commands.Ping,
-    commands.InitHistory,
-    commands.SetMode,
-)  # neither of them acts
+#: They need nothing of what is loaded after `ready`.
+IMMEDIATE_COMMANDS: Final = (commands.Ping, commands.InitHistory, commands.SetMode)
 RECORDED_COMMANDS: Final = (commands.InitHistory, commands.SetMode, commands.SetConfig)
 #: They would change what the running turn works with, or begin another one.
 NOT_DURING_TURN: Final = (
@@ -104,7 +102,7 @@ class Engine:
         session.persistence.watch(lambda: lost(during_turn=self._turn is not None))
 
     async def serve(self) -> int:
-        """Run to the end; return the exit code. Every child is dead when this returns."""
+        """Run to the end; return the exit code. Every call has ended when this returns."""
         try:
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._watch_signals, tasks)

@@ -4,9 +4,10 @@
 that were kept before it, in one transaction. If that fails, `write` raises, and what was about to
 happen does not. Secrets are taken out at once, so that none ever waits here.
 
-Without a store nothing is written, and nothing waits here. What the store may know of a call then
-stays true: a call of a reply that was written, or may have been, and that has not begun, does not
-begin any more, since whoever resumes the session would be offered it again.
+Without a store nothing is written, and nothing waits here; one that is lost fails no write after
+that. But what it may know of a call stays true: a call of a reply that was written, or may have
+been, and that has not begun, does not begin any more, since whoever resumes the session would be
+offered it again.
 """
 
 import copy

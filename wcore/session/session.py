@@ -2,7 +2,7 @@
 
 The engine's handlers and the turn share one `Session`; a sub-agent has one of its own that shares
 grants, calls that wait and secrets with its parent's. `decide` tells what may happen to a prepared
-call, for example `Decision(Verdict.ASK, Row.DEFAULT, …)`. `emit(events.TextDelta(text="hi",
+call, for example `Decision(Verdict.ASK, Why(Row.DEFAULT, …))`. `emit(events.TextDelta(text="hi",
 msg_id="m1"))` encodes an event and queues its line.
 """
 

@@ -72,7 +72,7 @@ class RunContext(Struct, frozen=True):
 
 
 class Tool(Protocol):
-    """One tool. Both steps may be cancelled at any await and then leave nothing behind."""
+    """One tool. Both steps may be cancelled at any await; no process is left behind then."""
 
     @property
     def spec(self) -> ToolSpec:

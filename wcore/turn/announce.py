@@ -1,7 +1,8 @@
 """What the host is told of a call before its end: the card, how that ended, that it runs.
 
-A call is announced once, by `ask` (`tool_request`: the host shows a card) or by `announce`
-(`call_announced`: it does not wait). What a card shows is made by `request_event`.
+A call is announced once, by `ask` (`tool_request`: the host shows a card), or by
+`send_announcement` or `announce` (`call_announced`: it does not wait). What a card shows is made by
+`request_event`.
 """
 
 from collections.abc import Sequence

@@ -4,9 +4,9 @@ The rules, in the order they apply:
 - a call on a file that an earlier unfinished call will change is prepared after that one ended;
 - so is a call that will change a file which an earlier unfinished command names: a person who
   says yes to `sh x` means the `x` of that moment;
-- everything else is prepared and announced at once, in the model's order;
 - an exec or mcp call that needs no question waits, unannounced, for the earlier edit, exec and
-  mcp calls, and is then prepared and decided anew;
+  mcp calls, and is then prepared and decided anew; agents (`Spawn`) do not wait for each other;
+- everything else is prepared and announced at once, in the model's order;
 - calls beyond `CALLS_MAX` are announced and end in an error, without being looked at;
 - results go back in the model's order, one a call, whatever happened.
 """

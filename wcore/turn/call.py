@@ -1,11 +1,11 @@
-"""One tool call while it is under way: what is known of it. Nothing here sends or decides.
+"""One tool call while it is under way: what is known of it. Nothing here sends.
 
-`batch.py` makes one for each call of a reply. It begins with `call_id="call_1"` and
+`batch.py` makes one for each call of a reply. It begins with `call_id="toolu_7"` and
 `model_call=ModelCall("toolu_7", "Bash", {"command": "ls"})`; `gate.py` decides about it and sets
 `prepared` and `pending`; `execution.py` runs it; `result` is what the model is told in the end.
 `announce.py` tells the host of it, and `finish.py` ends it.
 
-Where it is in its life is `state`; the ledger (`approval/table.py`) refuses every path but one.
+Where it is in its life is `state`; the ledger refuses every move that `approval/table.py` has not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from wcore.tools.tool import Tool
 from wcore.turn.control import TurnControl
 from wcore.vocabulary import Args, Category, ModelCall, Prepared, ToolMessage, ToolOutput
 
-LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # no property of the text
+LATE: Final = (shell.Reason.TIMEOUT, shell.Reason.NO_ANALYST)  # they say nothing about the text
 
 
 class ToolCall:

@@ -1,8 +1,9 @@
 """What ends a turn from outside, fails it, or is counted in it; its calls hold this, not the turn.
 
 `turn.py` makes one for each turn and the engine calls `end(By.STOP)` on it: what waits for an
-answer is denied, what works is cancelled, and then each call says so itself. That never cancels
-the turn's own task, so every call still gets its one terminal event and its one result.
+answer is settled as cancelled, what runs is cancelled, and then each call says so itself. That
+never cancels the turn's own task, so every call still gets its one terminal event and its one
+result.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -66,7 +67,7 @@ class TurnControl:
         self._scopes: set[anyio.CancelScope] = set()
 
     def end(self, by: By) -> None:
-        """End the turn now: deny what waits, cancel what works. The first ending stands."""
+        """End the turn now, and with it all calls that wait or run. The first ending stands."""
         if self.ending is None:
             self.ending = Ending(by, reasons.BY_SETTLER[by])
             self.session.persistence.hurry()

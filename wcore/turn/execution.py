@@ -2,7 +2,7 @@
 
 `batch.py` calls `run` when the gate and the answer let a call through. The host sees
 `tool_running`, `tool_chunk` with pieces such as `"3 passed"`, and `tool_result`; the journal
-holds `started` before the tool begins and `result` after it.
+holds `started` before the tool begins and `ended` after it.
 """
 
 import logging
@@ -35,7 +35,7 @@ log = logging.getLogger("wcore.turn")
 
 
 async def run(call: ToolCall) -> None:
-    """Run a cleared call to its end. Told to end, its processes are dead before it is said."""
+    """Run a cleared call to its end. Told to stop, it ends once its processes are dead."""
     output = await _run_interruptibly(call)
     if output is None:
         await finish(call, stopped(call))
@@ -45,7 +45,7 @@ async def run(call: ToolCall) -> None:
 
 
 async def _run_interruptibly(call: ToolCall) -> ToolOutput | None:
-    """Return what the tool gave, also when it was past the point of return; else `None`."""
+    """Return what the tool gave, also if it was told to stop too late; else `None`."""
     assert call.tool is not None
     assert call.prepared is not None
     changes = frozenset(t.path for t in call.prepared.accesses if t.access is Access.WRITE)

@@ -1,9 +1,9 @@
 """The end of a call, whatever it is: written down first, then told to host and model.
 
-`finish(call, outcome)` is the only way. An outcome is a result, `ToolOutput(Status.SUCCESS, "3
-passed")` or `ToolOutput.failed("no such file")`, which the host sees as `tool_result`; or a
-`Refusal("denied by the user")`, which it sees as `tool_cancelled`. What had not been announced by
-then is announced before.
+`finish(call, outcome)` is the way of all of them. An outcome is a result, as
+`ToolOutput(Status.SUCCESS, "3 passed")` or `ToolOutput.failed("no such file")`, which the host sees
+as `tool_result`; or a `Refusal("denied by the user")`, which it sees as `tool_cancelled`. What had
+not been announced by then is announced before.
 """
 
 import logging
@@ -75,7 +75,7 @@ def unrecorded(problem: Exception) -> str:
 
 
 async def finish_unrecorded(call: ToolCall, problem: Exception) -> None:
-    """End a call that could not be written down: it does not run, and the turn ends."""
+    """End a call that could not be written down: it does not run, and the turn fails after it."""
     call.control.fail_later(problem)
     told = unrecorded(problem)
     call.session.cards.pop(call.call_id, None)

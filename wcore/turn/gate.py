@@ -2,7 +2,7 @@
 
 `batch.py` calls `gate` for each call of a reply, and `await_answer` if that asked; `execution.py`
 runs what was allowed. A `Bash` call `ls` in mode `default` is prepared, decided as *ask*, written
-down as `asked`, announced by `tool_request`, and ends here as *ready* with `call.pending` set.
+down as `asked`, announced by `tool_request`, and leaves here *waiting*, with `call.pending` set.
 
 Nothing but the writing of the journal waits between the decision and the announcement, so no
 decision is older than its announcement. A call is registered as waiting before the host is asked.
@@ -68,7 +68,7 @@ async def gate(call: ToolCall) -> None:
 
 
 async def await_answer(call: ToolCall, pending: Pending) -> bool:
-    """Wait for the answer to a question; false when it was no. Written down, then told."""
+    """Wait for the answer to a question, write it down, tell it; false if the call has ended."""
     result = await answer_to(call, pending)
     session = call.session
     card = session.cards.pop(call.call_id)
@@ -175,7 +175,7 @@ def _approval_still_valid(
 ) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = call.session
-    is_young = 0 <= age_s(yes.at) < session.settings.approval_ttl_s
+    is_young = 0 <= age_s(yes.at) < session.approvals.ttl_s
     is_here = yes.workspace == session.settings.places.workspace
     return is_young and is_here and prepared is not None and prepared.digest == yes.digest
 
@@ -244,7 +244,7 @@ async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Fa
         reason = reasons.HOST_GONE if session.host_gone else reasons.NO_PROMPTS
         await _refuse(call, decision, reason)
         return
-    ttl_s = int(session.settings.approval_ttl_s)
+    ttl_s = int(session.approvals.ttl_s)
     request = request_event(call, prepared, decision.why, session.suggestions(facts), ttl_s)
     line = session.fits(request)
     if line is None or len(session.approvals) >= PENDING_MAX:

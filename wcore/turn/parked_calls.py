@@ -1,7 +1,7 @@
 """A parked call that a grant given meanwhile covers: it waits no longer for an answer of its own.
 
-It stays on the screen until the calls of its reply that go before it have ended, and is then
-decided anew, on facts of that moment. Whoever settles it first, a person or this, has settled it.
+An exec or mcp call stays on the screen until those of its reply that go before it have ended. Each
+is then decided anew, on facts of that moment, unless a person has answered by then.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The start of a turn: rules and tiers as they are now, or no turn at all."""
+"""Rules, tiers and limits as they are now: for each turn, and again before each call."""
 
 from typing import Final
 
@@ -56,10 +56,8 @@ async def obey_limits(session: Session) -> None:
         session = session.parent
     limits, settings = session.policy.rules.limits, session.settings
     ceiling = min(limits.max_mode, settings.max_mode, key=lambda mode: mode.rank)
-    ttl_s = min(limits.ttl_s or settings.approval_ttl_s, settings.approval_ttl_s)
-    if ttl_s != settings.approval_ttl_s:
-        session.settings = replace(session.settings, approval_ttl_s=ttl_s)
-        session.approvals.limit_ttl(ttl_s)
+    if limits.ttl_s is not None:
+        session.approvals.limit_ttl(limits.ttl_s)
     if ceiling is settings.max_mode:
         return
     session.settings = replace(session.settings, max_mode=ceiling)

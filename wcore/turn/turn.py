@@ -1,8 +1,8 @@
 """One turn: the model replies, its calls are gated and run, their results go back, until it stops.
 
 The engine makes a `Turn` for a `message` and runs it as a task; a sub-agent runs one in its
-parent's. A turn with one call adds to the history `AssistantMessage(calls=[("call_1",
-ModelCall("toolu_7", "Bash", {"command": "ls"}))])`, `ToolMessage("call_1", "Bash", …)` and the
+parent's. A turn with one call adds to the history `AssistantMessage("", calls=(("toolu_7",
+ModelCall("toolu_7", "Bash", {"command": "ls"})),))`, `ToolMessage("toolu_7", "Bash", …)` and the
 reply to that.
 
 What ends it from outside is `control.end`; see `control.py`.
@@ -48,7 +48,7 @@ TurnFinishReason = Literal["stop", "length", "error", "max_turns"]
 class Turn:
     """One answer to one message. `run` it once.
 
-    With `interrupted` it first ends the calls that an earlier engine left open.
+    With `interrupted` it first goes on with the calls that an earlier engine left open.
     """
 
     def __init__(

@@ -267,6 +267,7 @@ SPELT = st.text(
 @example("sk-test+/=%\"'\\&<x", "repr", "JSON")
 @example("aaaaaa%25bb", "percent", "nothing")
 @example("aaaaaaa\\nb", "JSON", "repr")
+@example("0000000%", "a form", "nothing")
 def test_no_escaping_shows_a_secret_nor_does_a_second_one(value: str, one: str, two: str) -> None:
     escaped = ESCAPES[two](ESCAPES[one](value))
     assert live([value]).redact(f"so {escaped}!").endswith(f"{MARKER}!")

@@ -1,7 +1,7 @@
-"""The host's answers to questions. Each settles one waiting call, or changes nothing.
+"""The host's answers to questions. Each settles one waiting call, or leaves it waiting as it was.
 
-An answer that comes too late, twice, or to a call never asked raises `UnknownCallError`, which
-the engine reports as one `emit_info`.
+An answer that comes too late, twice, or to a call never asked raises a `HostError`, which the
+engine reports as one `info`.
 """
 
 import logging

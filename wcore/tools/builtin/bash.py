@@ -152,7 +152,7 @@ class Bash(Struct, frozen=True):
                 raise ToolError(f"a file {_CHANGED}, and is denied now: {denial}")
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
-        """Run it. Every process of the call is dead when this returns or is cancelled.
+        """Run it. All that it started is dead when this leaves, but what runs as another user.
 
         Raises:
             ToolError: it cannot be started, or would no longer do what was shown.
