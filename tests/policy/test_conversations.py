@@ -145,6 +145,27 @@ def test_a_start_above_the_ceiling_of_the_user_is_wrong_usage(
     assert "ceiling" in done.stdout
 
 
+async def test_a_card_of_an_agent_at_work_expires_as_the_rules_now_say(
+    talk: Talk, workspace: Path
+) -> None:
+    path = write_policy(workspace, "")
+    reads = [[call("Read", f"r{n}", file_path="a.txt")] for n in (1, 2)]
+    spawn = [call("Spawn", "s", task="t", agent="general")]
+    async with talk(spawn, *reads, [], []) as host:
+        await host.ready()
+        await host.message()
+        await host.approve((await host.hear("tool_request", call_id="s"))["call_id"])
+        await host.hear("tool_request", call_id="r1")
+        path.write_text("[limits]\nttl = 60\n")
+        await host.approve("r1")
+        card = await host.hear("tool_request", call_id="r2")
+        await host.say(type="list_pending")
+        (pending,) = (await host.hear("command_result"))["calls"]
+        assert pending["expires_in_s"] <= card["expires_in_s"] == 60
+        await host.approve("r2")
+        await host.hear("stream_end")
+
+
 async def test_a_policy_may_forbid_grants(talk: Talk, workspace: Path) -> None:
     write_policy(workspace, "[limits]\ngrants = false\n")
     one, two = (call("Bash", f"c{n}", command="true") for n in (1, 2))
