@@ -57,6 +57,18 @@ async def test_a_cloned_folder_loosens_nothing(talk: Talk, workspace: Path) -> N
     assert not (workspace / "made").exists()
 
 
+async def test_a_cloned_folder_that_asks_lifts_no_default_that_denies(
+    talk: Talk, workspace: Path, tmp_path: Path
+) -> None:
+    write_user_policy(tmp_path, 'default = "deny"\n')
+    write_policy(workspace, '[[rule]]\nmatch = "Bash"\ndo = "ask"\n')
+    async with talk([call("Bash", "c", command="touch made")], []) as host:
+        await host.ready()
+        await host.turn()
+        assert host.of("call_announced")[0]["why"]["row"] == "default"
+        assert host.of("tool_cancelled")
+
+
 async def test_a_cloned_folder_may_forbid_even_in_mode_force(talk: Talk, workspace: Path) -> None:
     path = write_policy(workspace, 'deny = ["Bash(touch *)"]\n')
     async with talk([call("Bash", "c", command="touch made")], [], flags=("--force",)) as host:

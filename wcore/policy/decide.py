@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import exact_grants, shell
 from wcore.policy.facts import Facts, PathFact
@@ -63,13 +64,19 @@ def decide(facts: Facts, context: DecisionContext) -> Decision:
 
 
 def decide_by_row(facts: Facts, context: DecisionContext) -> tuple[str, Decision]:
-    """Return the decision with the number of its row in the design's table."""
+    """Return the decision with the number of its row in the table below."""
     case = DecisionInput(facts, context.agent)
-    for row in ROWS:
-        decision = row(case, context)
-        if decision is not None:
-            return (row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision
-    raise AssertionError("the last row always answers")
+    found = next(
+        ((row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision)
+        for row in ROWS
+        if (decision := row(case, context)) is not None
+    )
+    # A rule that asks goes before a default that denies; not one of a file that may only forbid.
+    for policies in context.policies.without_forbidding if found[1].verdict is Verdict.ASK else ():
+        other = decide_by_row(facts, replace(context, policies=policies))
+        if other[1].verdict is Verdict.DENY:
+            return other
+    return found
 
 
 def _not_offered(case: DecisionInput, context: DecisionContext) -> Decision | None:

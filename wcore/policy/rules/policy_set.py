@@ -47,6 +47,12 @@ class PolicySet:
             for level, file in self.files.items()
             if not file.only_forbids and (trusted or level is not Level.PROJECT)
         )
+        by_default = [file.default[0] for file in self.files.values() if file.default]
+        self.without_forbidding: Final = tuple(  # each file that only forbids left out once
+            PolicySet((each for each in self.files.values() if each is not file), trusted=trusted)
+            for level, file in self.files.items()
+            if level not in self.vouched and Verdict.DENY in by_default
+        )
         self._plans: dict[tuple[str, str, Category, str, str], RuleIndex] = {}
         self._stand: Final = [
             level
