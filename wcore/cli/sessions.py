@@ -16,7 +16,8 @@ from wcore.cli.recorded_script import script
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
-from wcore.store.database import Database, opened
+from wcore.store.database import Database
+from wcore.store.opening import opened
 from wcore.store.sessions import LATEST, Purged
 from wcore.visible import visible_line
 

@@ -19,7 +19,7 @@ from wcore.cli.consent import CONSEQUENCES
 from wcore.cli.main import SUBCOMMANDS
 from wcore.cli.subcommand import Parser
 from wcore.store import Kind, Location, Record, identity, journal, locate, sessions
-from wcore.store.database import open_database, opened
+from wcore.store.opening import open_database, opened
 
 SUPERVISED = Path(__file__).parent / "supervised.py"
 ASKS = (
