@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from wcore.engine.sampling import sample
 from wcore.errors import Code, HostGoneError
+from wcore.first_few import first_few
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
 from wcore.protocol import commands, events
@@ -303,11 +304,10 @@ class McpServers:
                 if grant.persist is Persist.SESSION:  # a lasting one does not match any more
                     session.grants.revoke(grant.grant_id)
                 changed.add(grant.tool)
-        names = ", ".join(sorted(changed)[:CHANGED_SHOWN_MAX])
+        names = ", ".join(first_few(sorted(changed), CHANGED_SHOWN_MAX))
         text = f"{names} is not the tool that was granted any more: it asks again"
         if len(changed) > 1:
-            more = "…" if len(changed) > CHANGED_SHOWN_MAX else ""
-            text = f"{names}{more} are not the tools that were granted any more: they ask again"
+            text = f"{names} are not the tools that were granted any more: they ask again"
         if changed:
             with suppress(HostGoneError):
                 session.emit_nowait(events.Info(message=text))
