@@ -71,8 +71,7 @@ class McpServers:
             await self._refuse(command.name, Code.REFUSED, TOO_LATE)
             return
         try:
-            make = partial(
-                parse_server_config,
+            config = parse_server_config(
                 command.name,
                 command.transport,
                 command=command.command,
@@ -84,7 +83,6 @@ class McpServers:
                 call_timeout_s=command.call_timeout_s,
                 cwd=self._environment.workspace,
             )
-            config = make()
             await self._admit(config)
         except ServerConfigError as error:
             await self._refuse(command.name, error.code, str(error))

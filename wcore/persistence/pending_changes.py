@@ -30,7 +30,6 @@ LINE_CHARS_MAX: Final = 200  # of one change: somebody else has written it
 
 Tiers: TypeAlias = Mapping[str, tuple[AgentPermissionSnapshot, AgentPermissionSnapshot]]
 
-
 SETS: Final = ("always_allow", "needs_approval", "blocked", "user_overrides", "defaulted")
 
 
