@@ -14,7 +14,7 @@ CEILINGS: Final = {
     "wcore/policy": 10_935,  # 7,200
     "wcore/engine wcore/turn wcore/session wcore/approval": 3_418,  # 2,950
     "wcore/store wcore/persistence": 3_677,  # 2,850
-    "wcore/policy_files": 1_235,  # 1,180
+    "wcore/policy_files": 1_179,  # 1,180
     "wcore/tools": 4_846,  # 3,750
     "wcore/models": 3_405,  # 2,550
     "wcore/cli": 2_618,  # 2,150

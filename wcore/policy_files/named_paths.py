@@ -149,7 +149,7 @@ class _PathLookup:
             path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
             if not rest:
                 yield path, entry.name
-            elif _is_folder(entry):
+            elif os.path.isdir(path):
                 yield from self._below(path, rest)
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
@@ -162,13 +162,6 @@ class _PathLookup:
                     yield entry
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return  # no folder, or not ours to read
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle
-        return False
 
 
 def _entered(folder: str, name: str, *, is_last: bool) -> str | None:
