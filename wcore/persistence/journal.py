@@ -15,8 +15,7 @@ from uuid import UUID
 
 import anyio
 
-from wcore.approval.redaction import Secrets
-from wcore.persistence.redact import redacted
+from wcore.approval.redaction import Secrets, redacted
 from wcore.persistence.restore import (
     OF_CONVERSATION,
     OF_OPEN_TURN,

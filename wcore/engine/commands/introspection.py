@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from wcore.approval.redaction import redacted
 from wcore.errors import Code, WcoreError
-from wcore.persistence.redact import redacted
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, commands, events, parts
 from wcore.protocol.lines import LINE_BYTES_MAX
