@@ -11,7 +11,8 @@ from test_tidy import ROOT, named, sources, tree
 
 #: Words that once stood for parts of this program and are known to nobody else.
 PRIVATE: Final = re.compile(
-    r"\b(hall|rims?|rooms|doors?|stage|scene|board|epitaph|judge|mouth|flight|keeper)\b", re.IGNORECASE
+    r"\b(hall|rims?|rooms|doors?|stage|scene|board|epitaph|judge|mouth|flight|keeper)\b",
+    re.IGNORECASE,
 )
 EXAMPLES: Final = {"a_b", "b_c", "mcp_a_b_c"}  # names of servers and tools
 OTHERS: Final = {

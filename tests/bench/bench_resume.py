@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 
 from wcore.store import Record, identity, journal, sessions
-from wcore.store.database import opened
 from wcore.store.location import Location
+from wcore.store.opening import opened
 from wcore.vocabulary import Json
 
 SEEDS = 30  # turns that are made, not copied

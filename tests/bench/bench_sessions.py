@@ -16,8 +16,8 @@ from pathlib import Path
 
 from wcore.persistence import records
 from wcore.store import Kind, Record, identity, journal, sessions
-from wcore.store.database import opened
 from wcore.store.location import Location
+from wcore.store.opening import opened
 from wcore.vocabulary import (
     AssistantMessage,
     ModelCall,

@@ -25,6 +25,7 @@ from wcore.store import (
     LastingGrant,
     PermissionStatus,
     Record,
+    SessionJournal,
     Store,
     ToolApprovalDecisionEvent,
     ToolPermission,
@@ -34,8 +35,9 @@ from wcore.store import (
 )
 from wcore.store.audit import Entry
 from wcore.store.audit_verify import verify
-from wcore.store.database import Database, opened
+from wcore.store.database import Database
 from wcore.store.location import Location
+from wcore.store.opening import opened
 from wcore.vocabulary import Always, Persist
 
 USER = UUID(int=1)
@@ -74,7 +76,7 @@ async def _small(location: Location) -> None:
         started = time.perf_counter()
         await store.open()
         _line("open a new store, once", [time.perf_counter() - started])
-        journal = await store.begin_session(USER, f"bench-{time.time_ns()}", "/w")
+        journal = await SessionJournal.begin(store, USER, f"bench-{time.time_ns()}", "/w")
         await _measure(
             "journal append, durable", lambda: journal.append(Record(Kind.DECIDED, BODY))
         )

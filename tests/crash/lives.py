@@ -14,8 +14,8 @@ import anyio
 from talking import Conversation, Event, call, check_invariants
 
 from wcore.store import JournalRecord, Kind, identity, journal
-from wcore.store.database import opened
 from wcore.store.location import Location
+from wcore.store.opening import opened
 
 Talk = Callable[..., Conversation]
 

@@ -20,7 +20,7 @@ from talking import Conversation, call
 
 from wcore.store import Kind, Location, identity, journal, sessions
 from wcore.store.audit_verify import verify
-from wcore.store.database import opened
+from wcore.store.opening import opened
 
 Talk = Callable[..., Conversation]
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from talking import Conversation, call, write_script
 from wcore.policy.grants import MAIN_AGENT
 from wcore.protocol import commands
 from wcore.store import GrantKey, LastingGrant, Location, grants, identity, sessions, tiers
-from wcore.store.database import opened
+from wcore.store.opening import opened
 from wcore.vocabulary import AlwaysPrefix, Persist
 
 SUPERVISED = Path(__file__).parents[1] / "unit" / "cli" / "supervised.py"
@@ -192,7 +192,7 @@ import sys
 from wcore.errors import Code, WcoreError
 from wcore.policy_files.trust import TrustBook
 from wcore.store import GrantKey, LastingGrant, Location, grants, identity, sessions, tiers
-from wcore.store.database import open_database
+from wcore.store.opening import open_database
 from wcore.vocabulary import AlwaysPrefix, Persist
 
 user = identity.user_id()

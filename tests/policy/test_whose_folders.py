@@ -19,7 +19,7 @@ from talking import Conversation, call, write_script
 
 from wcore.policy.grants import MAIN_AGENT
 from wcore.store import GrantKey, LastingGrant, Location, grants, identity, tiers
-from wcore.store.database import opened
+from wcore.store.opening import opened
 from wcore.vocabulary import AlwaysPrefix, Persist
 
 AT = "2026-01-01T00:00:00Z"

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from store.server import Server, ServerMissingError
 
-from wcore.store.database import Database, open_database
+from wcore.store.database import Database
 from wcore.store.location import Location
+from wcore.store.opening import open_database
 
 
 @pytest.fixture(scope="session")

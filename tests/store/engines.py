@@ -12,8 +12,9 @@ from store.samples import USER, decided, record
 
 from wcore.store import audit, grants, journal, sessions
 from wcore.store.audit import Entry
-from wcore.store.database import Database, open_database
+from wcore.store.database import Database
 from wcore.store.location import Location
+from wcore.store.opening import open_database
 from wcore.store.values import Kind
 
 TESTS = Path(__file__).parent.parent

@@ -10,10 +10,10 @@ from wcore.store.audit import Entry
 from wcore.store.audit_log import BATCH_MAX, QUEUE_MAX, AuditLog
 from wcore.store.audit_verify import verify
 from wcore.store.database import Database, Lock
-from wcore.store.database import opened as opened_store
 from wcore.store.errors import StoreError
 from wcore.store.identity import chat_id
 from wcore.store.location import Location
+from wcore.store.opening import opened as opened_store
 from wcore.store.values import (
     AuditDecision,
     AuditRow,

@@ -29,9 +29,9 @@ from wcore.store import (
 from wcore.store import journal as journals
 from wcore.store import sessions as stored_sessions
 from wcore.store.audit import Entry
-from wcore.store.database import opened
 from wcore.store.identity import user_id
 from wcore.store.location import Location
+from wcore.store.opening import opened
 from wcore.vocabulary import Json
 
 EVENTS = [

@@ -15,9 +15,10 @@ from store.samples import KEY, USER, granted, record
 
 from wcore.store import audit, grants, journal, sessions
 from wcore.store.audit_verify import verify
-from wcore.store.database import Database, open_database
-from wcore.store.database import opened as opened_store
+from wcore.store.database import Database
 from wcore.store.location import Location
+from wcore.store.opening import open_database
+from wcore.store.opening import opened as opened_store
 from wcore.store.values import DURABLE_KINDS, Kind
 
 WRITES = 150
@@ -126,9 +127,9 @@ WRITER = """
 import sys
 import anyio
 from store.samples import USER, decided, record
-from wcore.store import Store, audit, journal, sessions
+from wcore.store import SessionJournal, Store, audit, journal, sessions
 from wcore.store.audit import Entry
-from wcore.store.database import open_database
+from wcore.store.opening import open_database
 from wcore.store.location import Location
 from wcore.store.values import Kind
 database = open_database(Location("x", sys.argv[1]))
@@ -136,14 +137,14 @@ lease = sessions.begin(database, USER, "s1", "/w")
 MARK = "mark\\n"
 
 async def every_kind(store):
-    held = await store.begin_session(USER, "s2", "/w")
+    held = await SessionJournal.begin(store, USER, "s2", "/w")
     sys.stderr.write(MARK)
     for kind in Kind:
         await held.append(record(kind))
     sys.stderr.write(MARK)
 
 async def soon(store):
-    held = await store.begin_session(USER, "s2", "/w")
+    held = await SessionJournal.begin(store, USER, "s2", "/w")
     sys.stderr.write(MARK)
     await held.append(record(Kind.ENDED))
     await held.settle()

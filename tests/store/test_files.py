@@ -17,9 +17,10 @@ from store.samples import KEY, USER, granted, record
 from talking import Conversation, call
 
 from wcore.store import grants, journal, sessions, tiers
-from wcore.store.database import Database, open_database
+from wcore.store.database import Database
 from wcore.store.errors import JournalDamagedError, StoreError, StoreGoneError
 from wcore.store.location import Location
+from wcore.store.opening import open_database
 from wcore.store.sqlite import SqliteDatabase
 from wcore.store.values import Kind
 

@@ -16,10 +16,10 @@ from wcore.persistence.restore import (
     UnreadableJournalError,
     restore,
 )
-from wcore.store import Location, Store, journal, sessions
+from wcore.store import Location, SessionJournal, Store, journal, sessions
 from wcore.store.database import Database
-from wcore.store.database import opened as opened_store
 from wcore.store.errors import JournalDamagedError, StoreError
+from wcore.store.opening import opened as opened_store
 from wcore.store.sessions import Lease
 from wcore.store.values import JournalPage, JournalRecord, Kind, Record, SessionState
 from wcore.vocabulary import (
@@ -247,7 +247,7 @@ async def test_with_each_renewal_the_history_moves_into_the_database_itself(
 ) -> None:
     path, copy = tmp_path / "x.db", tmp_path / "copy.db"
     async with Store(Location("x", str(path))) as store:
-        held = await store.begin_session(USER, "s1", "/w")
+        held = await SessionJournal.begin(store, USER, "s1", "/w")
         await held.append(record(Kind.TURN_STARTED), record(Kind.ENDED))
         await held.renew()
         # Another process: our locks stay.

@@ -22,8 +22,8 @@ from wcore_host.web.engine_cli import EngineCli
 from wcore_host.web.options import WebOptions
 
 from wcore.cli.main import SUBCOMMANDS
-from wcore.store.database import open_database
 from wcore.store.location import Location
+from wcore.store.opening import open_database
 
 Talk = Callable[..., Conversation]
 pytestmark = [

@@ -18,6 +18,7 @@ from wcore.store import (
     NoStoreError,
     PermissionStatus,
     SessionBusyError,
+    SessionJournal,
     Store,
     StoreError,
     StoreLostError,
@@ -25,8 +26,9 @@ from wcore.store import (
 )
 from wcore.store.audit import newest_first
 from wcore.store.audit_verify import verify
-from wcore.store.database import BUSY_S_MAX, Database, Lock, opened
+from wcore.store.database import BUSY_S_MAX, Database, Lock
 from wcore.store.errors import StoreLockedError
+from wcore.store.opening import opened
 
 pytestmark = pytest.mark.anyio
 
@@ -42,13 +44,13 @@ async def test_a_whole_life_through_the_engines_door(location: Location) -> None
             assert snapshot.user_overrides == {"Read"}
             grant = await store.add_grant(KEY, granted(created_at="2026-11-21T10:00:00.000000Z"))
             assert (await store.load_grants(KEY)).grants == (grant,)
-            journal = await store.begin_session(USER, "s1", "/w")
+            journal = await SessionJournal.begin(store, USER, "s1", "/w")
             assert await journal.append(record(Kind.TURN_STARTED), record(Kind.DECIDED)) == 2
             store.record_decision(decided())
             await journal.release()
         async with Store(location) as store:
             assert await store.latest_session(USER, "/w") == "s1"
-            journal = await store.resume_session(USER, "s1")
+            journal = await SessionJournal.resume(store, USER, "s1")
             assert journal.resumed is not None
             assert journal.resumed.state == "in_turn"
             assert len((await journal.read()).records) == 2
@@ -124,7 +126,7 @@ async def test_a_write_that_has_begun_is_finished_when_its_caller_is_cancelled(
 ) -> None:
     begun, may_end = threading.Event(), threading.Event()
     async with Store(location) as store:
-        journal = await store.begin_session(USER, "s1", "/w")
+        journal = await SessionJournal.begin(store, USER, "s1", "/w")
 
         def wait(_: Database) -> None:
             begun.set()
@@ -147,7 +149,7 @@ async def test_a_write_that_has_begun_is_finished_when_its_caller_is_cancelled(
 
 async def test_many_appends_at_once_get_numbers_of_their_own(location: Location) -> None:
     async with Store(location) as store:
-        journal = await store.begin_session(USER, "s1", "/w")
+        journal = await SessionJournal.begin(store, USER, "s1", "/w")
         numbers: list[int] = []
 
         async def write() -> None:
@@ -163,19 +165,19 @@ async def test_many_appends_at_once_get_numbers_of_their_own(location: Location)
 async def test_one_session_has_one_engine(location: Location) -> None:
     with waiting.patience():
         async with Store(location) as one, Store(location) as other:
-            held = await one.begin_session(USER, "s1", "/w")
+            held = await SessionJournal.begin(one, USER, "s1", "/w")
             with pytest.raises(SessionBusyError):
-                await other.resume_session(USER, "s1")
+                await SessionJournal.resume(other, USER, "s1")
             await held.renew()
             await held.append(record(Kind.COMMANDED))
             await held.release()
-            await other.resume_session(USER, "s1")
+            await SessionJournal.resume(other, USER, "s1")
 
 
 async def test_retention_purges_old_sessions(location: Location) -> None:
     with waiting.patience():
         async with Store(location) as store:
-            held = await store.begin_session(USER, "s1", "/w")
+            held = await SessionJournal.begin(store, USER, "s1", "/w")
             await held.append(record(Kind.COMMANDED))
             await held.release()
             assert (await store.purge_older(USER, 1)).purged == ()
@@ -204,7 +206,7 @@ async def test_a_locked_store_does_not_hold_up_the_caller_of_the_audit(tmp_path:
 async def test_a_lock_of_another_program_is_waited_for_once(location: Location) -> None:
     with waiting.patience():
         async with Store(location) as store:
-            held = await store.begin_session(USER, "s1", "/w")
+            held = await SessionJournal.begin(store, USER, "s1", "/w")
             with opened(location) as other, other.writing():
                 other.change("UPDATE sessions SET last_at = last_at")
                 with pytest.raises(StoreLockedError, match="locked by another program"):

@@ -15,9 +15,10 @@ import waiting
 from store.samples import KEY, USER, granted, record
 
 from wcore.store import grants, journal, sessions, tiers
-from wcore.store.database import SCHEMA, open_database, opened
+from wcore.store.database import SCHEMA
 from wcore.store.errors import StoreError, StoreLostError
 from wcore.store.location import Location
+from wcore.store.opening import open_database, opened
 from wcore.store.values import Kind
 
 NOBODY = 65534
@@ -251,7 +252,7 @@ def test_a_lost_connection_to_the_server_is_made_again(team: Location) -> None:
 def test_without_the_client_the_extra_is_named(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from wcore.store.database import open_database\n"
+        "from wcore.store.opening import open_database\n"
         "from wcore.store.location import Location\n"
         "open_database(Location('postgresql://x', url='postgresql://x'))\n"
     )

@@ -15,7 +15,7 @@ from talking import Conversation, call
 
 from wcore import locked_files as locked
 from wcore.store import Location, locate
-from wcore.store.database import open_database
+from wcore.store.opening import open_database
 
 Talk = Callable[..., Conversation]
 MARK = "zebra-crossing-9b1f"

@@ -9,7 +9,7 @@ import pytest
 
 from wcore.errors import UsageError
 from wcore.store import StoreError, StoreLostError, encoding, identity, locate
-from wcore.store.database import open_database
+from wcore.store.opening import open_database
 
 HOME = {"HOME": "/home/me"}
 

@@ -15,7 +15,7 @@ from store.server import Server
 from store.stalling import StallingProxy
 from talking import Conversation, call
 
-from wcore.store import Kind, Location, Store, StoreError
+from wcore.store import Kind, Location, SessionJournal, Store, StoreError
 from wcore.store.database import Database
 from wcore.store.errors import StoreLostError, StoreSilentError
 from wcore.store.sqlite import SqliteDatabase
@@ -243,7 +243,7 @@ async def test_a_write_that_was_given_up_does_not_count(place: Location) -> None
         with waiting.patience():
             while held is None:
                 try:
-                    held = await store.begin_session(USER, "s1", "/w")
+                    held = await SessionJournal.begin(store, USER, "s1", "/w")
                 except StoreSilentError:
                     await anyio.sleep(0.01)
         assert await held.append(record(Kind.COMMANDED)) == 1

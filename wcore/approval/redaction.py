@@ -9,9 +9,12 @@ A chunk that ends in the beginning of a secret is held back by that many charact
 can slip through in two halves.
 """
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
+
+from wcore.vocabulary import Json
 
 MARKER: Final = "[REDACTED]"
 HELD_CHARS_MAX: Final = 64 * 1024  # a secret that repeats for ever must not be held for ever
@@ -127,6 +130,25 @@ class StreamRedactor:
         """Return what was held back and turned out to be no secret."""
         rest, self._rest = self._rest, ""
         return self._secrets.redact(rest)
+
+
+def redacted(body: Mapping[str, Json], strip: Callable[[str], str]) -> dict[str, Json]:
+    """Return `body` with every text stripped; what JSON cannot say becomes text."""
+    return {strip(name): _clean(value, strip) for name, value in body.items()}
+
+
+def _clean(value: Json, strip: Callable[[str], str]) -> Json:
+    match value:
+        case str():
+            return strip(value)
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)  # JSON has no other numbers
+        case dict() | Mapping():  # the first is quick to tell
+            return redacted(value, strip)
+        case list() | tuple() | Sequence():
+            return [_clean(each, strip) for each in value]
 
 
 def _escaped(value: str) -> re.Pattern[str] | None:

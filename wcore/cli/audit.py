@@ -17,7 +17,8 @@ from wcore.errors import ConfigError, UsageError
 from wcore.store import AuditDecision, Kind, StoreError, audit, identity, journal, sessions
 from wcore.store.audit import FIRST_PREV_HASH
 from wcore.store.audit_verify import AuditReport, Head, Problem, verify
-from wcore.store.database import Database, opened
+from wcore.store.database import Database
+from wcore.store.opening import opened
 from wcore.store.values import AuditRow
 from wcore.visible import visible_line
 

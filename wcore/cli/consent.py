@@ -6,34 +6,10 @@ so with `--yes`.
 
 import sys
 from argparse import ArgumentParser
-from typing import Final
 
 from wcore.cli.subcommand import write
 from wcore.errors import Code, WcoreError
 from wcore.supervisor.ancestry import INSIDE_CALL, is_inside_call
-
-#: Every subcommand. `changes`: it changes what is allowed or deletes records, so it asks here.
-#: `narrows` can only forbid; `reads` changes nothing that a later decision looks at.
-CONSEQUENCES: Final = {
-    "audit list": "reads",
-    "audit verify": "reads",
-    "conformance": "reads",
-    "policy check": "reads",
-    "policy explain": "reads",
-    "policy import": "reads",
-    "policy import --output": "changes",
-    "policy lint": "reads",
-    "policy rules": "reads",
-    "policy simulate": "reads",
-    "policy test": "reads",
-    "sessions export": "reads",
-    "sessions list": "reads",
-    "sessions purge": "changes",
-    "sessions show": "reads",
-    "trust": "changes",
-    "trust --list": "reads",
-    "trust --revoke": "narrows",
-}
 
 
 class NotAgreedError(WcoreError):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from wcore.first_few import first_few
 from wcore.persistence.restore import Restored, restore
 from wcore.store import JournalRecord
 from wcore.visible import visible, visible_line
@@ -45,10 +46,9 @@ def _block(message: Message, output_lines_max: int | None) -> Iterator[str]:
                 yield f"### Call {visible_line(call_id, 60)}\n\n{_fenced(words)}\n"
         case ToolMessage(call_id, _, output):
             text = output.output if output.output_type != "image" else "(an image)"
-            lines = text.split("\n")
-            if output_lines_max is not None and len(lines) > output_lines_max:
-                left = len(lines) - output_lines_max
-                text = "\n".join([*lines[:output_lines_max], f"… {left} more lines"])
+            if output_lines_max is not None:
+                lines = first_few(text.split("\n"), output_lines_max, "… {} more lines")
+                text = "\n".join(lines)
             state = visible_line(output.status.value, 20)
             yield f"Result of {visible_line(call_id, 60)}: {state}\n\n{_fenced(visible(text))}\n"
 

@@ -1,8 +1,5 @@
 """From argv and environment to a running engine, and from its end to an exit code.
 
-Exit codes: 0 the host closed stdin, 1 the engine could not start, 2 wrong usage, 128+n ended by
-signal n (141: the host closed stdout).
-
 This module imports next to nothing: the supervisor is forked from it, and stays as small as we are.
 """
 
@@ -11,14 +8,11 @@ import sys
 from contextlib import suppress
 from socket import socket
 
+from wcore.cli import EXIT_CLOSED, EXIT_CONFIG, EXIT_INTERRUPTED, EXIT_USAGE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
-
-EXIT_CONFIG = 1
-EXIT_USAGE = 2
-EXIT_CLOSED = 141  # nobody reads our stdout
-EXIT_INTERRUPTED = 130  # Ctrl-C before the engine could say goodbye itself
 
 #: Each module has `run(argv, environ) -> exit code` and is loaded when it is named.
 SUBCOMMANDS = {

@@ -49,7 +49,7 @@ def in_force(files: PolicyFiles) -> PolicySet:
     loaded = files.load()
     for notice in loaded.notices:
         sys.stderr.write(f"{visible_line(notice, NOTICE_CHARS_MAX)}\n")
-    return loaded.policies
+    return loaded.snapshot.policies
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -18,7 +18,8 @@ from wcore.policy.simulate import RecordedCall, decide_again
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.reading import read_owned
 from wcore.store import SessionMissingError, SessionRow, journal, sessions
-from wcore.store.database import Database, opened
+from wcore.store.database import Database
+from wcore.store.opening import opened
 from wcore.store.sessions import LATEST
 from wcore.visible import visible_line
 from wcore.vocabulary import Decision

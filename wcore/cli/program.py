@@ -9,8 +9,7 @@ import traceback
 from contextlib import suppress
 
 from wcore.approval.redaction import Secrets
-from wcore.cli import keys, options
-from wcore.cli.main import EXIT_CONFIG, EXIT_USAGE
+from wcore.cli import EXIT_CONFIG, EXIT_USAGE, keys, options
 from wcore.errors import Code, ConfigError, UsageError, WcoreError
 
 

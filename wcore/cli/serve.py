@@ -111,7 +111,7 @@ async def _serve(
 ) -> int:
     places = environment.places(options.cwd, os.environ, location.files)
     files = PolicyFiles.of(places)
-    policies = (loaded := files.load()).policies
+    policies = (loaded := files.load()).snapshot.policies
     mode, ceiling, dropped = start_mode(options.mode, options.max_mode, policies)
     prompt, unused = system_prompt.system_prompt(places.workspace)
     persistence, left = await open_session(

@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Final
 from uuid import UUID
@@ -16,7 +16,8 @@ from wcore.cli.recorded_script import script
 from wcore.cli.subcommand import Parser, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
-from wcore.store.database import Database, opened
+from wcore.store.database import Database
+from wcore.store.opening import opened
 from wcore.store.sessions import LATEST, Purged
 from wcore.visible import visible_line
 
@@ -124,12 +125,13 @@ def _list(options: Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _show(options: Namespace, environ: Mapping[str, str]) -> int:
-    if options.json:
-        return _export(options, environ)
     with _stored(options, environ) as database:
         row = _chosen(database, options)
-        write(f"{_line(row)}\n")
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
+        if options.json:
+            store_options.write_lines(_exported(row, records))
+            return 0
+        write(f"{_line(row)}\n")
         if options.journal:
             store_options.write_lines(_record_line(record) for record in records)
         else:
@@ -141,18 +143,18 @@ def _export(options: Namespace, environ: Mapping[str, str]) -> int:
     with _stored(options, environ) as database:
         row = _chosen(database, options)
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
-        if getattr(options, "md", False):
+        if options.md:
             store_options.write_lines(markdown(records, None))
-        elif getattr(options, "script", False):
+        elif options.script:
             store_options.write_lines(script(records))
         else:
-            store_options.write_lines(_exported(database, row))
+            store_options.write_lines(_exported(row, records))
     return 0
 
 
-def _exported(database: Database, row: SessionRow) -> Iterator[str]:
+def _exported(row: SessionRow, records: Iterable[JournalRecord]) -> Iterator[str]:
     yield _json_line(row)
-    for record in journal.read_all(database, UUID(row.user_id), row.session_id):
+    for record in records:
         yield json.dumps(asdict(record), separators=(",", ":"))
 
 

@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from wcore.engine.sampling import sample
 from wcore.errors import Code, HostGoneError, RefusedError
+from wcore.first_few import first_few
 from wcore.policy.rules.mcp_tables import ServerTable
 from wcore.policy.rules.rule import Level
 from wcore.protocol import commands, events
@@ -70,8 +71,7 @@ class McpServers:
             await self._refuse(command.name, Code.REFUSED, TOO_LATE)
             return
         try:
-            make = partial(
-                parse_server_config,
+            config = parse_server_config(
                 command.name,
                 command.transport,
                 command=command.command,
@@ -83,7 +83,6 @@ class McpServers:
                 call_timeout_s=command.call_timeout_s,
                 cwd=self._environment.workspace,
             )
-            config = make()
             await self._admit(config)
         except ServerConfigError as error:
             await self._refuse(command.name, error.code, str(error))
@@ -297,11 +296,10 @@ class McpServers:
                 if grant.persist is Persist.SESSION:  # a lasting one does not match any more
                     session.grants.revoke(grant.grant_id)
                 changed.add(grant.tool)
-        names = ", ".join(sorted(changed)[:CHANGED_SHOWN_MAX])
+        names = ", ".join(first_few(sorted(changed), CHANGED_SHOWN_MAX))
         text = f"{names} is not the tool that was granted any more: it asks again"
         if len(changed) > 1:
-            more = "…" if len(changed) > CHANGED_SHOWN_MAX else ""
-            text = f"{names}{more} are not the tools that were granted any more: they ask again"
+            text = f"{names} are not the tools that were granted any more: they ask again"
         if changed:
             with suppress(HostGoneError):
                 session.emit_nowait(events.Info(message=text))

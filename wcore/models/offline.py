@@ -11,6 +11,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
+from wcore.first_few import first_few
 from wcore.models.model import CallReady, Delta, Finished, FinishReason, Request, Text
 from wcore.models.offline_grammar import FORMS, Plan, Step, Unclear, understand
 from wcore.vocabulary import (
@@ -139,9 +140,8 @@ def _report(
 
 def _head(output: str) -> list[str]:
     lines = output.splitlines() or ["(no output)"]
-    shown = [f"    {_clip(line)}" for line in lines[:SHOWN_LINES_MAX]]
-    more = len(lines) - len(shown)
-    return [*shown, f"    … and {more} more lines"] if more else shown
+    shown = first_few(lines, SHOWN_LINES_MAX, "… and {} more lines")
+    return [f"    {_clip(line)}" for line in shown]
 
 
 def _left_undone(rounds: Plan) -> list[str]:
@@ -150,9 +150,7 @@ def _left_undone(rounds: Plan) -> list[str]:
 
 
 def _quotes(steps: Sequence[Step]) -> str:
-    said = ", ".join(_quote(step.said) for step in steps[:SHOWN_LINES_MAX])
-    more = len(steps) - SHOWN_LINES_MAX
-    return f"{said} and {more} more" if more > 0 else said
+    return ", ".join(first_few([_quote(step.said) for step in steps], SHOWN_LINES_MAX))
 
 
 def _quote(said: str) -> str:

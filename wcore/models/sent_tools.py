@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from wcore.first_few import first_few
 from wcore.models.errors import ToolsRefusedError
 from wcore.models.providers import ToolRules
 from wcore.models.tool_schemas import UNNAMEABLE, UnfitError, fit
@@ -63,7 +64,7 @@ class SentTools:
     def news(self) -> str:
         """Return what was left out and not told yet, and why; empty if nothing was."""
         news, self._news = self._news, []
-        return _listed(news, "; ")
+        return "; ".join(first_few(news, LISTED_MAX))
 
     def refuse(self, error: ToolsRefusedError) -> str:
         """Send no more what the provider refuses; return the names, empty if it is not known."""
@@ -74,9 +75,4 @@ class SentTools:
         ]
         self._refused |= {tool.name: tool for tool in self._given if tool.name in names}
         self._fit()
-        return _listed(names, ", ")
-
-
-def _listed(texts: Sequence[str], between: str) -> str:
-    more = [f"{len(texts) - LISTED_MAX} more"] if len(texts) > LISTED_MAX else []
-    return between.join([*texts[:LISTED_MAX], *more])
+        return ", ".join(first_few(names, LISTED_MAX))

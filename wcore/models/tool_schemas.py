@@ -2,8 +2,9 @@
 
 Who offers the tool checks what a call holds, against the schema it wrote: more may be allowed here.
 No hosted model was asked: the rules are from documentation and from reports of refusals. At the top
-an object with `properties`, without alternatives, `not`, `enum` or reference; arrays with `items`;
-nothing that JSON Schema (2020-12) itself forbids; names that fit.
+an object with `properties`, without alternatives, `enum` or reference; arrays with `items`; nothing
+that JSON Schema (2020-12) itself forbids; names that fit. Where a part that allows more would make
+the whole allow less (`not`, `if`, `contains`, `oneOf`), the keyword goes, or `anyOf` stands for it.
 """
 
 import re
@@ -18,7 +19,6 @@ from wcore.vocabulary import Json
 
 DEPTH_MAX: Final = 16  # of schemas in one another; what is below may be anything
 MERGED_MAX: Final = 1_000  # alternatives that are looked at; further ones may be anything
-PASSES_MAX: Final = 8  # until no reference leads to what is gone; each takes some away
 UNNAMEABLE: Final = "the provider does not take the names of some parameters"
 
 Schema: TypeAlias = dict[str, Json]
@@ -58,27 +58,16 @@ def fit(given: Mapping[str, Json], rules: ToolRules) -> Fit:
         found.pop("additionalProperties", None)
     if required:
         found["required"] = required
-    for _ in range(PASSES_MAX):
-        before, found = found, _valid(found, found)
-        if found == before:
-            return Fit(given if found == given else found, unfit)
-    raise UnfitError("its references cannot be followed")
+    found = _valid(found, found)  # references may have led to what has gone
+    return Fit(given if found == given else found, unfit)
 
 
-# --- what JSON Schema forbids ---------------------------------------------------------------------
+# --- what stays of a schema -----------------------------------------------------------------------
 
 _TYPES: Final = {"array", "boolean", "integer", "null", "number", "object", "string"}
-_SCHEMA: Final = {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
-                  "propertyNames", "then"}  # fmt: skip
-_NAMED: Final = {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
-_LISTED: Final = {"allOf", "anyOf", "oneOf", "prefixItems"}
-_CONDITION: Final = {"else", "if", "then"}
-#: Where more inside would allow less outside; these go where they cannot stay as they are, and
-#: where they refer to what may be another.
-_EXACT: Final = {"contains", "not", "oneOf", *_CONDITION}
-#: They go, and more is allowed: what they mean depends on other keys, or on addresses.
-_GONE: Final = {"additionalItems", "dependencies", "dependentRequired", "unevaluatedItems",
-                "unevaluatedProperties"}  # fmt: skip
+_SCHEMA: Final = {"additionalProperties", "items"}
+_NAMED: Final = {"$defs", "definitions", "patternProperties", "properties"}
+_LISTED: Final = {"allOf", "anyOf", "prefixItems"}
 
 
 def _is_number(value: Json) -> TypeGuard[float]:
@@ -89,47 +78,32 @@ def _is_count(value: Json) -> bool:
     return _is_number(value) and value >= 0 and value // 1 == value
 
 
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
-
-
 def _is_type(value: Json) -> bool:
     kinds = value if isinstance(value, list) else [value]
     return bool(kinds) and len(_names(kinds)) == len(kinds) and all(k in _TYPES for k in kinds)
 
 
+#: Of each other keyword that stays, what JSON Schema (2020-12) lets it be.
 _CHECKS: Final[Mapping[str, Callable[[Json], bool]]] = {
-    **dict.fromkeys(("maxContains", "maxItems", "maxLength", "maxProperties"), _is_count),
-    **dict.fromkeys(("minContains", "minItems", "minLength", "minProperties"), _is_count),
+    **dict.fromkeys(("maxItems", "maxLength", "maxProperties"), _is_count),
+    **dict.fromkeys(("minItems", "minLength", "minProperties"), _is_count),
     **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _is_number),
-    "multipleOf": lambda value: _is_number(value) and value > 0,
-    **dict.fromkeys(("contentEncoding", "contentMediaType", "description"), _is_text),
-    **dict.fromkeys(("format", "pattern", "title"), _is_text),
-    **dict.fromkeys(
-        ("deprecated", "readOnly", "uniqueItems", "writeOnly"), lambda v: isinstance(v, bool)
-    ),
+    **dict.fromkeys(("description", "format", "pattern", "title"), lambda v: isinstance(v, str)),
+    **dict.fromkeys(("const", "default"), lambda _: True),
     "enum": lambda value: isinstance(value, list) and value != [],
     "examples": lambda value: isinstance(value, list),
     "required": lambda value: isinstance(value, list) and len(_names(value)) == len(value),
     "type": _is_type,
+    "uniqueItems": lambda value: isinstance(value, bool),
 }
 
 
 def _valid(node: Json, root: Mapping[str, Json], depth: int = 0) -> Schema:
-    """Return a schema without what is forbidden, and without references that lead nowhere."""
+    """Return what stays of a schema, without references that lead nowhere."""
     if not isinstance(node, Mapping) or depth > DEPTH_MAX:
         return {}
-    found: Schema = {}
-    for key, value in _modern(node).items():
-        kept = _kept(key, value, root, depth)
-        if kept is UNSET:
-            continue
-        if key not in _EXACT or (kept == value and "$ref" not in str(value)):
-            found[key] = kept
-        elif key == "oneOf" and "anyOf" not in node:
-            found["anyOf"] = kept
-    if not _CONDITION & node.keys() <= found.keys():
-        found = {key: value for key, value in found.items() if key not in _CONDITION}
+    kept = {key: _kept(key, value, root, depth + 1) for key, value in _modern(node).items()}
+    found: Schema = {key: value for key, value in kept.items() if value is not UNSET}
     kinds = _types(found)
     if "array" in kinds:
         found.setdefault("items", {})
@@ -139,34 +113,27 @@ def _valid(node: Json, root: Mapping[str, Json], depth: int = 0) -> Schema:
 
 
 def _modern(node: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return a schema of an older draft with its list of `items` under the newer name."""
-    items = node.get("items")
-    if not isinstance(items, list):
-        return node
-    rest = {key: value for key, value in node.items() if key != "items"}
-    return rest | {"prefixItems": items, "items": node.get("additionalItems", {})}
+    """Return a schema with `anyOf` for `oneOf`, and the older drafts' list of `items` renamed."""
+    found = dict(node)
+    if "oneOf" in found:
+        found.setdefault("anyOf", found.pop("oneOf"))
+    if isinstance(found.get("items"), list):
+        found |= {"prefixItems": found["items"], "items": found.get("additionalItems", {})}
+    return found
 
 
 def _kept(key: str, value: Json, root: Mapping[str, Json], depth: int) -> "Json | UnsetType":
     """Return the value that a key keeps, if any."""
-
-    def inner(schema: Json) -> Json:
-        return schema if schema is False else _valid(schema, root, depth + 1)
-
-    if key in _SCHEMA:
-        return value if value is True and key == "additionalProperties" else inner(value)
-    if key in _NAMED:
-        named = value.items() if isinstance(value, Mapping) else ()
-        return {name: inner(schema) for name, schema in named if schema is not False}
-    if key in _LISTED:
-        listed: Sequence[Json] = value if isinstance(value, list) else ()
-        if key == "prefixItems":  # their number counts
-            return [_valid(schema, root, depth + 1) for schema in listed] or UNSET
-        return [inner(schema) for schema in listed if schema is not False] or UNSET
     if key == "$ref":
-        return value if isinstance(value, str) and _target(value, root) is not None else UNSET
-    is_valid = _CHECKS.get(key, lambda _: key not in _GONE and not key.startswith("$"))
-    return value if is_valid(value) else UNSET
+        return value if _target(value, root) is not None else UNSET
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _valid(schema, root, depth) for name, schema in value.items()}
+    if key in _LISTED and isinstance(value, list):
+        return [_valid(schema, root, depth) for schema in value] or UNSET
+    if key in _SCHEMA:
+        is_said = key == "additionalProperties" and isinstance(value, bool)
+        return value if is_said else _valid(value, root, depth)
+    return value if key in _CHECKS and _CHECKS[key](value) else UNSET
 
 
 def _types(node: Mapping[str, Json]) -> Sequence[Json]:
@@ -179,9 +146,9 @@ def _names(value: Json) -> list[str]:
     return list(dict.fromkeys(name for name in listed if isinstance(name, str)))
 
 
-def _target(reference: str, root: Mapping[str, Json]) -> Mapping[str, Json] | None:
+def _target(reference: Json, root: Mapping[str, Json]) -> Mapping[str, Json] | None:
     """Return the schema that a reference leads to; `None`: nothing here."""
-    if not re.match(r"#(?:/|\Z)", reference):
+    if not isinstance(reference, str) or not re.match(r"#(?:/|\Z)", reference):
         return None
     found: Json = root
     for part in reference.split("/")[1:]:
@@ -197,7 +164,7 @@ def _target(reference: str, root: Mapping[str, Json]) -> Mapping[str, Json] | No
 
 # --- one object of many ---------------------------------------------------------------------------
 
-_JOINED: Final = {"$ref", "allOf", "anyOf", "const", "enum", "not", "oneOf"}
+_JOINED: Final = {"$ref", "allOf", "anyOf", "const", "enum"}
 
 
 class _Merging:
@@ -212,15 +179,13 @@ class _Merging:
         if depth > DEPTH_MAX or self._left < 0:
             return {}
         found = {key: value for key, value in node.items() if key not in _JOINED}
-        reference = node.get("$ref")
-        target = _target(reference, self._root) if isinstance(reference, str) else None
+        target = _target(node.get("$ref"), self._root)
         for part in (target or {}, *_schemas(node.get("allOf"))):
             _join(found, self.merged(part, depth + 1))
-        for key in ("anyOf", "oneOf"):
-            listed = _schemas(node.get(key))
-            objects = [s for s in listed if "object" in _types(s) or "type" not in s]
-            if objects:
-                _join(found, _either([self.merged(schema, depth + 1) for schema in objects]))
+        listed = _schemas(node.get("anyOf"))
+        objects = [s for s in listed if "object" in _types(s) or "type" not in s]
+        if objects:
+            _join(found, _either([self.merged(schema, depth + 1) for schema in objects]))
         return found
 
 

@@ -16,8 +16,7 @@ from uuid import UUID
 
 import anyio
 
-from wcore.approval.redaction import Secrets
-from wcore.persistence.redact import redacted
+from wcore.approval.redaction import Secrets, redacted
 from wcore.persistence.restore import (
     OF_CONVERSATION,
     OF_OPEN_TURN,
@@ -114,7 +113,7 @@ class Journal:
             self._may_know_reply = True
         try:
             if self._held is None:
-                self._attach(await self._begin())
+                await self.begin()
             assert self._held is not None
             if notes or records:
                 every = (*notes, *map(self._cleaned, records))
@@ -163,7 +162,8 @@ class Journal:
             SessionExistsError: there is one of that id.
             StoreError: the store cannot be used.
         """
-        self._attach(await self._begin())
+        ids = (self._user_id, self.session_id)
+        self._attach(await SessionJournal.begin(self._store, *ids, self._workspace))
 
     async def resume(self) -> Left:
         """Take over a stored session and say where it was left; `recall` has the conversation.
@@ -172,7 +172,7 @@ class Journal:
             SessionError: there is none, another engine has it, or it is damaged.
             StoreError: the store cannot be used.
         """
-        held = await self._store.resume_session(self._user_id, self.session_id)
+        held = await SessionJournal.resume(self._store, self._user_id, self.session_id)
         try:
             records = await held.read_chosen(OF_CONVERSATION | {Kind.OPENED}, OF_OPEN_TURN)
             opened = [held.decoded(each) for each in records if each.kind is Kind.OPENED][-1:]
@@ -227,9 +227,6 @@ class Journal:
                 return
             finally:
                 await self._held.release()
-
-    async def _begin(self) -> SessionJournal:
-        return await self._store.begin_session(self._user_id, self.session_id, self._workspace)
 
     def _attach(self, held: SessionJournal) -> None:
         self._held = held

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
+from wcore.first_few import first_few
 from wcore.persistence.held_grants import meanings
 from wcore.policy.rules.policy_file import PolicyFile
 from wcore.policy.rules.rule import Level, Rule
@@ -29,7 +30,6 @@ LINE_CHARS_MAX: Final = 200  # of one change: somebody else has written it
 
 Tiers: TypeAlias = Mapping[str, tuple[AgentPermissionSnapshot, AgentPermissionSnapshot]]
 
-
 SETS: Final = ("always_allow", "needs_approval", "blocked", "user_overrides", "defaulted")
 
 
@@ -42,9 +42,8 @@ class PendingChanges(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What the host is told."""
-        shown = [visible_line(each, LINE_CHARS_MAX) for each in self.changes[:SHOWN_MAX]]
-        more = len(self.changes) - len(shown)
-        shown += [f"and {more} more"] if more else []
+        few = first_few(self.changes, SHOWN_MAX)
+        shown = [visible_line(each, LINE_CHARS_MAX) for each in few]
         return (
             "changed by others since this session began, and in force from its next start, or as "
             f"soon as this host accepts it: {'; '.join(shown)}"

@@ -3,7 +3,10 @@
 A `Session` has one. The first turn opens it, never `ready`. Grants are read again whenever any
 engine changed them, so a revoked one counts no longer from the next decision on; one that somebody
 else gives counts once this session's host accepts it. A grant that cannot be kept is an error, and
-one that cannot be read allows nothing; an audit row that cannot be written is only logged.
+one that cannot be read allows nothing.
+
+A person's yes and its audit row are one transaction, all other rows are written later. A row that
+cannot be written is only logged; a yes without its row is none when the session is resumed.
 """
 
 import copy
@@ -239,7 +242,7 @@ class SessionPersistence:
         *more: Record,
         acted_upon: bool = False,
     ) -> None:
-        """Make a decision known: to the journal, with `more` records, and then to the audit.
+        """Make a decision known: to the journal, with `more` records, and to the audit.
 
         This is the one place that all who want to know of decisions hang on. A yes that will be
         `acted_upon` reaches the disk itself with the `started` of its call; until then a power

@@ -7,7 +7,6 @@ project brings along may only narrow until the folder is trusted: its `model` an
 A file that is not understood makes no agent, and somebody is told.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -19,8 +18,8 @@ from msgspec.structs import replace
 from wcore.agents import AgentDefinition
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import Tier
-from wcore.policy_files.front_matter import FRONT_CHARS_MAX, FrontMatterError, read_front
-from wcore.policy_files.reading import read_owned
+from wcore.policy_files.front_matter import FRONT_CHARS_MAX, AgentError, read_front
+from wcore.policy_files.reading import read_owned, sha256
 from wcore.user_folders import lies_in
 from wcore.visible import visible, visible_line
 
@@ -62,10 +61,6 @@ class Agents(Struct, frozen=True):
     of_project: frozenset[str] = frozenset()
 
 
-class _WrongError(Exception):
-    """Why a file makes no agent."""
-
-
 def agent_files(config: str, workspace: str, project: Mapping[str, bytes]) -> AgentFiles:
     """Return the files of the user's folder and of the project. Blocking.
 
@@ -90,7 +85,7 @@ def parse_agents(read: AgentFiles, *, trusted: bool) -> Agents:
             front, prompt = _parts_of(file, left)
             left -= len(front)
             agent = _agent(file, front, prompt)
-        except _WrongError as error:
+        except AgentError as error:
             problems.append(f"agent {visible_line(file.name, 64)} is not used: {error}")
             continue
         found[file.name] = agent if file.is_own or trusted else narrowed(agent)
@@ -100,32 +95,32 @@ def parse_agents(read: AgentFiles, *, trusted: bool) -> Agents:
 def _parts_of(file: AgentFile, chars_left: int) -> tuple[str, str]:
     """Return front matter, of at most `chars_left` characters, and instructions."""
     if not _NAME.fullmatch(file.name) or file.name in RESERVED:
-        raise _WrongError("the name must be letters, digits, `-` and `_`, and not a reserved one")
+        raise AgentError("the name must be letters, digits, `-` and `_`, and not a reserved one")
     if len(file.data) > FILE_BYTES_MAX:
-        raise _WrongError(f"the file is longer than {FILE_BYTES_MAX} bytes")
+        raise AgentError(f"the file is longer than {FILE_BYTES_MAX} bytes")
     try:
         parts = _PARTS.match(file.data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
-        raise _WrongError("it is not UTF-8") from None
+        raise AgentError("it is not UTF-8") from None
     if parts is None:
-        raise _WrongError("it must begin with a front matter between two lines of `---`")
+        raise AgentError("it must begin with a front matter between two lines of `---`")
     front = parts[1] or ""
     if len(front) > FRONT_CHARS_MAX:
-        raise _WrongError(f"the front matter is longer than {FRONT_CHARS_MAX} characters")
+        raise AgentError(f"the front matter is longer than {FRONT_CHARS_MAX} characters")
     if len(front) > chars_left:
-        raise _WrongError(f"all front matters together pass {FRONTS_CHARS_MAX} characters")
+        raise AgentError(f"all front matters together pass {FRONTS_CHARS_MAX} characters")
     return front, parts[2]
 
 
 def _agent(file: AgentFile, text: str, prompt: str) -> AgentDefinition:
     front = _front(text)
     if front.get("name", file.name) != file.name:
-        raise _WrongError(f"`name` must be {file.name}, as the file is called")
+        raise AgentError(f"`name` must be {file.name}, as the file is called")
     return AgentDefinition(
         name=file.name,
         description=visible_line(_text(front, "description") or "", 200),
         prompt=visible(prompt.strip()),
-        digest=f"sha256:{hashlib.sha256(file.data).hexdigest()}",
+        digest=sha256(file.data),
         tools=_tools(front),
         tiers=_tiers(front),
         model=_text(front, "model"),
@@ -139,9 +134,8 @@ def narrowed(agent: AgentDefinition) -> AgentDefinition:
 
 
 def _of_project(project: Mapping[str, bytes]) -> list[AgentFile]:
-    paths = sorted(path for path in project if path.startswith(f"{FOLDER}/"))
-    names = [path.removeprefix(f"{FOLDER}/") for path in paths]
-    files = [name for name in names if _is_file(name)][:AGENTS_MAX]
+    below = [path.removeprefix(f"{FOLDER}/") for path in project if path.startswith(f"{FOLDER}/")]
+    files = sorted(filter(_is_file, below))[:AGENTS_MAX]
     return [
         AgentFile(name.removesuffix(".md"), project[f"{FOLDER}/{name}"], is_own=False)
         for name in files
@@ -175,24 +169,18 @@ def _is_file(name: str) -> bool:
 
 
 def _front(text: str) -> Mapping[Any, Any]:
-    try:
-        front = read_front(text)
-    except FrontMatterError as error:
-        raise _WrongError(str(error)) from None
+    front = read_front(text)
     unknown = [str(key) for key in front if key not in _KEYS]
     if unknown:
-        raise _WrongError(f"unknown key {visible_line(unknown[0], 64)!r}; there are {_known()}")
+        known = ", ".join(sorted(_KEYS))
+        raise AgentError(f"unknown key {visible_line(unknown[0], 64)!r}; there are {known}")
     return front
-
-
-def _known() -> str:
-    return ", ".join(sorted(_KEYS))
 
 
 def _text(front: Mapping[str, Any], key: str) -> str | None:
     value = front.get(key)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise _WrongError(f"`{key}` must be a text")
+        raise AgentError(f"`{key}` must be a text")
     return value
 
 
@@ -202,9 +190,9 @@ def _tools(front: Mapping[str, Any]) -> frozenset[str] | None:
         return None
     names = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(_is_tool(name) for name in cast("list[Any]", names)):
-        raise _WrongError("`tools` must be a list of tool names")
+        raise AgentError("`tools` must be a list of tool names")
     if len(cast("list[Any]", names)) > TOOLS_MAX:
-        raise _WrongError(f"`tools` has more than {TOOLS_MAX} names")
+        raise AgentError(f"`tools` has more than {TOOLS_MAX} names")
     return frozenset(cast("list[str]", names))
 
 
@@ -219,7 +207,7 @@ def _tiers(front: Mapping[str, Any]) -> dict[str, str]:
     if len(tiers) > TOOLS_MAX or not all(
         _is_tool(k) and isinstance(v, str) and v in known for k, v in tiers.items()
     ):
-        raise _WrongError(f"`tiers` must give tools one of {', '.join(sorted(known))}")
+        raise AgentError(f"`tiers` must give tools one of {', '.join(sorted(known))}")
     return tiers
 
 

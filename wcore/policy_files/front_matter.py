@@ -11,26 +11,26 @@ FRONT_CHARS_MAX: Final = 8 * 1024  # two screens; a parser of YAML takes a secon
 BRACKETS_MAX: Final = 64  # the parser takes quadratic time for what is open at once
 
 
-class FrontMatterError(Exception):
-    """It is not understood; says why."""
+class AgentError(Exception):
+    """Why a file makes no agent."""
 
 
 def read_front(text: str) -> Mapping[Any, Any]:
     """Return the keys and values of a front matter of at most `FRONT_CHARS_MAX`. Blocking.
 
     Raises:
-        FrontMatterError: it is no YAML, has aliases, or is no table.
+        AgentError: it is no YAML, has aliases, or is no table.
     """
     if text.count("[") + text.count("{") > BRACKETS_MAX:
-        raise FrontMatterError(f"the front matter is no YAML: more than {BRACKETS_MAX} brackets")
+        raise AgentError(f"the front matter is no YAML: more than {BRACKETS_MAX} brackets")
     try:
         loader = _loader()(text)
         value: object = loader.get_single_data()
     except Exception as error:  # noqa: BLE001 - on odd values the parser raises whatever it likes
         why = (str(error).splitlines() or ["it cannot be read"])[0]
-        raise FrontMatterError(f"the front matter is no YAML: {why}") from None
+        raise AgentError(f"the front matter is no YAML: {why}") from None
     if value is not None and not isinstance(value, dict):
-        raise FrontMatterError("the front matter must be keys with values")
+        raise AgentError("the front matter must be keys with values")
     return cast("Mapping[Any, Any]", value or {})
 
 
@@ -42,7 +42,7 @@ def _loader() -> type["SafeLoader"]:
     class WithoutAliases(yaml.SafeLoader):
         def compose_node(self, parent: "Node | None", index: int) -> "Node | None":
             if self.check_event(yaml.AliasEvent):
-                raise FrontMatterError("aliases (`*name`) are not taken")
+                raise AgentError("aliases (`*name`) are not taken")
             return super().compose_node(parent, index)
 
     return WithoutAliases

@@ -5,14 +5,13 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import Final
 
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.shell_paths.lookups import Candidate, Component, LookupResult
 from wcore.policy.shell_paths.named_paths import candidates, paths_named
 from wcore.policy_files.programs import programs_of
-from wcore.vocabulary import Named, PathFact
+from wcore.vocabulary import Named
 
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
@@ -30,21 +29,11 @@ def finder(places: Places) -> Finder:
 
     def find(command: str, environ: Mapping[str, str]) -> Named:
         look = _PathLookup()
-        disk = tuple((each, look.at(each)) for each in candidates(command, places, environ))
-        paths = _facts(command, places, tuple(sorted(environ.items())), disk)
+        disk = {each: look.at(each) for each in candidates(command, places, environ)}
+        paths = tuple(paths_named(command, places, environ, disk))
         return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
 
     return find
-
-
-@lru_cache(8)  # a call looks again at its effect: mostly the disk still says the same
-def _facts(
-    command: str,
-    places: Places,
-    environ: tuple[tuple[str, str], ...],
-    disk: tuple[tuple[Candidate, LookupResult], ...],
-) -> tuple[PathFact, ...]:
-    return tuple(paths_named(command, places, dict(environ), dict(disk)))
 
 
 class _TooManyError(Exception):
@@ -160,7 +149,7 @@ class _PathLookup:
             path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
             if not rest:
                 yield path, entry.name
-            elif _is_folder(entry):
+            elif os.path.isdir(path):
                 yield from self._below(path, rest)
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
@@ -173,13 +162,6 @@ class _PathLookup:
                     yield entry
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return  # no folder, or not ours to read
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle
-        return False
 
 
 def _entered(folder: str, name: str, *, is_last: bool) -> str | None:

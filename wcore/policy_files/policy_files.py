@@ -40,10 +40,6 @@ class LoadedPolicies(Struct, frozen=True):
     snapshot: PolicySnapshot
     notices: tuple[str, ...] = ()
 
-    @property
-    def policies(self) -> PolicySet:
-        return self.snapshot.policies
-
 
 class PolicyFiles:
     """The policy files of one workspace. `config` and `state` are wcore's own folders."""
@@ -129,8 +125,7 @@ class PolicyFiles:
         """
         loaded, agents = self.load(), self.agents()
         if self._found.agents is not agents.named:
-            of_project = agents.of_project
-            self._found = replace(self._found, agents=agents.named, of_project=of_project)
+            self._found = replace(self._found, agents=agents.named, of_project=agents.of_project)
         return LoadedPolicies(self._found, loaded.notices), agents
 
     def look(self) -> PolicySnapshot:
@@ -151,13 +146,9 @@ class PolicyFiles:
             PolicyError: one of the files cannot be honoured.
         """
         project = read_project(self.places.workspace)
-        texts = self._read(project)
-        files = [
-            parse(each.text, self._paths[level], level, self._context)
-            for level, each in texts.items()
-            if level is not Level.USER
-        ]
-        files.append(parse(text, path, Level.USER, self._context))
+        paths = {**self._paths, Level.USER: path}
+        texts = {**self._read(project), Level.USER: PolicyText(text, "")}
+        files = [parse(texts[at].text, paths[at], at, self._context) for at in texts]
         trusted, _ = self._is_trusted(project)
         return PolicySet(files, trusted=trusted)
 
@@ -174,17 +165,14 @@ class PolicyFiles:
         for level in (Level.MANAGED, Level.USER):
             file = read_owned(self._paths[level])
             if file is not None:
-                found[level] = replace(file, only_forbids=self._is_foreign(level))
+                found[level] = file
+        if Level.USER in found and lies_in(self._paths[Level.USER], self.places.workspace):
+            found[Level.USER] = replace(found[Level.USER], only_forbids=True)
         data = project.contents.get(POLICY_NAME)
         if data is not None:
             text = decode_project(self.places.workspace, data)
             found[Level.PROJECT] = PolicyText(text, project.changed)
         return found
-
-    def _is_foreign(self, level: Level) -> bool:
-        """Whether a file is not of whom its place says, as it lies in the workspace."""
-        path, workspace = self._paths[level], self.places.workspace
-        return level is Level.USER and lies_in(path, workspace)
 
     def _on_user_file(self, texts: dict[Level, PolicyText]) -> str:
         file = texts.get(Level.USER)

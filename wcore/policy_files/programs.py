@@ -1,7 +1,6 @@
 """Looks up on disk which program each word of a shell text would start."""
 
 import os
-import stat
 from collections.abc import Iterator
 from typing import Final
 
@@ -31,14 +30,11 @@ def programs_of(command: str, path: str, workspace: str) -> tuple[ProgramFact, .
     on_path = [each for each in path.split(":")[:PATH_FOLDERS_MAX] if each.startswith("/")]
     found: list[ProgramFact] = []
     for word in words:
-        try:
-            if "/" in word:
-                places = [os.path.join(folder, word) for folder in folders]
-                found += [fact for each in places for fact in _at(word, [each], workspace)]
-            else:
-                found += _at(word, [f"{folder}/{word}" for folder in on_path], workspace)
-        except (OSError, ValueError):
-            continue  # no name of a file
+        if "/" in word:
+            places = [os.path.join(folder, word) for folder in folders]
+            found += [fact for each in places for fact in _at(word, [each], workspace)]
+        else:
+            found += _at(word, [f"{folder}/{word}" for folder in on_path], workspace)
     gits = [word for word in every if word.rpartition("/")[2] == "git"]
     if gits and _runs_more(every, workspace):
         found += [ProgramFact(word, "git", inside=True, shadows=True) for word in gits]
@@ -51,17 +47,10 @@ def _runs_more(words: list[str], workspace: str) -> bool:
     reached = {workspace}
     for to in [*words, *words] if not _MOVES.isdisjoint(words) else ():
         found = (os.path.join(folder, to) for folder in reached)
-        reached |= {os.path.realpath(each) for each in found if _is_folder(each)}
+        reached |= {os.path.realpath(each) for each in found if os.path.isdir(each)}
         if len(reached) > FOLDERS_MAX:
             return True
     return any(names_programs(each) for each in reached)
-
-
-def _is_folder(path: str) -> bool:
-    try:
-        return os.path.isdir(path)
-    except ValueError:  # no name of a file
-        return False
 
 
 def _at(word: str, places: list[str], workspace: str) -> Iterator[ProgramFact]:
@@ -80,7 +69,4 @@ def _at(word: str, places: list[str], workspace: str) -> Iterator[ProgramFact]:
 
 
 def _is_program(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
-    except OSError:
-        return False
+    return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -20,7 +20,7 @@ PROJECT_FILES_MAX: Final = 256  # more is reviewed by nobody, so it cannot be tr
 PROJECT_BYTES_MAX: Final = 1024 * 1024  # the same, and they are read before every turn
 
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
-_MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
+_FOLDER_FLAGS: Final = _FLAGS | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class PolicyText(Struct, frozen=True):
@@ -48,7 +48,32 @@ class ProjectFiles(Struct, frozen=True):
 
     def digests(self) -> list[tuple[str, str]]:
         """Return each file with the digest of its content."""
-        return [(path, _sha256(data)) for path, data in sorted(self.contents.items())]
+        return [(path, sha256(data)) for path, data in sorted(self.contents.items())]
+
+
+def read_file(path: str, bytes_max: int, folder: int | None = None) -> tuple[bytes, os.stat_result]:
+    """Return what is in a regular file of at most `bytes_max`, and what is known of the file.
+
+    `path` is one below the open `folder`, and then no link is followed; else it stands alone.
+
+    Raises:
+        OSError: it cannot be opened or read.
+        ValueError: it is no such file; says why.
+    """
+    flags = _FLAGS if folder is None else _FLAGS | os.O_NOFOLLOW
+    fd = open_unlocked(path, flags, dir_fd=folder)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("is no regular file")
+        data = bytearray()
+        while len(data) <= bytes_max and (more := os.read(fd, bytes_max + 1 - len(data))):
+            data += more
+    finally:
+        os.close(fd)
+    if len(data) > bytes_max:
+        raise ValueError(f"the file is longer than {bytes_max} bytes")
+    return bytes(data), found
 
 
 def read_owned(path: str) -> PolicyText | None:
@@ -60,22 +85,13 @@ def read_owned(path: str) -> PolicyText | None:
     Raises:
         PolicyError: it cannot be read, or others than root and the user may have written it.
     """
-    try:
-        fd = open_unlocked(path, _FLAGS)
-    except OSError as error:
-        if error.errno in _MISSING:
-            return None
-        raise PolicyError(path, 1, f"cannot be read: {error.strerror}") from error
-    try:
-        found = os.fstat(fd)
-        if found.st_uid not in (0, os.getuid()) or found.st_mode & stat.S_IWOTH:
-            raise PolicyError(path, 1, "others may write it: it must be yours or root's alone")
-        text = _text(path, _content(path, fd, FILE_BYTES_MAX))
-        return PolicyText(text, max(_changed(found), _changed(os.lstat(path))))
-    except OSError as error:  # gone meanwhile
-        raise PolicyError(path, 1, f"cannot be read: {error.strerror}") from error
-    finally:
-        os.close(fd)
+    read = _read_policy(path)
+    if read is None:
+        return None
+    data, found, changed = read
+    if found.st_uid not in (0, os.getuid()) or found.st_mode & stat.S_IWOTH:
+        raise PolicyError(path, 1, "others may write it: it must be yours or root's alone")
+    return PolicyText(_text(path, data), changed)
 
 
 def read_project(workspace: str) -> ProjectFiles:
@@ -86,21 +102,22 @@ def read_project(workspace: str) -> ProjectFiles:
     """
     folder = os.path.join(workspace, OWN_FOLDER)
     try:
-        fd = os.open(folder, _FLAGS | os.O_DIRECTORY | os.O_NOFOLLOW)
+        fd = os.open(folder, _FOLDER_FLAGS)
     except OSError as error:
         if error.errno == errno.ENOENT:
             return ProjectFiles({}, _digest({}))
         raise PolicyError(folder, 1, "must be a folder, and no link to one") from error
     try:
-        policy = _project_policy(fd, os.path.join(folder, POLICY_NAME))
-        data, changed = (None, "") if policy is None else policy
-        contents = {} if data is None else {POLICY_NAME: data}
+        policy = _read_policy(os.path.join(folder, POLICY_NAME), fd)
+        alone = {} if policy is None else {POLICY_NAME: policy[0]}
+        contents = alone.copy()
         complete = _collect(fd, "", contents)
     finally:
         os.close(fd)
+    changed = "" if policy is None else policy[2]
     if not complete:
-        contents = {} if data is None else {POLICY_NAME: data}
-    return ProjectFiles(contents, _digest(contents) if complete else None, changed)
+        return ProjectFiles(alone, None, changed)
+    return ProjectFiles(contents, _digest(contents), changed)
 
 
 def decode_project(workspace: str, data: bytes) -> str:
@@ -112,71 +129,52 @@ def decode_project(workspace: str, data: bytes) -> str:
     return _text(os.path.join(workspace, OWN_FOLDER, POLICY_NAME), data)
 
 
-def _project_policy(folder: int, path: str) -> tuple[bytes, str] | None:
+def _read_policy(path: str, folder: int | None = None) -> tuple[bytes, os.stat_result, str] | None:
+    """Return a policy file and when it came to be there; in a project's `folder` it is no link."""
+    name = path if folder is None else POLICY_NAME
     try:
-        fd = open_unlocked(POLICY_NAME, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        data, found = read_file(name, FILE_BYTES_MAX, folder)
+        link = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
-        if error.errno == errno.ENOENT:
-            return None
-        reason = "is a link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+        is_link = folder is not None and error.errno == errno.ELOOP
+        reason = "is a link" if is_link else f"cannot be read: {error.strerror}"
         raise PolicyError(path, 1, reason) from error
-    try:
-        return _content(path, fd, FILE_BYTES_MAX), _changed(os.fstat(fd))
-    finally:
-        os.close(fd)
+    except ValueError as error:
+        raise PolicyError(path, 1, str(error)) from error
+    changed = datetime.fromtimestamp(max(found.st_ctime, link.st_ctime), UTC)
+    return data, found, stamp(changed)
 
 
 def _collect(folder: int, above: str, contents: dict[str, bytes]) -> bool:
     """Add what lies below `folder`; false when it is too much, or cannot be read."""
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError:
         return False
-    for name in names:
-        path = f"{above}{name}"
+    for entry in entries:
+        path = f"{above}{entry.name}"
         if path == POLICY_NAME:
             continue
-        if len(contents) >= PROJECT_FILES_MAX or not _add(folder, name, path, contents):
+        if len(contents) >= PROJECT_FILES_MAX or not _add(folder, entry, path, contents):
             return False
     return sum(map(len, contents.values())) <= PROJECT_BYTES_MAX
 
 
-def _add(folder: int, name: str, path: str, contents: dict[str, bytes]) -> bool:
+def _add(folder: int, entry: os.DirEntry[str], path: str, contents: dict[str, bytes]) -> bool:
     try:
-        fd = open_unlocked(name, _FLAGS | os.O_NOFOLLOW, dir_fd=folder)
-    except OSError:
+        if not entry.is_dir(follow_symlinks=False):
+            contents[path] = read_file(entry.name, PROJECT_BYTES_MAX, folder)[0]
+            return True
+        fd = os.open(entry.name, _FOLDER_FLAGS, dir_fd=folder)
+    except (OSError, ValueError):
         return False  # a link, or unreadable: nothing that a person could have reviewed
     try:
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISDIR(mode):
-            return path.count("/") < 8 and _collect(fd, f"{path}/", contents)
-        if not stat.S_ISREG(mode) or os.fstat(fd).st_size > PROJECT_BYTES_MAX:
-            return False
-        contents[path] = _read(fd, PROJECT_BYTES_MAX)
-        return True
+        return path.count("/") < 8 and _collect(fd, f"{path}/", contents)
     finally:
         os.close(fd)
-
-
-def _content(path: str, fd: int, bytes_max: int) -> bytes:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise PolicyError(path, 1, "is no regular file")
-    try:
-        data = _read(fd, bytes_max)
-    except OSError as error:
-        raise PolicyError(path, 1, f"cannot be read: {error.strerror}") from error
-    if len(data) > bytes_max:
-        raise PolicyError(path, 1, f"the file is longer than {bytes_max} bytes")
-    return data
-
-
-def _read(fd: int, bytes_max: int) -> bytes:
-    """Read up to one byte more than `bytes_max`."""
-    found = bytearray()
-    while len(found) <= bytes_max and (data := os.read(fd, bytes_max + 1 - len(found))):
-        found += data
-    return bytes(found)
 
 
 def _text(path: str, data: bytes) -> str:
@@ -187,10 +185,6 @@ def _text(path: str, data: bytes) -> str:
         raise PolicyError(path, line, "is not UTF-8") from error
 
 
-def _changed(found: os.stat_result) -> str:
-    return stamp(datetime.fromtimestamp(found.st_ctime, UTC))
-
-
 def _digest(contents: dict[str, bytes]) -> str:
     whole = hashlib.sha256()
     for path, data in sorted(contents.items()):
@@ -199,5 +193,6 @@ def _digest(contents: dict[str, bytes]) -> str:
     return f"sha256:{whole.hexdigest()}"
 
 
-def _sha256(data: bytes) -> str:
+def sha256(data: bytes) -> str:
+    """Return the digest of a content, as people are shown it."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"

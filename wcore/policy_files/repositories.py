@@ -8,11 +8,10 @@ known to run nothing; whatever else stands in a configuration may name a program
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from typing import Final
 
-from wcore.locked_files import open_unlocked
+from wcore.policy_files.reading import read_file
 
 CONFIG_BYTES_MAX: Final = 64 * 1024  # of a repository's configuration; a larger one may name any
 DEPTH_MAX: Final = 64  # folders above the one where git is started
@@ -96,7 +95,6 @@ _ENTRY: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*[^ \t])?[
 _UNCLEAR: Final = re.compile(r"\\$|[\x00-\x08\x0b-\x1f\x7f]")  # goes on in the next line, or worse
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./ -]+")
 _LINK: Final = "gitdir: "
-_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
 
 
 def names_programs(folder: str) -> bool:
@@ -226,13 +224,7 @@ def _text(path: str) -> str:
         ValueError: it is too long or no file.
     """
     try:
-        handle = open_unlocked(path, _FLAGS)
+        data, _ = read_file(path, CONFIG_BYTES_MAX)
     except FileNotFoundError:
         return ""
-    with open(handle, "rb", closefd=True) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("no file")
-        data = file.read(CONFIG_BYTES_MAX + 1)
-    if len(data) > CONFIG_BYTES_MAX:
-        raise ValueError("too long")
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

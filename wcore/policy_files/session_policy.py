@@ -1,6 +1,7 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from anyio import to_thread
 from msgspec import Struct, field
@@ -15,6 +16,8 @@ from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInM
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.snapshot import Rules
 from wcore.vocabulary import Mode
+
+T = TypeVar("T")
 
 
 class BrokenRulesError(ConfigError):
@@ -45,15 +48,11 @@ class SessionPolicy(Struct):
         Raises:
             WcoreError: they cannot be had; the turn must fail and nothing may be offered.
         """
-        notices: tuple[str, ...] = ()
-        if self.files is not None:
-            try:
-                loaded, agents = await to_thread.run_sync(self.files.load_all)
-            except PolicyError as error:
-                raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
-            self.rules.read(loaded.snapshot)
-            notices = (*loaded.notices, *agents.problems)
-        return notices
+        if self.files is None:
+            return ()
+        loaded, agents = await _read(self.files.load_all)
+        self.rules.read(loaded.snapshot)
+        return (*loaded.notices, *agents.problems)
 
     async def reread(self) -> bool:
         """Read policies again during a turn: what others have made stricter counts at once.
@@ -65,10 +64,7 @@ class SessionPolicy(Struct):
         """
         if self.files is None:
             return False
-        try:
-            found = await to_thread.run_sync(self.files.look)
-        except PolicyError as error:
-            raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
+        found = await _read(self.files.look)
         if found.says_what(self.rules.present):
             return False
         self.rules.read(found)
@@ -170,6 +166,13 @@ class SessionPolicy(Struct):
             replace(each, tiers=replace(each.tiers, user_overrides=frozenset()))
             for each in self.decision_contexts(mode, GrantBook(), offered)
         )
+
+
+async def _read(read: Callable[[], T]) -> T:
+    try:
+        return await to_thread.run_sync(read)
+    except PolicyError as error:
+        raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
 
 
 def _defined(

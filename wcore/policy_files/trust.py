@@ -110,30 +110,27 @@ class TrustBook:
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                folders = self._read()
+                yield folders
+                self._write(folders)
+            finally:
+                os.close(lock)
         except OSError as error:
             raise TrustError(f"{self.path} cannot be written: {error.strerror}") from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            folders = self._read()
-            yield folders
-            self._write(folders)
-        finally:
-            os.close(lock)
 
     def _write(self, folders: dict[str, Any]) -> None:
         data = json.dumps({"version": 1, "folders": folders}, indent=1).encode()
         fresh = f"{self.path}.new"
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(fresh)
-            fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with open(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(fd)
-            os.replace(fresh, self.path)
-        except OSError as error:
-            raise TrustError(f"{self.path} cannot be written: {error.strerror}") from error
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(fresh)
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        os.replace(fresh, self.path)
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The journal of the session that an engine holds: written, read, synchronised, kept."""
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 from uuid import UUID
 
 import anyio
@@ -12,6 +12,7 @@ from wcore.store.database import Database
 from wcore.store.errors import StoreError
 from wcore.store.leases import RENEW_S
 from wcore.store.sessions import Lease
+from wcore.store.store import Store
 from wcore.store.values import (
     DURABLE_KINDS,
     SOON_KINDS,
@@ -25,9 +26,6 @@ from wcore.store.values import (
     ToolApprovalDecisionEvent,
 )
 
-if TYPE_CHECKING:
-    from wcore.store.store import Store
-
 log: Final = logging.getLogger("wcore.audit")
 
 
@@ -35,7 +33,7 @@ class SessionJournal:
     """The journal of the session that this engine holds. `resumed` is its row as it was found."""
 
     def __init__(
-        self, store: "Store", user_id: UUID, lease: Lease, resumed: SessionRow | None
+        self, store: Store, user_id: UUID, lease: Lease, resumed: SessionRow | None = None
     ) -> None:
         self.session_id = lease.session_id
         self.resumed = resumed
@@ -43,6 +41,32 @@ class SessionJournal:
         self._user_id = user_id
         self._lease = lease
         self._sync_due = anyio.Event()  # something is to be synchronised soon
+
+    @classmethod
+    async def begin(cls, store: Store, user_id: UUID, session_id: str, workspace: str) -> Self:
+        """Enter a new session.
+
+        Raises:
+            SessionExistsError: the id is taken.
+        """
+        lease = await store.run(lambda db: sessions.begin(db, user_id, session_id, workspace))
+        return cls(store, user_id, lease)
+
+    @classmethod
+    async def resume(cls, store: Store, user_id: UUID, session_id: str) -> Self:
+        """Take over a stored session; nothing is run by that.
+
+        Raises:
+            SessionMissingError: there is none of that id.
+            SessionBusyError: another engine has it.
+        """
+
+        def take(db: Database) -> Self:
+            lease, row = sessions.resume(db, user_id, session_id)
+            journal.drop_torn(db, lease)
+            return cls(store, user_id, lease, row)
+
+        return await store.run(take)
 
     async def append(
         self,

@@ -13,12 +13,12 @@ from uuid import UUID
 import anyio
 from anyio import to_thread
 
-from wcore.store import grants, journal, sessions, tiers
+from wcore.store import grants, sessions, tiers
 from wcore.store.audit_log import AuditLog
-from wcore.store.database import Database, load_client, open_database, opened
+from wcore.store.database import Database
 from wcore.store.errors import NoStoreError, StoreError, StoreLostError
 from wcore.store.location import Location
-from wcore.store.session_journal import SessionJournal
+from wcore.store.opening import load_client, open_database, opened
 from wcore.store.sessions import Purged
 from wcore.store.values import (
     AgentPermissionSnapshot,
@@ -162,30 +162,6 @@ class Store:
             self._audit.record_decision(event)
 
     # --- sessions -----------------------------------------------------------------------------
-
-    async def begin_session(self, user_id: UUID, session_id: str, workspace: str) -> SessionJournal:
-        """Enter a new session.
-
-        Raises:
-            SessionExistsError: the id is taken.
-        """
-        lease = await self.run(lambda db: sessions.begin(db, user_id, session_id, workspace))
-        return SessionJournal(self, user_id, lease, None)
-
-    async def resume_session(self, user_id: UUID, session_id: str) -> SessionJournal:
-        """Take over a stored session; nothing is run by that.
-
-        Raises:
-            SessionMissingError: there is none of that id.
-            SessionBusyError: another engine has it.
-        """
-
-        def take(db: Database) -> SessionJournal:
-            lease, row = sessions.resume(db, user_id, session_id)
-            journal.drop_torn(db, lease)
-            return SessionJournal(self, user_id, lease, row)
-
-        return await self.run(take)
 
     async def latest_session(self, user_id: UUID, workspace: str) -> str:
         """Return the id for `--resume latest`.

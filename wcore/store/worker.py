@@ -15,7 +15,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec import Struct
 
-from wcore.store.database import Database, open_database
+from wcore.store.database import Database
 from wcore.store.errors import (
     StoreDeadError,
     StoreError,
@@ -23,6 +23,7 @@ from wcore.store.errors import (
     StoreSilentError,
 )
 from wcore.store.location import Location
+from wcore.store.opening import open_database
 
 ANSWER_S_MAX: Final = 10.0  # twice the wait for a lock; a store that is silent for longer hangs
 COMMAND_S_MAX: Final = 1.0  # of a command: `stop` may wait behind it; and of a doubtful store

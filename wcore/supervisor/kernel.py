@@ -28,11 +28,6 @@ def conceal() -> None:
         _overwrite(int(fields[_ARGUMENTS]), int(fields[_ARGUMENTS + 1]), NAME)
 
 
-def stay_concealed() -> None:
-    """Keep programs of this user from reading our memory, in a process just forked or started."""
-    _prctl(_SET_DUMPABLE, 0)
-
-
 def adopt_orphans() -> None:
     """Become the parent of all below us that lose their own. Children do not inherit this."""
     _prctl(_SET_CHILD_SUBREAPER, 1)

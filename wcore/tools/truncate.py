@@ -17,14 +17,6 @@ def head_of(text: str, bytes_max: int) -> str:
     return _head_of(data[:bytes_max]).decode(errors="ignore")
 
 
-def tail_of(text: str, bytes_max: int) -> str:
-    """Return the longest end of `text` within `bytes_max` that starts after a blank."""
-    data = text[-bytes_max:].encode()
-    if len(data) <= bytes_max and len(text) <= bytes_max:
-        return text
-    return _tail_of(data[-bytes_max:]).decode(errors="ignore")
-
-
 def truncate(text: str, bytes_max: int, note: str) -> tuple[str, bool]:
     """Return `text` within `bytes_max`, ended by `note` on its own line if cut, and whether so."""
     if len(text) <= bytes_max // 4 or len(text.encode()) <= bytes_max:

@@ -5,6 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from wcore.errors import Code, WcoreError
+from wcore.first_few import first_few
 from wcore.policy.tiers import MCP_PREFIX
 from wcore.session.session import Session
 from wcore.visible import visible_line
@@ -80,6 +81,4 @@ def _of_servers_tools(session: Session) -> list[str]:
         found.append("tools of MCP servers that have no tier of their own follow rules and mode")
     fresh = [told for told in found if told not in session.told_of_tools]
     session.told_of_tools.update(fresh)
-    if len(fresh) > TOLD_MAX:
-        fresh[TOLD_MAX:] = [f"and {len(fresh) - TOLD_MAX} more such tools"]
-    return fresh
+    return first_few(fresh, TOLD_MAX, "and {} more such tools")

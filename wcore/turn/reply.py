@@ -4,9 +4,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from wcore.approval.redaction import Secrets, StreamRedactor
+from wcore.approval.redaction import Secrets, StreamRedactor, redacted
 from wcore.models.model import CallReady, Delta, FinishReason, Text, Thinking
-from wcore.persistence.redact import redacted
 from wcore.vocabulary import Json, ModelCall, Usage
 
 TEXT_CHARS_MAX: Final = 1024 * 1024  # a delta longer than this is cut into several lines

@@ -15,11 +15,10 @@ import pytest
 import waiting
 from policy.asking import trust, wcore
 
-from wcore.cli.consent import CONSEQUENCES
 from wcore.cli.main import SUBCOMMANDS
 from wcore.cli.subcommand import Parser
 from wcore.store import Kind, Location, Record, identity, journal, locate, sessions
-from wcore.store.database import open_database, opened
+from wcore.store.opening import open_database, opened
 
 SUPERVISED = Path(__file__).parent / "supervised.py"
 ASKS = (
@@ -28,6 +27,29 @@ ASKS = (
 )
 ALLOW_ALL = 'default = "allow"\n'
 CODEX = 'prefix_rule(pattern=["ls"], decision="allow")\n'
+#: Every subcommand. `changes`: it changes what is allowed or deletes records, so it asks.
+#: `narrows` can only forbid; `reads` changes nothing that a later decision looks at.
+CONSEQUENCES = {
+    "audit list": "reads",
+    "audit verify": "reads",
+    "conformance": "reads",
+    "policy check": "reads",
+    "policy explain": "reads",
+    "policy import": "reads",
+    "policy import --output": "changes",
+    "policy lint": "reads",
+    "policy rules": "reads",
+    "policy simulate": "reads",
+    "policy test": "reads",
+    "sessions export": "reads",
+    "sessions list": "reads",
+    "sessions purge": "changes",
+    "sessions show": "reads",
+    "trust": "changes",
+    "trust --list": "reads",
+    "trust --revoke": "narrows",
+}
+CHANGING = [name for name, what in CONSEQUENCES.items() if what == "changes"]
 
 
 def answer_of(*before: str, tmp_path: Path, supervised: bool = True) -> str:
@@ -155,8 +177,7 @@ def changing(workspace: Path) -> dict[str, list[str]]:
 
 
 def test_the_commands_that_change_something_are_tried(workspace: Path) -> None:
-    changes = {name for name, what in CONSEQUENCES.items() if what == "changes"}
-    assert set(changing(workspace)) == changes
+    assert set(changing(workspace)) == set(CHANGING)
 
 
 def state(workspace: Path, place: Location) -> tuple[bool, bool, int]:
@@ -166,7 +187,7 @@ def state(workspace: Path, place: Location) -> tuple[bool, bool, int]:
     return trusted, (workspace / "made.toml").exists(), kept
 
 
-@pytest.mark.parametrize("name", [n for n, what in CONSEQUENCES.items() if what == "changes"])
+@pytest.mark.parametrize("name", CHANGING)
 def test_inside_a_call_nothing_changes_whatever_is_said(
     name: str, workspace: Path, tmp_path: Path, store: Location
 ) -> None:
@@ -181,7 +202,7 @@ def test_inside_a_call_nothing_changes_whatever_is_said(
     assert state(workspace, store) == (False, False, 1)
 
 
-@pytest.mark.parametrize("name", [n for n, what in CONSEQUENCES.items() if what == "changes"])
+@pytest.mark.parametrize("name", CHANGING)
 def test_without_a_terminal_somebody_must_have_agreed(
     name: str, workspace: Path, store: Location
 ) -> None:

@@ -16,7 +16,6 @@ from wcore.conformance.process import Child, LineError, parsed
 
 PATIENCE_S: Final = 20.0  # for anything that has no limit of its own
 GRACE_S: Final = 3.0  # for an engine to end after a case is over
-TRANSCRIPT_CHARS_MAX: Final = 400  # of one line in a report
 #: What comes only where a step asks for it; whatever else comes is passed over.
 COUNTING: Final = frozenset(
     "ready stream_start stream_end tool_request tool_running tool_result tool_cancelled error"

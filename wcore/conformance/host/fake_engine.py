@@ -1,8 +1,6 @@
 """An engine that is allowed everything the protocol allows: what a host must live with.
 
-Run by the host under judgement, with the arguments SCENARIO REPORT SLACK; what the host adds
-is ignored. It writes what it saw to REPORT, a JSON line each. Only the standard library: it must
-start fast.
+It writes what it saw to a report, a JSON line each. Only the standard library: it must start fast.
 """
 
 import json
@@ -10,7 +8,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -248,17 +246,3 @@ class Scenario:
     told: bool = False  # the host must end the engine by SIGTERM
     when: When = When.ANY
     answers: str | None = None  # what is typed after the first line, instead of `--input`
-
-
-def main() -> None:
-    """Play the scenario that the command line names; what the host adds is ignored."""
-    from wcore.conformance.host.scenarios import SCENARIOS  # noqa: PLC0415 - they import this module
-
-    scenarios: Mapping[str, Scenario] = SCENARIOS
-    engine = Engine(Path(sys.argv[2]), float(sys.argv[3]))
-    engine.note("started", json.dumps(sys.argv[4:]))
-    scenarios[sys.argv[1]].play(engine)
-
-
-if __name__ == "__main__":
-    main()

@@ -82,7 +82,7 @@ class HostRunner:
 
     async def _run(self, scenario: str, folder: Path) -> "Seen":
         engine, report, output = folder / "engine", folder / "report", folder / "output"
-        program = [sys.executable, "-P", "-m", "wcore.conformance.host.fake_engine"]
+        program = [sys.executable, "-P", "-m", "wcore.conformance.host.scenarios"]
         command = shlex.join([*program, scenario, str(report), str(self.slack)])
         engine.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         engine.chmod(0o755)

@@ -1,11 +1,17 @@
-"""All scenarios in which a host is tried: what happens, and which requirements it is about."""
+"""All scenarios in which a host is tried: what happens, and which requirements it is about.
 
+Run by the host under judgement, as its engine, with the arguments SCENARIO REPORT SLACK.
+"""
+
+import json
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from wcore.conformance.host import approval_scenarios as cards
 from wcore.conformance.host import fault_scenarios as strain
-from wcore.conformance.host.fake_engine import Scenario, When
+from wcore.conformance.host.fake_engine import Engine, Scenario, When
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     "plain": Scenario(
@@ -115,3 +121,14 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         "The engine ends silently", ("WC-HAND-015",), strain.never_starts, crashes=True
     ),
 }
+
+
+def main() -> None:
+    """Play the scenario that the command line names; what the host adds is ignored."""
+    engine = Engine(Path(sys.argv[2]), float(sys.argv[3]))
+    engine.note("started", json.dumps(sys.argv[4:]))
+    SCENARIOS[sys.argv[1]].play(engine)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final, TypeAlias
 
+from wcore.approval.redaction import redacted
 from wcore.engine.commands.results import done
-from wcore.persistence.redact import redacted
 from wcore.policy.grants import MAIN_AGENT, Grant
 from wcore.protocol import codec, commands, events, parts
 from wcore.protocol.lines import LINE_BYTES_MAX

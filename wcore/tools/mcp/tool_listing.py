@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, cast
 from msgspec import Struct
 
 from wcore.errors import ToolError
+from wcore.first_few import first_few
 from wcore.tools.arguments import canonical
 from wcore.tools.mcp.names import tool_name
 from wcore.visible import visible, visible_line
@@ -109,8 +110,7 @@ class ToolListingBuilder:
         alike = sorted(self._found.keys() - alone.keys())
         reasons = (f"{name}: more than one tool would have that name" for name in alike)
         refused = [*self._refused, *reasons]
-        more = [f"{len(refused) - REASONS_MAX} more"] if len(refused) > REASONS_MAX else []
-        return ToolListing(alone, (*refused[:REASONS_MAX], *more))
+        return ToolListing(alone, tuple(first_few(refused, REASONS_MAX)))
 
     def _take(self, tool: Described) -> None:
         name = tool_name(self._server, tool.name)

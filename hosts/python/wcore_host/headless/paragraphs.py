@@ -5,7 +5,6 @@ from typing import Final
 
 BLOCK_CHARS_MAX: Final = 8 * 1024  # drawn again with every frame while it grows
 
-
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 

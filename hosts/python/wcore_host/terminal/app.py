@@ -26,6 +26,7 @@ from wcore_host.terminal.dialogs import ConfirmScreen
 from wcore_host.terminal.pane import Pane
 from wcore_host.terminal.render_blocks import plain
 from wcore_host.terminal.rows_view import Rows
+from wcore_host.terminal.slash import COMMANDS, run_slash_command
 from wcore_host.terminal.text_layout import BOLD, DIM, YELLOW, cropped, strip_of
 from wcore_host.terminal.transcript_view import TranscriptView
 from wcore_host.visible import visible, visible_line
@@ -85,7 +86,7 @@ class ChatApp(App[int]):
         return [pane for pane in self.query(Pane) if pane not in self._ending]
 
     async def _open(self, options: ChatOptions) -> None:
-        pane = Pane(options, self._folder)
+        pane = Pane(options, self._folder, COMMANDS, run_slash_command)
         await self.query_one("#panes").mount(pane)
         self._show(pane)
 

@@ -1,10 +1,11 @@
 """One session on the screen: conversation, card, prompt, footer; and what goes between them."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from textual import on
 from textual.app import App, ComposeResult
@@ -15,11 +16,11 @@ from textual.screen import Screen
 
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import JsonObject
+from wcore_host.headless import engine_cli
 from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.headless.chat_session import ChatSession, EngineState
 from wcore_host.headless.transcript_blocks import AssistantBlock
 from wcore_host.headless.workspace import attached
-from wcore_host.terminal import slash
 from wcore_host.terminal.answer_menu_widget import AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel
 from wcore_host.terminal.card_rows import card_rows
@@ -33,11 +34,8 @@ from wcore_host.terminal.status import footer
 from wcore_host.terminal.transcript_view import TranscriptView
 from wcore_host.visible import visible
 
-if TYPE_CHECKING:
-    from asyncio import Task
-
-
 Result = TypeVar("Result")
+Obey: TypeAlias = Callable[["Pane", str], Awaitable[None]]
 FRAME_S: Final = 1 / 30  # nobody reads faster
 TICK_S: Final = 0.25  # often enough for clocks in seconds
 WHOLE_COLUMNS: Final = 10_000  # a card for the viewer is not wrapped, the viewer does that
@@ -45,7 +43,7 @@ HINTS: Final = {True: "Tab: answer it", False: "/help"}
 
 
 class Pane(Vertical):
-    """A session and everything that shows it."""
+    """A session and everything that shows it. `obey` does what begins with a slash."""
 
     class OpenSession(Message):
         """Another session is wanted."""
@@ -64,15 +62,18 @@ class Pane(Vertical):
     class SessionChanged(Message):
         """Something has changed that the list of sessions shows."""
 
-    def __init__(self, options: ChatOptions, folder: Path) -> None:
+    def __init__(
+        self, options: ChatOptions, folder: Path, commands: tuple[str, ...], obey: Obey
+    ) -> None:
         super().__init__(classes="pane")
+        self._obey = obey
         self.talk = ChatSession(options, self._changed)
         self._folder = folder
-        self._task: Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._offered: JsonObject | None = None  # the interrupted turn that was asked about
         self._frame_due = False
         self._drawn_at = 0.0
-        self._prompt = Prompt(folder, slash.COMMANDS)
+        self._prompt = Prompt(folder, commands)
         self._transcript = TranscriptView(self.talk.story)
         self._panel = CardPanel(self.talk.cards)
         self._focus = Focus(self._prompt, self._panel, self._transcript)
@@ -139,7 +140,7 @@ class Pane(Vertical):
         self._draw_status()
         if self.talk.interrupted is not None and self.talk.interrupted is not self._offered:
             self._offered = self.talk.interrupted
-            self.run_worker(slash.run_slash_command(self, "/resume"))
+            self.run_worker(self._obey(self, "/resume"))
         self.post_message(self.SessionChanged())
         self._drawn_at = 2 * monotonic() - began  # a slow frame is followed by as long a pause
 
@@ -180,7 +181,7 @@ class Pane(Vertical):
 
     def help(self) -> None:
         """Show the help."""
-        self.run_worker(slash.run_slash_command(self, "/help"))
+        self.run_worker(self._obey(self, "/help"))
 
     def focus_prompt(self) -> None:
         """Write here."""
@@ -224,7 +225,7 @@ class Pane(Vertical):
         text = message.text
         if text.startswith("/") and not text.startswith("//"):
             self._prompt.taken(text)
-            self.run_worker(slash.run_slash_command(self, text.strip()), exit_on_error=True)
+            self.run_worker(self._obey(self, text.strip()), exit_on_error=True)
             return
         if self.talk.life is EngineState.STARTING and not self.talk.first:
             self._prompt.taken(text)
@@ -249,8 +250,8 @@ class Pane(Vertical):
         self._changed()
 
     async def outside(self, *arguments: str) -> list[JsonObject]:
-        """Ask the command line of the engine."""
-        return await slash.ask_outside(self, *arguments)
+        """Ask the command line of the engine that this session runs."""
+        return await engine_cli.ask(self.talk.options.engine, *arguments, cwd=".")
 
     # --- what can be looked at --------------------------------------------------------------------
 

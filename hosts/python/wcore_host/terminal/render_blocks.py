@@ -44,7 +44,6 @@ TAIL_ROWS: Final = 3  # of live output under a running call
 TAIL_CHARS: Final = 4_000  # enough for three very long rows
 NAME_CELLS: Final = 40  # of a tool; a longer name is cut
 QUICK_S: Final = 1.0  # faster than this needs no time shown
-HANGING: Final = ("  ", PLAIN)
 MARKS: Final[dict[CallState, tuple[str, Style]]] = {
     CallState.ANNOUNCED: ("·", DIM),
     CallState.WAITING: ("?", YELLOW),

@@ -3,23 +3,20 @@
 import json
 import shlex
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
 from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError, EngineExitedError
 from wcore_host.events import Grant, JsonObject
-from wcore_host.headless import engine_cli
 from wcore_host.headless.engine_cli import EngineCliError
 from wcore_host.headless.grants import covered
 from wcore_host.headless.modes import MODES, is_raise
 from wcore_host.terminal.dialogs import ConfirmScreen, ListScreen
+from wcore_host.terminal.pane import Pane
 from wcore_host.terminal.status import mode_of
 from wcore_host.terminal.trust_command import trust
-
-if TYPE_CHECKING:
-    from wcore_host.terminal.pane import Pane
 
 ANSWER_S: Final = 5.0  # introspection is answered at once, also during a turn
 _NOW: Final = {"allow": "runs unasked", "ask": "asks", "deny": "is denied"}
@@ -56,7 +53,7 @@ KEYS: Final = (
 )
 
 
-async def run_slash_command(pane: "Pane", line: str) -> None:
+async def run_slash_command(pane: Pane, line: str) -> None:
     """Do what `line` says; what goes wrong becomes a note."""
     name, _, rest = line.partition(" ")
     try:
@@ -69,7 +66,7 @@ async def run_slash_command(pane: "Pane", line: str) -> None:
         pane.note(f"{name}: the engine is gone")
 
 
-async def _obey(pane: "Pane", name: str, rest: str) -> None:
+async def _obey(pane: Pane, name: str, rest: str) -> None:
     if name in _WITH_TEXT:
         await _WITH_TEXT[name](pane, rest)
         return
@@ -94,7 +91,7 @@ async def _obey(pane: "Pane", name: str, rest: str) -> None:
             pane.note(f"no command {name}; /help lists them. A message with a slash: write two")
 
 
-async def mode(pane: "Pane", wanted: str) -> None:
+async def mode(pane: Pane, wanted: str) -> None:
     """Change the mode; more freedom takes a second yes."""
     engine = pane.talk.engine
     if engine is None:
@@ -117,7 +114,7 @@ async def mode(pane: "Pane", wanted: str) -> None:
     await engine.set_mode(wanted)
 
 
-async def _accept(pane: "Pane") -> None:
+async def _accept(pane: Pane) -> None:
     """Let what waits count, after a second yes."""
     engine = pane.talk.engine
     waiting = engine.waiting_changes if engine is not None else None
@@ -129,7 +126,7 @@ async def _accept(pane: "Pane") -> None:
         pane.note("accepted: it counts from now on")
 
 
-async def _grants(pane: "Pane", _rest: str) -> None:
+async def _grants(pane: Pane, _rest: str) -> None:
     while (engine := pane.talk.engine) is not None:
         with anyio.fail_after(ANSWER_S):
             grants = await engine.list_grants()
@@ -156,7 +153,7 @@ def _grant(grant: Grant) -> str:
     return f"{covered(grant)} · {grant.persist} · used {grant.uses} times{agent}"
 
 
-async def _sessions(pane: "Pane", _rest: str = "") -> None:
+async def _sessions(pane: Pane, _rest: str = "") -> None:
     found = await pane.outside(
         "sessions", "list", *pane.talk.options.values("--store", "--user-id")
     )
@@ -172,7 +169,7 @@ async def _sessions(pane: "Pane", _rest: str = "") -> None:
         pane.post_message(pane.OpenSession(pane.talk.options.resuming(session_id)))
 
 
-async def _resume(pane: "Pane", session_id: str) -> None:
+async def _resume(pane: Pane, session_id: str) -> None:
     if session_id:
         pane.post_message(pane.OpenSession(pane.talk.options.resuming(session_id)))
     elif pane.talk.engine is None and pane.talk.session_id:
@@ -183,7 +180,7 @@ async def _resume(pane: "Pane", session_id: str) -> None:
         await _sessions(pane)
 
 
-async def offer_interrupted(pane: "Pane") -> None:
+async def offer_interrupted(pane: Pane) -> None:
     """Ask what shall become of a turn that an earlier engine left unfinished."""
     talk = pane.talk
     if talk.interrupted is None or talk.engine is None:
@@ -207,7 +204,7 @@ async def offer_interrupted(pane: "Pane") -> None:
     pane.note(f"{action}: done" if result.ok else f"{action}: {result.message}")
 
 
-async def _policy(pane: "Pane", command: str) -> None:
+async def _policy(pane: Pane, command: str) -> None:
     where = pane.talk.options.values("--cwd")
     if command:
         modes = () if pane.talk.engine is None else (f"--mode={mode_of(pane.talk)}",)
@@ -236,7 +233,7 @@ async def _policy(pane: "Pane", command: str) -> None:
     await pane.ask(ListScreen("Policy in force (read-only)", rows))
 
 
-async def _audit(pane: "Pane", _rest: str) -> None:
+async def _audit(pane: Pane, _rest: str) -> None:
     store = pane.talk.options.values("--store")
     found = await pane.outside("audit", "list", f"--limit={AUDIT_ROWS}", *store)
     verdicts = await pane.outside("audit", "verify", *store)
@@ -258,7 +255,7 @@ def _decision(row: Fields) -> str:
     return f"{when}  {decision:18} {row.text('tool_name'):16} {source}{rule}{reason}"
 
 
-async def _mcp(pane: "Pane", rest: str) -> None:
+async def _mcp(pane: Pane, rest: str) -> None:
     engine = pane.talk.engine
     try:
         words = shlex.split(rest)
@@ -282,7 +279,7 @@ async def _mcp(pane: "Pane", rest: str) -> None:
             pane.note("/mcp, /mcp add NAME COMMAND ARGUMENTS…, /mcp remove NAME")
 
 
-async def _model(pane: "Pane", name: str) -> None:
+async def _model(pane: Pane, name: str) -> None:
     engine = pane.talk.engine
     if engine is None or not name:
         now = engine.capabilities.current_model if engine else ""
@@ -291,12 +288,7 @@ async def _model(pane: "Pane", name: str) -> None:
     await engine.send({"type": "set_config", "model": name})
 
 
-async def ask_outside(pane: "Pane", *arguments: str) -> list[JsonObject]:
-    """Ask the command line of the engine that this session runs."""
-    return await engine_cli.ask(pane.talk.options.engine, *arguments, cwd=".")
-
-
-_WITH_TEXT: Final[dict[str, Callable[["Pane", str], Awaitable[None]]]] = {
+_WITH_TEXT: Final[dict[str, Callable[[Pane, str], Awaitable[None]]]] = {
     "/mode": mode,
     "/grants": _grants,
     "/sessions": _sessions,

@@ -1,6 +1,6 @@
 """`/trust`: what the folder brings along, and whether it may do more than forbid."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
@@ -8,9 +8,7 @@ from wcore_host.decode import Fields
 from wcore_host.errors import CommandFailedError
 from wcore_host.events import JsonObject
 from wcore_host.terminal.dialogs import ConfirmScreen, ListScreen
-
-if TYPE_CHECKING:
-    from wcore_host.terminal.pane import Pane
+from wcore_host.terminal.pane import Pane
 
 ANSWER_S: Final = 5.0  # its files are few, and read at once
 TRUST: Final = "trust these files as they are now"
@@ -21,7 +19,7 @@ RISK: Final = (
 )
 
 
-async def trust(pane: "Pane", _rest: str) -> None:
+async def trust(pane: Pane, _rest: str) -> None:
     """List what the folder brings along; trust it after a second yes, or stop trusting it.
 
     Raises:
@@ -46,7 +44,7 @@ async def trust(pane: "Pane", _rest: str) -> None:
     pane.note("the files are no longer trusted" if trusted else "the files are trusted")
 
 
-async def _ask(pane: "Pane", *, trusted: bool, digest: str = "") -> Fields:
+async def _ask(pane: Pane, *, trusted: bool, digest: str = "") -> Fields:
     if pane.talk.engine is None:
         raise CommandFailedError("trust_workspace", "gone", "there is no engine")
     asked: JsonObject = {"type": "trust_workspace", "trusted": trusted}
