@@ -56,6 +56,7 @@ NOT_FAST: Final = (
     "unit/policy/",
     "unit/test_forked.py",
     "unit/test_second_look.py",
+    "unit/test_tables.py",
     "unit/test_waiting.py",
     "unit/models/test_foreign.py",
     "unit/models/test_prices.py",
@@ -94,7 +95,6 @@ ONE_BY_ONE: Final = (
     "shell/test_generated.py",
     "shell/test_labels.py",
     "shell/test_named_paths.py",
-    "test_tidy.py",
 )
 
 #: Long files, longest first: one that begins last is waited for by all other workers.

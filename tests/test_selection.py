@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import selection
+from tables import rows
 
 HERE = Path(__file__).parent
 CHOSEN = (
@@ -13,7 +14,7 @@ CHOSEN = (
 )
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@rows("name", CHOSEN)
 def test_what_is_selected_exists(name: str) -> None:
     file, _, test = name.partition("::")
     assert (HERE / file).exists()

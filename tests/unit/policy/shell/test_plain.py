@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from tables import rows
 
 from wcore.policy.shell import Analysis, Reason, analyse, lex
 
@@ -30,7 +31,7 @@ def test_reasons_survive_as_reasons() -> None:
     assert Analysis.from_plain("x", timeout.to_plain()) == timeout
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("null", "1", '"x"', "{}", "[]", '["nonsense", []]', '["empty", [1]]', "[1]", "[[1]]"),
