@@ -1,8 +1,8 @@
 """Which tests a day runs, which go first, which are dealt out one by one.
 
-By day, `pytest` tries of each long table in `SAMPLED` a part, which the commit draws: another one
-next time. By night, with `WCORE_NIGHT=1`, it tries all of them; and so it does with what is named
-on its command line.
+By day, `pytest` tries of each long table in `SAMPLED`, and of each file in `IN_TURN`, a part, which
+the commit draws: another one next time. By night, with `WCORE_NIGHT=1`, it tries all of them; and
+so it does with what is named on its command line.
 
 One Python of CI runs all that. What could differ on another one is the language and its library:
 regular expressions, recursion, text, databases, processes and signals. So `WCORE_FAST=1` runs the
@@ -73,16 +73,48 @@ FAST_ALL_THE_SAME: Final = (
 SAMPLED: Final = {
     "conformance/test_hosts.py": 4,
     "conformance/test_mutants.py": 4,
+    "conformance/test_this_engine.py": 2,  # all of them on the other Python of CI
     "conformance/test_variants.py": 12,
-    "crash/test_crashes.py": 2,
+    "crash/test_crashes.py": 4,
+    "crash/test_several.py": 2,
     "hosts/test_terminal_cards.py::test_any_screen_shows_what_would_run_and_the_chosen_answer": 2,
     "hosts/test_typescript.py::test_it_survives_everything_an_engine_may_do": 6,
     "mcp/test_restarts.py::"
-    "test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved": 3,
+    "test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved": 7,
     "shell/test_generated.py": 4,
     "shell/test_labels.py": 8,
     "shell/test_named_paths.py": 4,
     "store/test_own_files.py::test_nothing_slips_in_between_looking_and_opening": 5,
+    "unit/test_second_look.py": 5,
+}
+
+#: Of the tests in these files, a day runs one in so many: each is about one thing, and takes long
+#: for what is around it, be it a screen, a browser, other people's programs, or thousands of calls.
+IN_TURN: Final = {
+    "bench/test_bench.py": 4,
+    "e2e/test_many_calls.py": 3,
+    "e2e/test_processes.py": 2,
+    "hosts/acp/test_official_clients.py": 3,
+    "hosts/test_terminal_cards.py": 2,
+    "hosts/test_terminal_editing.py": 2,
+    "hosts/test_terminal_session.py": 2,
+    "hosts/test_terminal_tmux.py": 3,
+    "hosts/test_typescript.py": 3,
+    "mcp/test_hostile.py": 2,
+    "models/test_llmock.py": 2,
+    "policy/test_managed.py": 2,
+    "soak/test_soak.py": 2,
+    "store/test_conversation_text.py": 2,
+    "unit/policy/test_decide_standing.py": 2,
+    "unit/policy/test_rules_through_options.py": 2,
+    "web/test_page.py": 3,
+    "web/test_page_access.py": 3,
+    "web/test_page_attacks.py": 3,
+    "web/test_page_change.py": 3,
+    "web/test_page_folder.py": 3,
+    "web/test_page_many.py": 3,
+    "web/test_page_sessions.py": 3,
+    "web/test_page_settings.py": 3,
 }
 
 #: Files of which each test stands by itself, and takes a second or more: dealt out one by one.
@@ -162,9 +194,9 @@ def _is_in(chosen: tuple[str, ...], name: str) -> bool:
 
 
 def of_a_day(nodes: Iterable[str]) -> set[str]:
-    """Return what is run of these tests by day: of each table in `SAMPLED`, its share."""
+    """Return what is run of these tests by day: those whose turn it is, of each table its share."""
     tables: dict[str, list[str]] = defaultdict(list)
-    for node in nodes:
+    for node in filter(_has_its_turn, nodes):
         tables[node.partition("[")[0]].append(node)
     chosen: set[str] = set()
     for table, rows in tables.items():
@@ -173,6 +205,11 @@ def of_a_day(nodes: Iterable[str]) -> set[str]:
         draw = random.Random(f"{commit()} {name}")
         chosen.update(draw.sample(rows, -(-len(rows) // one_in)))
     return chosen
+
+
+def _has_its_turn(node: str) -> bool:
+    one_in = IN_TURN.get(node.partition("tests/")[2].partition("::")[0], 1)
+    return random.Random(f"{commit()} {node}").randrange(one_in) == 0
 
 
 @cache

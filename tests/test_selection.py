@@ -1,5 +1,6 @@
 """What the selection names is there: a test that was renamed must not silently be left out."""
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tables import rows
 HERE = Path(__file__).parent
 CHOSEN = (
     *(*selection.FAST, *selection.NOT_FAST, *selection.FAST_ALL_THE_SAME),
-    *(*selection.SAMPLED, *selection.ONE_BY_ONE, *selection.FIRST),
+    *(*selection.SAMPLED, *selection.IN_TURN, *selection.ONE_BY_ONE, *selection.FIRST),
 )
 
 
@@ -38,15 +39,20 @@ def test_what_is_not_chosen_is_not_even_imported(monkeypatch: pytest.MonkeyPatch
 def test_days_try_what_a_night_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row comes in some day, none of them tries more than its share, or no row of a table."""
     monkeypatch.setattr(selection, "SAMPLED", {"a.py": 4, "b.py::test_x": 3})
+    monkeypatch.setattr(selection, "IN_TURN", {"c.py": 4})
     single = ["tests/a.py::test_one", "tests/b.py::test_y[1]", "tests/b.py::test_y[2]"]
     of_a = [f"tests/a.py::test_x[{n}]" for n in range(9)]
     of_b = [f"tests/b.py::test_x[{n}]" for n in range(3)]
+    of_c = ["tests/c.py::test_x", "tests/c.py::test_y[1]"]
+    turns: Counter[str] = Counter()
     seen: set[str] = set()
     for day in range(100):
         monkeypatch.setattr(selection, "commit", partial(str, day))
-        chosen = selection.of_a_day([*of_a, *single, *of_b])
-        assert chosen == selection.of_a_day([*of_b, *of_a, *single])
+        chosen = selection.of_a_day([*of_a, *single, *of_b, *of_c])
+        assert chosen == selection.of_a_day([*of_c, *of_b, *of_a, *single])
         assert chosen.issuperset(single)
         assert [len(chosen.intersection(table)) for table in (of_a, of_b)] == [3, 1]
         seen |= chosen
-    assert seen == {*of_a, *single, *of_b}
+        turns.update(chosen.intersection(of_c))
+    assert seen == {*of_a, *single, *of_b, *of_c}
+    assert all(10 < turns[each] < 40 for each in of_c)
