@@ -11,7 +11,7 @@ from tables import rows
 HERE = Path(__file__).parent
 CHOSEN = (
     *(*selection.FAST, *selection.NOT_FAST, *selection.FAST_ALL_THE_SAME),
-    *(*selection.SAMPLED, *selection.IN_TURN, *selection.ONE_BY_ONE, *selection.FIRST),
+    *(*selection.SAMPLED, *selection.ONE_BY_ONE, *selection.FIRST),
 )
 
 
@@ -20,6 +20,11 @@ def test_what_is_selected_exists(name: str) -> None:
     file, _, test = name.partition("::")
     assert (HERE / file).exists()
     assert not test or f"def {test}(" in (HERE / file).read_text()
+
+
+@rows("files", selection.IN_TURN)
+def test_what_has_its_turn_exists(files: str) -> None:
+    assert any(HERE.glob(files))
 
 
 def test_what_is_not_chosen_is_not_even_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +44,7 @@ def test_what_is_not_chosen_is_not_even_imported(monkeypatch: pytest.MonkeyPatch
 def test_days_try_what_a_night_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row comes in some day, none of them tries more than its share, or no row of a table."""
     monkeypatch.setattr(selection, "SAMPLED", {"a.py": 4, "b.py::test_x": 3})
-    monkeypatch.setattr(selection, "IN_TURN", {"c.py": 4})
+    monkeypatch.setattr(selection, "IN_TURN", {"c*": 4})
     single = ["tests/a.py::test_one", "tests/b.py::test_y[1]", "tests/b.py::test_y[2]"]
     of_a = [f"tests/a.py::test_x[{n}]" for n in range(9)]
     of_b = [f"tests/b.py::test_x[{n}]" for n in range(3)]
