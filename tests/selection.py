@@ -1,8 +1,9 @@
 """Which tests a day runs, which go first, which are dealt out one by one.
 
-By day, `pytest` tries of each long table in `SAMPLED` a part, which the commit draws: another one
-next time. By night, with `WCORE_NIGHT=1`, it tries all of them; and so it does with what is named
-on its command line.
+By day, `pytest` tries of each long table in `SAMPLED`, and of each file in `IN_TURN`, a part, which
+the commit draws: another one next time. Where what a file in turn is `ABOUT` has changed, in the
+working tree or by the last commit, all of its tests run. By night, with `WCORE_NIGHT=1`, it tries
+all of them; and so it does with what is named on its command line.
 
 One Python of CI runs all that. What could differ on another one is the language and its library:
 regular expressions, recursion, text, databases, processes and signals. So `WCORE_FAST=1` runs the
@@ -15,6 +16,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -56,6 +58,7 @@ NOT_FAST: Final = (
     "unit/policy/",
     "unit/test_forked.py",
     "unit/test_second_look.py",
+    "unit/test_tables.py",
     "unit/test_waiting.py",
     "unit/models/test_foreign.py",
     "unit/models/test_prices.py",
@@ -72,16 +75,57 @@ FAST_ALL_THE_SAME: Final = (
 SAMPLED: Final = {
     "conformance/test_hosts.py": 4,
     "conformance/test_mutants.py": 4,
+    "conformance/test_this_engine.py": 3,  # all of them on the other Python of CI
     "conformance/test_variants.py": 12,
-    "crash/test_crashes.py": 2,
-    "hosts/test_terminal_cards.py::test_any_screen_shows_what_would_run_and_the_chosen_answer": 2,
+    "crash/test_crashes.py": 4,
+    "crash/test_several.py": 2,
     "hosts/test_typescript.py::test_it_survives_everything_an_engine_may_do": 6,
     "mcp/test_restarts.py::"
-    "test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved": 3,
+    "test_a_restart_between_any_two_steps_runs_nothing_that_nobody_approved": 4,
     "shell/test_generated.py": 4,
     "shell/test_labels.py": 8,
     "shell/test_named_paths.py": 4,
     "store/test_own_files.py::test_nothing_slips_in_between_looking_and_opening": 5,
+}
+
+#: Of the tests in these files, the first pattern that fits says of how many a day runs one: each is
+#: about one thing, and takes long for what is around it, be it a screen, a browser, other people's
+#: programs, or a great many calls.
+IN_TURN: Final = {
+    "bench/*": 4,
+    "e2e/test_many_calls.py": 3,
+    "e2e/test_processes.py": 2,
+    "hosts/acp/test_official_clients.py": 4,
+    "hosts/*": 2,
+    "mcp/*": 2,
+    "models/*": 2,
+    "policy/*": 2,
+    "soak/*": 2,
+    "store/test_conversation_text.py": 3,
+    "store/test_engines.py": 2,
+    "store/test_in_memory.py": 2,
+    "store/test_own_files.py": 2,
+    "unit/cli/test_output.py": 3,
+    "unit/policy/shell/test_coverage.py": 2,
+    "unit/policy/test_decide_*.py": 2,
+    "unit/policy/test_rules_through_options.py": 2,
+    "unit/test_second_look.py": 4,
+    "unit/test_shell_worker.py": 2,
+    "web/test_page*.py": 3,
+    "web/*": 2,
+}
+
+#: What the tests in turn are about, beside themselves, by the folder that they are in.
+ABOUT: Final = {
+    "hosts": ("hosts/",),
+    "web": ("hosts/",),
+    "mcp": ("wcore/tools/mcp/", "wcore/engine/mcp_servers.py"),
+    "models": ("wcore/models/",),
+    "policy": ("wcore/policy/", "wcore/policy_files/"),
+    "unit/policy": ("wcore/policy/",),
+    "unit/cli": ("wcore/cli/",),
+    "store": ("wcore/store/", "wcore/persistence/"),
+    "e2e": ("wcore/turn/", "wcore/supervisor/"),
 }
 
 #: Files of which each test stands by itself, and takes a second or more: dealt out one by one.
@@ -94,13 +138,11 @@ ONE_BY_ONE: Final = (
     "shell/test_generated.py",
     "shell/test_labels.py",
     "shell/test_named_paths.py",
-    "test_tidy.py",
 )
 
 #: Long files, longest first: one that begins last is waited for by all other workers.
 FIRST: Final = (
     "conformance/test_this_engine.py",
-    "test_tidy.py",
     "crash/test_crashes.py",
     "conformance/test_variants.py",
     "shell/test_labels.py",
@@ -162,9 +204,9 @@ def _is_in(chosen: tuple[str, ...], name: str) -> bool:
 
 
 def of_a_day(nodes: Iterable[str]) -> set[str]:
-    """Return what is run of these tests by day: of each table in `SAMPLED`, its share."""
+    """Return what is run of these tests by day: those whose turn it is, of each table its share."""
     tables: dict[str, list[str]] = defaultdict(list)
-    for node in nodes:
+    for node in filter(_has_its_turn, nodes):
         tables[node.partition("[")[0]].append(node)
     chosen: set[str] = set()
     for table, rows in tables.items():
@@ -173,6 +215,26 @@ def of_a_day(nodes: Iterable[str]) -> set[str]:
         draw = random.Random(f"{commit()} {name}")
         chosen.update(draw.sample(rows, -(-len(rows) // one_in)))
     return chosen
+
+
+def _has_its_turn(node: str) -> bool:
+    file = node.partition("tests/")[2].partition("::")[0]
+    one_in = next((many for files, many in IN_TURN.items() if fnmatch(file, files)), 1)
+    if one_in == 1 or random.Random(f"{commit()} {node}").randrange(one_in) == 0:
+        return True
+    about = [
+        place for folder, places in ABOUT.items() if file.startswith(folder) for place in places
+    ]
+    return any(path.startswith((f"tests/{file}", *about)) for path in changed())
+
+
+@cache
+def changed() -> tuple[str, ...]:
+    """Return the files that differ from those before the last commit."""
+    with suppress(OSError):
+        told = waiting.run(["git", "diff", "--name-only", "HEAD^"], cwd=TESTS).stdout
+        return tuple(told.splitlines())
+    return ()
 
 
 @cache

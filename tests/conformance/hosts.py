@@ -120,16 +120,12 @@ class AnswersAnotherCard(Good):
 class HasOneCardOnly(Good):
     """Shows the newest card and forgets the one before."""
 
-    newest = ""
+    is_first = True
 
     def card(self, event: Table) -> None:
-        first, self.newest = not self.newest, event["call_id"]
-        if first:
-            threading.Timer(1, self.answer).start()
-
-    def answer(self) -> None:
-        self.say(type="tool_deny", call_id=self.newest)
-        self.newest = ""
+        if not self.is_first:
+            super().card(event)
+        self.is_first = False
 
 
 class DiesOfTheUnknown(Good):

@@ -22,7 +22,7 @@ SLACK_OF_THE_BROKEN = 0.25  # where the failure is that nothing happens
 CAUGHT_BY = {
     "NeverAnswers": ("plain", "did not answer ['last']"),
     "AnswersAnotherCard": ("plain", "answered 'lastx', which does not wait"),
-    "HasOneCardOnly": ("parallel", "did not answer"),
+    "HasOneCardOnly": ("parallel", "did not answer ['c1']"),
     "DiesOfTheUnknown": ("unknown", "died"),
     "EndsOnError": ("error-in-turn", "did not answer ['last']"),
     "KeepsNewsToItself": ("information", "does not show"),
@@ -52,7 +52,7 @@ CAUGHT_BY = {
 ASK_NOBODY = {"ApprovesSilently"}
 TYPED = b"go\ny\n"
 OF_A_PERSON = {"not-understood", "input-ends", "long-command"}
-FULL_PATIENCE = {"Impatient", "AnswersClosedCards", "HasOneCardOnly"}
+FULL_PATIENCE = {"Impatient", "AnswersClosedCards"}
 
 
 #: Hosts that survive everything: ours, and the one that the broken ones come from.

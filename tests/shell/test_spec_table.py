@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tables import rows
 
 from .gate import decide
 
@@ -37,7 +37,7 @@ def test_the_table_has_the_examples_that_are_looked_for() -> None:
     assert ("make 2>&1 | head -5", ("head", "make", "echo"), True) in rows
 
 
-@pytest.mark.parametrize(("text", "grants", "covered"), _rows())
+@rows(("text", "grants", "covered"), _rows())
 def test_an_example_of_the_specification_is_decided_as_it_says(
     text: str, grants: tuple[str, ...], covered: bool
 ) -> None:

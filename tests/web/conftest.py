@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def browser() -> Iterator[Browser]:
     """The system's own Chromium, headless."""
     if not CHROMIUM:
-        pytest.skip("there is no chromium: apt-get install chromium")
+        pytest.skip("there is no chromium: apt-get install chromium-headless-shell")
     expect.set_options(timeout=waiting.PATIENCE_S * 1000)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []

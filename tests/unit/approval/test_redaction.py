@@ -13,6 +13,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.approval.redaction import (
     FRAGMENT_CHARS,
@@ -205,7 +206,7 @@ def test_a_stripper_can_be_used_again_after_its_end() -> None:
 TOKEN = "rt-0123456789abcdef0123456789abcdef"
 
 
-@pytest.mark.parametrize("size", range(1, len(TOKEN) + 1))
+@rows("size", range(1, len(TOKEN) + 1))
 def test_of_a_secret_that_was_cut_only_little_is_left(size: int) -> None:
     secrets = live([TOKEN])
     for cut_off in (f"out: {TOKEN[:size]}", f"{TOKEN[-size:]} and more"):

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Final
 
 import pytest
+from tables import rows
 
 from wcore.approval.table import MOVES, Ledger, Move, State, UnknownCallError, as_markdown
 
@@ -99,8 +100,8 @@ def test_final_states_have_an_empty_row_and_no_other_state_has() -> None:
     assert {state for state in State if not MOVES[state]} == FINAL
 
 
-@pytest.mark.parametrize("state", PATHS)
-@pytest.mark.parametrize("move", Move)
+@rows("state", PATHS)
+@rows("move", Move)
 def test_a_move_does_what_the_table_says_or_is_refused_and_changes_nothing(
     state: State, move: Move
 ) -> None:

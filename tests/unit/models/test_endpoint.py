@@ -1,4 +1,5 @@
 import pytest
+from tables import rows
 
 from wcore.errors import ConfigError, SettingError
 from wcore.models.http.client import HttpClient
@@ -41,7 +42,7 @@ def test_secrets_in_the_url_are_refused_and_not_quoted(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("host", "loops"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("localhost", True), ("LOCALHOST", True),
      ("[::1]", True), ("a.localhost", True), ("localhost.", True), ("127.1", True),

@@ -5,6 +5,7 @@ from email.utils import format_datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.models import backoff, errors
 from wcore.models.errors import TransientError, of_event, of_response, of_whole, retry_after_s
@@ -71,7 +72,7 @@ def test_a_request_that_came_too_soon_waits(words: str) -> None:
     assert isinstance(of_event("p", error), TransientError)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "body", "kind"),
     [
         (401, b"", errors.AuthInvalidError),
@@ -153,7 +154,7 @@ def test_an_answer_in_one_piece_may_be_an_error() -> None:
     assert "base URL" in str(of_whole("p", b"<html>"))
 
 
-@pytest.mark.parametrize("depth", [*range(150, 1_050, 50), 100_000])
+@rows("depth", [*range(150, 1_050, 50), 100_000])
 def test_an_error_that_is_nested_however_deeply_is_one(depth: int) -> None:
     for opens, closes in ((b"[", b"]"), (b'{"error":', b"}")):
         body = opens * depth + b"1" + closes * depth
@@ -187,7 +188,7 @@ def test_the_provider_decides_the_wait_unless_it_is_too_long() -> None:
     assert backoff.delay_s(TransientError("x", backoff.RETRY_AFTER_S_MAX + 1), 1, 0.9) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("seconds", "words"),
     [(0.02, "0.02 s"), (0.26, "0.26 s"), (9.99, "10 s"), (30, "30 s"), (119.6, "120 s"),
      (120, "2 min"), (150, "2.5 min"), (3600, "60 min"), (7200, "2 h"), (86_400, "24 h"),

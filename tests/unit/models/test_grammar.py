@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.models.offline_grammar import FORMS, STEPS_MAX, Unclear, understand
 from wcore.vocabulary import Json
@@ -17,7 +18,7 @@ def only(text: str) -> tuple[str, dict[str, Json]]:
     return call
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "tool", "args"),
     [
         ("read a.txt", "Read", {"file_path": "a.txt"}),
@@ -100,7 +101,7 @@ def test_an_apostrophe_is_no_quote() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("read", "read the news", 'read ""', "list a b", "find", "search ", "run", "delete a b"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import waiting
+from tables import rows
 
 from wcore.policy import shell
 from wcore.vocabulary import Mode, Verdict
@@ -111,8 +112,8 @@ def written(template: str, hidden: str) -> str:
     )
 
 
-@pytest.mark.parametrize("hidden", HIDDEN)
-@pytest.mark.parametrize(("shown", "template"), CONSTRUCTS)
+@rows("hidden", HIDDEN)
+@rows(("shown", "template"), CONSTRUCTS)
 def test_what_evaluates_text_never_hides_a_denied_program(
     shown: bool, template: str, hidden: str
 ) -> None:
@@ -159,7 +160,7 @@ def test_no_prefix_covers_what_evaluates_text(prefix: str) -> None:
             assert not shell.covers(written(template, hidden), [granted]).covered, template
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "env A=1 make -s",

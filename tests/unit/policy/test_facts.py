@@ -1,6 +1,7 @@
 """Facts of a call: where its paths lie, and which words of a command name what is protected."""
 
 import pytest
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact, gather
@@ -59,7 +60,7 @@ def test_a_call_without_paths_and_command_has_no_facts_but_its_name() -> None:
 ENV = "/home/ann/code/.env"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "path"),
     [
         ("cat .env", ENV),
@@ -96,7 +97,7 @@ def test_a_word_that_names_a_protected_path_is_seen(text: str, path: str) -> Non
     assert path in names(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "cat < .env",
@@ -139,7 +140,7 @@ def test_it_is_seen_wherever_it_stands_in_a_command_of_any_length() -> None:
         assert ENV in names(f"echo {padding}; cat .env")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -209,7 +210,7 @@ def test_a_word_is_read_unless_its_program_is_known_to_write() -> None:
     assert written == {Access.READ, Access.WRITE}  # what is removed may be read before
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "echo x > .wcore/policy.toml",

@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact, gather
@@ -83,7 +84,7 @@ def test_the_root_home_and_what_contains_home_are_refused(root: str) -> None:
     assert "contains, the home folder" in refusal(AlwaysPath(root), reading("/home/ann/notes/a"))
 
 
-@pytest.mark.parametrize(
+@rows(
     "root",
     [
         "/home/ann/.ssh",
@@ -196,7 +197,7 @@ def test_a_prefix_without_a_whole_command_word_is_refused(text: str) -> None:
     refusal(AlwaysPrefix(text), running("cargo build"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "command"),
     [
         ("rm ", "cargo test"),

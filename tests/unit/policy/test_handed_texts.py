@@ -5,8 +5,8 @@ import string
 from pathlib import Path
 from typing import Final
 
-import pytest
 import waiting
+from tables import rows
 
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.shell import PrefixGrant, parse_grant
@@ -103,8 +103,8 @@ def told(template: str, command: str) -> str:
     return filled.replace("{{", "{").replace("}}", "}")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("template", TOLD)
+@rows("command", COMMANDS)
+@rows("template", TOLD)
 def test_a_program_that_is_told_to_start_a_denied_one_does_not_run_unasked(
     template: str, command: str
 ) -> None:
@@ -121,7 +121,7 @@ def test_a_program_that_is_told_to_start_a_denied_one_does_not_run_unasked(
 NAMED: Final = ("git -c", "/proc/", "nobody-knows-it", "./nobody-knows-it")
 
 
-@pytest.mark.parametrize("template", [each for each in TOLD if not each.startswith(NAMED)])
+@rows("template", [each for each in TOLD if not each.startswith(NAMED)])
 def test_a_typed_grant_of_a_program_is_none_of_what_it_is_told_to_start(template: str) -> None:
     text = told(template, "rm F")
     words = [word for word in text.split() if "=" not in word]
@@ -135,7 +135,7 @@ def test_a_typed_grant_of_a_program_is_none_of_what_it_is_told_to_start(template
     assert found.verdict.value == "ask", text
 
 
-@pytest.mark.parametrize(
+@rows(
     "head",
     [r"$'\x72'm", r"$'\162m'", "r$@m", 'r"$x"m', "/usr/bin/r[m]", "/usr/bin/r?", "r[l-n]",
      "${x-rm}", "${x:-rm}", "${x:=rm}", "x=qrm; ${x#q}", "x=rmq; ${x%q}", "x=qrm; ${x:1}",
@@ -152,7 +152,7 @@ def test_a_rule_that_asks_leaves_a_computed_program_alone_that_says_nothing_of_i
         assert outcome(bash(text), asks, grants=GRANTED).verdict.value == "allow", text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("git submodule foreach 'rm F'", "git submodule foreach --recursive 'rm F'"),
@@ -209,7 +209,7 @@ EVERYDAY = [
 ]
 
 
-@pytest.mark.parametrize("text", EVERYDAY)
+@rows("text", EVERYDAY)
 def test_everyday_words_and_messages_are_no_commands(text: str) -> None:
     names = ("rm", "git push", "make")
     denied = policies("deny = [" + ", ".join(f'"Bash({name})"' for name in names) + "]")

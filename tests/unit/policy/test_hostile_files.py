@@ -1,6 +1,7 @@
 """Policy files of an adversary or a careless person: no rule that silently never fits."""
 
 import pytest
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
@@ -56,7 +57,7 @@ def test_every_spelling_of_a_folder_denies_what_lies_in_it(spec: str) -> None:
     assert forced(write("/ws/secret/a"), f'deny = ["Write({spec})"]') is Verdict.DENY
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "problem"),
     [
         ("Bash(FOO=1 make)", "begin with the program"),
@@ -82,7 +83,7 @@ def test_a_rule_that_could_never_fit_is_an_error(rule: str, problem: str) -> Non
     assert error.value.line == 2
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         *("rm x", "/bin/rm x", "r\\m x", "'rm' x", "RM x", "env rm x", "FOO=1 rm x"),

@@ -1,6 +1,6 @@
 """Texts that a shell reads on its standard input, for paths, for rules that stop, for grants."""
 
-import pytest
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.shell.input_scripts import printed, runs_its_input
@@ -82,7 +82,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", READABLE)
+@rows("text", READABLE)
 def test_paths_of_a_text_on_the_input_of_a_shell_are_seen(text: str) -> None:
     assert outcome(text.replace("{}", "cat .env")) == ("ask", Row.PROTECTED)
     plain = outcome(text.replace("{}", "cat a"))
@@ -94,17 +94,17 @@ def test_paths_of_a_text_on_the_input_of_a_shell_are_seen(text: str) -> None:
     assert outcome(text.replace("{}", "cat secrets/x"), deny)[0] == "deny"
 
 
-@pytest.mark.parametrize("text", UNREADABLE)
+@rows("text", UNREADABLE)
 def test_a_text_that_cannot_be_read_asks_whatever_was_granted(text: str) -> None:
     assert outcome(text.replace("{}", "ls").replace("{{", "{").replace("}}", "}"))[0] == "ask"
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@rows("text", HARMLESS)
 def test_what_runs_no_input_is_as_it_was(text: str) -> None:
     assert outcome(text) == ("allow", Row.GRANT)
 
 
-@pytest.mark.parametrize("text", READABLE)
+@rows("text", READABLE)
 def test_a_rule_that_stops_reaches_a_text_on_the_input_of_a_shell(text: str) -> None:
     for do in ("deny", "ask"):
         found = policies(rules(("Bash(git push)", do), ("Bash", "allow")))
@@ -112,14 +112,14 @@ def test_a_rule_that_stops_reaches_a_text_on_the_input_of_a_shell(text: str) -> 
         assert said.verdict.value == do, text
 
 
-@pytest.mark.parametrize("text", UNREADABLE)
+@rows("text", UNREADABLE)
 def test_next_to_a_rule_that_denies_an_unreadable_input_is_not_run(text: str) -> None:
     found = policies(rules(("Bash(git push)", "deny"), ("Bash", "allow")))
     shown = text.replace("{}", "ls").replace("{{", "{").replace("}}", "}")
     assert by_rules(bash(shown), found).verdict.value == "ask", shown
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@rows("text", HARMLESS)
 def test_a_rule_that_denies_leaves_other_texts_alone(text: str) -> None:
     if "<<" in text or "while" in text:
         return  # not understood, so it asks next to any such rule
@@ -127,7 +127,7 @@ def test_a_rule_that_denies_leaves_other_texts_alone(text: str) -> None:
     assert by_rules(bash(text), found).verdict.value == "allow"
 
 
-@pytest.mark.parametrize("text", [*READABLE, *UNREADABLE])
+@rows("text", [*READABLE, *UNREADABLE])
 def test_no_prefix_covers_a_shell_that_runs_its_input(text: str) -> None:
     grants: list[shell.PrefixGrant] = []
     for each in ("echo", "bash", "sh", "bash -s", "printf", "env bash", "xargs bash", "xargs",
@@ -139,7 +139,7 @@ def test_no_prefix_covers_a_shell_that_runs_its_input(text: str) -> None:
     assert not shell.covers(shown, grants).covered
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "text"),
     [
         ("echo a b", "a b"),

@@ -3,6 +3,7 @@
 import posixpath
 
 import pytest
+from tables import rows
 
 from wcore.policy.protected import (
     Places,
@@ -52,8 +53,8 @@ def protected(path: str, access: Access) -> bool:
     return protection(path, access, PLACES) is not None
 
 
-@pytest.mark.parametrize("access", BOTH)
-@pytest.mark.parametrize(
+@rows("access", BOTH)
+@rows(
     "path",
     [
         "/home/ann/code/.git",
@@ -108,7 +109,7 @@ def test_what_holds_keys_or_runs_code_later_is_protected(path: str, access: Acce
     assert protected(path, access)
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         "/home/ann/code/.vscode/tasks.json",
@@ -130,8 +131,8 @@ def test_what_makes_other_programs_run_code_is_protected_from_writing_only(path:
     assert not protected(path, Access.READ)
 
 
-@pytest.mark.parametrize("access", BOTH)
-@pytest.mark.parametrize(
+@rows("access", BOTH)
+@rows(
     "path",
     [
         "/home/ann/code",
@@ -177,8 +178,8 @@ def test_what_only_looks_like_it_is_not_protected(path: str, access: Access) -> 
     assert not protected(path, access)
 
 
-@pytest.mark.parametrize("access", BOTH)
-@pytest.mark.parametrize(
+@rows("access", BOTH)
+@rows(
     "path",
     [
         "/home/ann/code/.GIT/config",

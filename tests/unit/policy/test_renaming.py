@@ -1,6 +1,7 @@
 """Aliases and their kind: later words mean other programs, so nobody can say what is run."""
 
 import pytest
+from tables import rows
 
 from wcore.vocabulary import Row
 
@@ -33,7 +34,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("text", RENAMING)
+@rows("text", RENAMING)
 def test_a_text_that_gives_words_another_meaning_asks(text: str) -> None:
     assert outcome(text) == ("ask", Row.OUTSIDE)
     found = policies(rules(("Bash(curl)", "deny"), ("Bash", "allow")))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
@@ -154,7 +155,7 @@ def test_ask_and_deny_need_only_one_command() -> None:
     assert verdict(bash("git status | curl x"), found) == "deny"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "'curl' x",
@@ -280,7 +281,7 @@ def test_the_default_permission_comes_last() -> None:
 # --- files that are wrong -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "line", "reason"),
     [
         ("a = ", 1, "not TOML"),

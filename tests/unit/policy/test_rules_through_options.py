@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.option_specs import OptionArgument, option_spec
@@ -37,7 +38,7 @@ def option_forms(key: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("key", sorted(set(GROUPS) - MODULES))
+@rows("key", sorted(set(GROUPS) - MODULES))
 def test_a_rule_about_a_subcommand_fires_behind_every_option(key: str) -> None:
     wanted = [
         (do, policies(rules((f"Bash({key} {rule})", do), ALLOW)))
@@ -51,7 +52,7 @@ def test_a_rule_about_a_subcommand_fires_behind_every_option(key: str) -> None:
                 assert outcome(call, found).verdict.value == do, text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "rule"),
     [
         ("git -C . push", "git push"),
@@ -99,7 +100,7 @@ def test_a_rule_reaches_a_command_through_options(text: str, rule: str) -> None:
         assert verdict(text, f"Bash({rule})", do) == do
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "rule"),
     [
         ("git log --grep push", "git push"),
@@ -129,7 +130,7 @@ def test_a_rule_leaves_other_commands_alone(text: str, rule: str) -> None:
         assert verdict(text, f"Bash({rule})", do) == "allow"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "rule"),
     [
         ("git $X", "git push"),
@@ -228,7 +229,7 @@ def test_options_do_not_widen_what_is_allowed() -> None:
         assert outcome(bash(text), found).verdict.value == "ask"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("xargs " * 2700, "env " + "a= " * 5400, "git " + "-x " * 5000, "bash -c " * 2000),

@@ -4,6 +4,7 @@ import time
 from fnmatch import fnmatchcase
 
 import pytest
+from tables import rows
 
 from wcore.persistence.shell_text_codec import fact, named
 from wcore.policy import shell
@@ -43,7 +44,7 @@ def test_every_example_of_the_table_is_found(check: Check) -> None:
         assert found(text, check.verdict) == check.name, text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "name"),
     [
         ("rm -r -f /", "rm-root"),
@@ -68,7 +69,7 @@ def test_other_spellings_are_denied_too(text: str, name: str) -> None:
     assert found(text, Verdict.DENY) == name
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "name"),
     [
         ("cd ~ && rm -rf *", "rm-home"),
@@ -153,7 +154,7 @@ def test_the_rights_of_others_are_asked_for(text: str) -> None:
     assert found(text, Verdict.ASK) == "other-rights"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "rm -rf build",

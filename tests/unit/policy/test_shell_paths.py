@@ -1,6 +1,7 @@
 """Paths of shell texts in the decision: what is denied, what asks whatever was granted, and why."""
 
 import pytest
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
@@ -45,13 +46,13 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-@pytest.mark.parametrize("text", OWN)
+@rows("mode", list(Mode))
+@rows("text", OWN)
 def test_writing_our_own_files_is_denied_in_every_mode(text: str, mode: Mode) -> None:
     assert decided(text, mode=mode).verdict is Verdict.DENY
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "row"),
     [
         ("echo x > /tmp/OUTSIDE", Row.OUTSIDE),
@@ -96,7 +97,7 @@ def test_it_asks_although_every_command_was_granted(text: str, row: Row) -> None
     assert decided(text, mode=Mode.FORCE).verdict is Verdict.ALLOW
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "row"),
     [
         ('cd "" && cat .env', Row.PROTECTED),
@@ -146,7 +147,7 @@ def test_our_own_files_are_denied_in_every_folder_that_the_text_may_be_in(text: 
     assert decided(text, mode=Mode.FORCE).verdict is Verdict.DENY
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "for f in *.py; do python3 $f; done > out.txt",
@@ -182,7 +183,7 @@ def test_everyday_texts_do_not_ask(text: str) -> None:
     assert decided(text, disk=disk).verdict is Verdict.ALLOW
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "find . -path ./.git/config -exec cat {} +",
@@ -208,7 +209,7 @@ def test_what_is_not_left_out_for_sure_asks(text: str) -> None:
 DENY = 'deny = ["Read(secret/**)", "Write(gen/**)"]'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "verdict"),
     [
         ("cat secret/x", "deny"),
@@ -248,7 +249,7 @@ do = "deny"
     assert outcome("cat secret/open/x secret/y", policy) == ("deny", "rule")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("cat secret/x", "cat <> secret/x", ": secret; cat $_/x", "x=sec; x+=ret; cat $x/x"),

@@ -1,6 +1,7 @@
 """Tiers: the defaults in their order, the snapshot, and what is done to each tool."""
 
 import pytest
+from tables import rows
 
 from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts
@@ -22,7 +23,7 @@ SNAPSHOT = AgentPermissionSnapshot(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tool", "category", "expected"),
     [
         ("mcp__list_x", Category.MCP, Tier.NEEDS_APPROVAL),

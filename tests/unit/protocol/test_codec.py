@@ -6,6 +6,7 @@ from typing import Final, cast
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.protocol import codec, commands
 from wcore.protocol.codec import ECHO_BYTES_MAX, Malformed, decode, echo
@@ -30,7 +31,7 @@ def malformed(line: bytes) -> str:
 # --- what is wrong, and where ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         b"{",
@@ -108,7 +109,7 @@ def test_a_long_or_hostile_unknown_type_is_cut_and_made_visible() -> None:
         assert "…" in what or "not JSON" in what
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "where", "what"),
     [
         (b'{"type":"message","content":"x"}', "message.msg_id", "is required"),
@@ -153,8 +154,8 @@ def test_a_wrong_field_is_named_with_what_is_wrong_with_it(
     assert what in complaint
 
 
-@pytest.mark.parametrize("field", ["msg_id", "call_id", "grant_id", "resume_token"])
-@pytest.mark.parametrize("char", ["\\u0000", "\\n", "\\u001b", "\\u007f"])
+@rows("field", ["msg_id", "call_id", "grant_id", "resume_token"])
+@rows("char", ["\\u0000", "\\n", "\\u001b", "\\u007f"])
 def test_a_control_character_in_an_id_is_refused(field: str, char: str) -> None:
     kinds = {
         "msg_id": '"type":"message","content":"x"',
@@ -343,7 +344,7 @@ def test_nesting_of_ten_thousand_is_malformed_even_in_an_ignored_field(
     malformed(b'{"type":"ping","x":%s}' % deep)
 
 
-@pytest.mark.parametrize(
+@rows(
     "scope",
     [
         b'"forever"',

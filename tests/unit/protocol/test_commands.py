@@ -6,6 +6,7 @@ from typing import Any, Final, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.protocol import commands
 from wcore.protocol.codec import Malformed, decode
@@ -180,7 +181,7 @@ def test_a_command_cannot_be_changed() -> None:
 # --- modes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "mode"),
     [
         ("default", Mode.DEFAULT),

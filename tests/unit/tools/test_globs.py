@@ -1,10 +1,11 @@
 import pytest
+from tables import rows
 
 from wcore.errors import ToolError
 from wcore.tools.fs.glob_matcher import ALTERNATIVES_MAX, matcher, split_root
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pattern", "path", "matches"),
     [
         ("*.py", "a.py", True),

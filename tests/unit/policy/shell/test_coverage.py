@@ -1,6 +1,7 @@
 from itertools import product
 
 import pytest
+from tables import rows
 from unit.policy.shell.gate import why
 
 from wcore.policy.invocations import scan_invocations
@@ -49,7 +50,7 @@ def test_no_table_says_what_another_says() -> None:
     assert not (TOOL_GROUPS.keys() | TASK_GROUPS.keys()) & COMMANDS.keys()
 
 
-@pytest.mark.parametrize("key", SPECS)
+@rows("key", SPECS)
 def test_an_option_that_does_harm_asks_in_every_spelling(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     for name, takes in spec.asks.items():
@@ -75,7 +76,7 @@ def _means_another(spec: OptionSpec, short: str) -> bool:
     return short in spec.known
 
 
-@pytest.mark.parametrize("key", SPECS)
+@rows("key", SPECS)
 def test_a_letter_that_does_harm_asks_among_others(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     if spec.single_dash:
@@ -88,7 +89,7 @@ def test_a_letter_that_does_harm_asks_among_others(key: str) -> None:
         assert why(f"{command} -{harmless}{letter}x", command) == ARGUMENT
 
 
-@pytest.mark.parametrize("key", SPECS)
+@rows("key", SPECS)
 def test_an_option_that_no_list_names_asks_of_what_only_reads(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     if not spec.is_open:
@@ -96,7 +97,7 @@ def test_an_option_that_no_list_names_asks_of_what_only_reads(key: str) -> None:
             assert why(f"{command} {word}", command) == ARGUMENT
 
 
-@pytest.mark.parametrize("key", SPECS)
+@rows("key", SPECS)
 def test_a_harmless_option_is_covered(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     for name, takes in spec.known.items():
@@ -112,7 +113,7 @@ def test_a_harmless_option_is_covered(key: str) -> None:
             assert why(f"{command} {option}{value}{operands}", command) is None, option
 
 
-@pytest.mark.parametrize("key", sorted(SPECS.keys() - {"printf", "test", "["}))
+@rows("key", sorted(SPECS.keys() - {"printf", "test", "["}))
 def test_a_word_that_may_become_an_option_asks_where_one_does_harm(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     for word in ("$X", '"$X"', "*", "?x", "{a,-x}", "$X/a", "[a-]x"):
@@ -120,7 +121,7 @@ def test_a_word_that_may_become_an_option_asks_where_one_does_harm(key: str) -> 
         assert why(f"{command} {word}", command) == expected, word
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "granted"),
     [
         ('sort ./* "src/$X" ~/x', "sort"),
@@ -153,7 +154,7 @@ def test_what_is_named_or_harmless_is_covered(text: str, granted: str) -> None:
     assert why(text, granted) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "granted"),
     [
         ("sort -o x -o y", "sort -o x"),
@@ -184,7 +185,7 @@ def test_what_is_hidden_behind_other_words_asks(text: str, granted: str) -> None
     assert why(text, granted) == ARGUMENT
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("setarch", "setarch x86_64", "linux64", "x86_64", "i386", "ssh-agent", "hyperfine ls"),
@@ -207,7 +208,7 @@ def test_a_program_that_runs_others_is_not_granted_without_the_other(text: str) 
     assert isinstance(parse_grant(text), PrefixGrantRefused)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("setarch x86_64 make", "linux64 make", "/usr/bin/time make", "taskset 1 make"),
@@ -220,7 +221,7 @@ def test_a_program_that_runs_others_is_granted_with_the_other(text: str) -> None
     assert isinstance(parse_grant(text), PrefixGrant)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("setarch x86_64 curl x", "linux64 curl x", "ssh-agent curl x", "busybox.static curl x"),

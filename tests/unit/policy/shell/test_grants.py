@@ -1,4 +1,5 @@
 import pytest
+from tables import rows
 from unit.policy.shell.gate import grant, why
 
 from wcore.policy.shell import (
@@ -10,7 +11,7 @@ from wcore.policy.shell import (
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "words"),
     [
         ("cargo", ("cargo",)),
@@ -67,7 +68,7 @@ def test_the_text_of_a_grant_grants_the_same_again(text: str) -> None:
     assert "\t" not in first.text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("", " ", "\t", "*", ":*", " * ", "{}", "{,}", "{a}", "{a,}", "x{a,b}{c,d}", "{a,{b,c}}"),
@@ -89,17 +90,17 @@ def test_g2_assignments_alone_grant_nothing(text: str) -> None:
     assert isinstance(parse_grant(text), PrefixGrantRefused)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     "PATH IFS ENV BASH_ENV BASHOPTS BASH_FUNC_x LD_PRELOAD LD_LIBRARY_PATH LC_ALL LC_CTYPE"
     " POSIXLY_CORRECT POSIX_PEDANTIC SHELLOPTS PS4 CDPATH GLOBIGNORE EXECIGNORE".split(),
 )
-@pytest.mark.parametrize("form", ["{}=x cargo", "{}+=x cargo", "A=1 {}=x cargo", "env {}=x cargo"])
+@rows("form", ["{}=x cargo", "{}+=x cargo", "A=1 {}=x cargo", "env {}=x cargo"])
 def test_no_grant_sets_what_changes_the_meaning_of_commands(name: str, form: str) -> None:
     assert isinstance(parse_grant(form.format(name)), PrefixGrantRefused)
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     "if then elif else fi for in do done while until case esac select function time coproc".split(),
 )
@@ -109,12 +110,12 @@ def test_g3_a_reserved_word_grants_nothing(word: str) -> None:
     assert isinstance(parse_grant(f"cargo {word}"), PrefixGrant)
 
 
-@pytest.mark.parametrize("name", ": true false echo pwd cd exit kill type printf test [".split())
+@rows("name", ": true false echo pwd cd exit kill type printf test [".split())
 def test_g4_a_harmless_builtin_is_honoured(name: str) -> None:
     assert grant(name).words == (name,)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     ". alias bg bind break builtin caller command compgen complete compopt continue declare dirs"
     " disown enable eval exec export fc fg getopts hash help history jobs let local logout mapfile"
@@ -126,7 +127,7 @@ def test_g4_any_other_builtin_grants_nothing(name: str) -> None:
         assert isinstance(parse_grant(text), PrefixGrantRefused), text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("env cargo", "env RUST_LOG=debug cargo", "env A=1 B=2 cargo test", "/usr/bin/env cargo"),
@@ -139,7 +140,7 @@ def test_g5_a_runner_is_honoured_with_the_command_that_it_runs(text: str) -> Non
     assert isinstance(parse_grant(text), PrefixGrant)
 
 
-@pytest.mark.parametrize(
+@rows(
     "runner",
     "env nohup setsid nice ionice stdbuf sudo doas xargs watch bash sh zsh dash ksh fish"
     " /usr/bin/env /bin/bash ./bash bash5 bash-5.2".split(),
@@ -149,7 +150,7 @@ def test_g5_a_runner_alone_or_with_an_option_grants_nothing(runner: str) -> None
         assert isinstance(parse_grant(text), PrefixGrantRefused), text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("timeout", "timeout 5", "timeout cargo", "timeout -k 5 5 cargo", "timeout 5 -s cargo"),

@@ -1,4 +1,5 @@
 import pytest
+from tables import rows
 from unit.policy.shell.gate import cover, grant, where, why
 
 from wcore.policy.shell import Analysis, Reason, covers, matches
@@ -23,7 +24,7 @@ def test_a_command_that_begins_with_granted_words_is_covered(
     assert why(text, *grants) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "granted"),
     [
         *((text, "crate") for text in ("cratefoo", "crate-foo", "./crate", "Crate", "crate.exe")),
@@ -99,7 +100,7 @@ def test_coverage_tells_the_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "grants"),
     [
         ("cd sub && ./run.sh", ("cd", "./run.sh")),
@@ -144,7 +145,7 @@ def test_watch_hands_no_rich_words_to_its_shell() -> None:
         assert where(f"watch ls {word}", "watch ls") == word
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("-v x y", "-v 'a[$(rm)]' y", "-- x", '"-v" x y', "\\-v x y", "'-'v x y", "-$A", "$A"),
@@ -158,7 +159,7 @@ def test_printf_that_may_assign_is_not_covered(text: str) -> None:
     assert why(f"printf {text}", "printf") == Reason.BUILTIN_ARGUMENT
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("", "x", "'%s\\n' a b", '"%d items\\n" 3', "'%%n'", "'%5.2f%%\\n' 3", "%s -v"),
@@ -170,7 +171,7 @@ def test_printf_that_only_prints_is_covered(text: str) -> None:
     assert why(f"printf {text}".strip(), "printf") is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("-v x", "-v 'a[$(rm)]'", "-R x", '"-v" x', "\\-v x", "-\\\nv x", "! -v x"),
@@ -179,13 +180,13 @@ def test_printf_that_only_prints_is_covered(text: str) -> None:
         *('"$A" "$B"', '"$A" "a[EVIL]"', "-n x -o \"$A\" 'a[x]'", "-f ?v", '"$A$B" "$C"'),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("head", ["test", "["])
+@rows("head", ["test", "["])
 def test_a_test_that_may_evaluate_is_not_covered(head: str, text: str) -> None:
     text = f"{head} {text}" + (" ]" if head == "[" else "")
     assert why(text, head) == Reason.BUILTIN_ARGUMENT
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *(
@@ -200,7 +201,7 @@ def test_a_test_that_may_evaluate_is_not_covered(head: str, text: str) -> None:
         *("x != '*'", '-z "$A"', "-f src/*.rs", "-f *.rs", "a -nt ~/b", "'a[0]' = b", "\\( a \\)"),
     ],
 )
-@pytest.mark.parametrize("head", ["test", "["])
+@rows("head", ["test", "["])
 def test_a_plain_test_is_covered(head: str, text: str) -> None:
     assert why(f"{head} {text}" + (" ]" if head == "[" else ""), head) is None
 

@@ -1,9 +1,9 @@
-import pytest
+from tables import rows
 
 from wcore.policy.shell import ROUGH_CHARS_MAX, rough_words
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("rm x", "r''m x", '"rm" x', "r\\m x", "'r'\"m\" x", "$(rm x)", "`rm x`", "(rm)"),

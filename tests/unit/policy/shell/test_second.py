@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tables import rows
 
 from wcore.policy.shell import Reason, SimpleCommand, Word, lex
 from wcore.policy.shell.bashlex_check import find_doubt
@@ -53,7 +54,7 @@ def test_a_missing_or_different_redirection_is_seen() -> None:
     assert find_doubt("a >&1", commands("a >&1")) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("a &", "a |& b", "! a", "(a)", "{ a; }", "a() { b; }", "if a; then b; fi"),

@@ -1,4 +1,5 @@
 import pytest
+from tables import rows
 
 from wcore.policy.shell import (
     SUGGESTIONS_MAX,
@@ -18,7 +19,7 @@ from wcore.policy.shell.read_only_commands import REACHING_TOOLS, READING_TOOLS
 from wcore.policy.shell.read_only_programs import LOOKING_AROUND, READING_PROGRAMS
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "prefix"),
     [
         ("cargo test --lib foo", "cargo test"),
@@ -73,7 +74,7 @@ def test_what_looks_at_other_processes_or_through_a_network_is_offered_to_the_le
         assert suggest(text) == [], text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("bash ci.sh", "sh -c 'ls'", "eval ls", "exec ls", ". ./x", "source x", "env cargo test"),
@@ -102,7 +103,7 @@ def test_nothing_is_offered_for_what_stands_in_neither_list(text: str) -> None:
     assert suggest(text) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("", "#", "cargo test; ls", "cargo test && rm x", "ls $(x)", "ls > x", "ls &", "(ls)"),
@@ -128,14 +129,14 @@ def test_every_suggestion_is_honoured_and_covers() -> None:
             assert matches(analyse(text), [grant]).covered
 
 
-@pytest.mark.parametrize("key", [*READING_PROGRAMS, *READING_TOOLS])
+@rows("key", [*READING_PROGRAMS, *READING_TOOLS])
 def test_a_module_of_python_is_never_offered_as_reading(key: str) -> None:
     for python in ("python3", "python", "/usr/bin/python3.12"):
         assert suggest(f"{python} -m {key}") == []
         assert suggest(f"{python} -m {key} a") == []
 
 
-@pytest.mark.parametrize("key", [key for key in DOES_LESS if key not in TASK_NEEDED])
+@rows("key", [key for key in DOES_LESS if key not in TASK_NEEDED])
 def test_a_prefix_names_the_option_without_which_more_would_be_done(key: str) -> None:
     spec = option_spec(PROJECT_TASKS[key])
     for option in DOES_LESS[key]:
@@ -148,14 +149,14 @@ def test_a_prefix_names_the_option_without_which_more_would_be_done(key: str) ->
         assert not covers(key, [granted(f"{key} {shown}")]).covered
 
 
-@pytest.mark.parametrize("key", sorted(TASK_NEEDED))
+@rows("key", sorted(TASK_NEEDED))
 def test_a_task_is_not_offered_where_it_was_only_shown(key: str) -> None:
     for option in DOES_LESS[key]:
         assert suggest(f"{key} x {option}") == suggest(f"{key} {option} x") == [], option
     assert suggest(f"{key} x") == [f"{key} x"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "prefix"),
     [
         ("cargo fmt --all -- --check", "cargo fmt --all -- --check"),

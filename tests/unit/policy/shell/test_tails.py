@@ -1,6 +1,7 @@
 """What a prefix of a runner or reader never covers behind it: a table of tails, for every entry."""
 
 import pytest
+from tables import rows
 from unit.policy.shell.gate import why
 
 from wcore.policy.shell import Reason, suggest
@@ -34,7 +35,7 @@ def spelled(key: str) -> str:
     return f"python3 -m {key}" if key in ("json.tool", "unittest") else key
 
 
-@pytest.mark.parametrize("key", PROJECT_TASKS)
+@rows("key", PROJECT_TASKS)
 def test_code_from_elsewhere_asks_as_an_operand_of_every_runner(key: str) -> None:
     for task in ("", " x"):
         granted = spelled(key) + task
@@ -42,7 +43,7 @@ def test_code_from_elsewhere_asks_as_an_operand_of_every_runner(key: str) -> Non
             assert why(f"{granted} {tail}", granted) == ARGUMENT, tail
 
 
-@pytest.mark.parametrize("key", sorted(OFFERED.keys() - SCRIPT_CHECKS.keys()))
+@rows("key", sorted(OFFERED.keys() - SCRIPT_CHECKS.keys()))
 def test_an_option_that_loads_or_writes_asks_of_whatever_is_offered(key: str) -> None:
     spec = option_spec(COMMANDS[key])
     if spec.is_open or spec.asks_itself:
@@ -68,7 +69,7 @@ def test_a_value_that_is_none_of_a_choice_asks(key: str) -> None:
             assert why(f"{key} {name} {value}", key) == ARGUMENT, value
 
 
-@pytest.mark.parametrize("key", PROJECT_TASKS)
+@rows("key", PROJECT_TASKS)
 def test_a_prefix_with_a_task_covers_no_further_task(key: str) -> None:
     tasks = option_spec(COMMANDS[key]).tasks
     granted = f"{spelled(key)} test"
@@ -80,7 +81,7 @@ def test_a_prefix_with_a_task_covers_no_further_task(key: str) -> None:
         assert why(granted, spelled(key)) == ARGUMENT
 
 
-@pytest.mark.parametrize("key", sorted(set(PROJECT_TASKS)))
+@rows("key", sorted(set(PROJECT_TASKS)))
 def test_a_suggestion_never_loses_a_task(key: str) -> None:
     one = f"{spelled(key)} check"
     two = f"{one} deploy"
@@ -93,7 +94,7 @@ def test_a_suggestion_never_loses_a_task(key: str) -> None:
         assert suggest(one) in ([spelled(key)], [one])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "granted"),
     [
         ("make test deploy", "make test"),
@@ -214,7 +215,7 @@ def test_a_file_of_arguments_asks_behind_the_end_of_options_too(key: str) -> Non
     assert why(f"{key} -- @x", key) == ARGUMENT
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "granted"),
     [
         ("make test", "make"),

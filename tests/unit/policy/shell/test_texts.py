@@ -1,10 +1,11 @@
 import pytest
+from tables import rows
 from unit.policy.shell.gate import cover, where, why
 
 from wcore.policy.shell import COMMANDS_MAX, TEXT_BYTES_MAX, Reason
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("crate", "crate test", "crate test --lib", " \tcrate\ttest ", "crate test\n"),
@@ -68,7 +69,7 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("character", FORBIDDEN)
+@rows("character", FORBIDDEN)
 def test_l2_a_forbidden_character_is_refused_wherever_it_stands(character: str) -> None:
     for text in (
         "crate {}x",
@@ -89,7 +90,7 @@ def test_l2_a_forbidden_character_is_refused_wherever_it_stands(character: str) 
         )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "reason", "place"),
     [
         ("crate `rm`", Reason.SUBSTITUTION, "`"),
@@ -138,7 +139,7 @@ def test_l3_substitutions_and_rich_expansions_are_refused(
     assert (why(text), where(text)) == (reason, place)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("~root", "~root/x", "~+", "~-", "~1", "a=~root", "a=b:~root", "--x=~u", '~"x"'),
@@ -150,7 +151,7 @@ def test_a_tilde_before_a_name_is_refused(text: str) -> None:
     assert why(f"crate {text}") == Reason.TILDE
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("{Z..a}", "{a..Z}", "x{A..z..6}y", "{Z..a}''", "{Z.\\\n.a}", "{\u00e9..a}"),
@@ -162,7 +163,7 @@ def test_braces_out_of_which_special_characters_come_are_refused(text: str) -> N
     assert why(f"crate {text}") in (Reason.BRACE, Reason.TILDE)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "reason", "place"),
     [
         ("(crate)", Reason.COMPOUND, "("),
@@ -194,7 +195,7 @@ def test_l4_other_operators_and_stray_ones_are_refused(
     assert (why(text), where(text)) == (reason, place)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *(">x", "> x", ">>x", ">|x", "&>x", "&>>/dev/null", ">&x", ">& 1", ">&2x", ">&-", ">&2-"),
@@ -235,7 +236,7 @@ def test_a_redirection_without_a_command_is_refused(text: str) -> None:
     assert why(text) == Reason.NO_COMMAND
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("{ crate; }", "! crate", "time crate", "time -p crate", "coproc crate", "[[ -f x ]]"),
@@ -275,7 +276,7 @@ def test_l7_what_the_analyses_see_differently_is_refused(text: str) -> None:
     assert why(text) == Reason.PARSER_DISAGREES
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("crate a\\\\; rm x", "crate '' ; rm x", "crate a#b; rm x", "crate # a\\\nrm x"),
