@@ -180,6 +180,11 @@ def test_nothing_is_left_to_do_in_a_comment() -> None:
     assert found == []
 
 
+def test_no_merge_was_left_half_done() -> None:
+    found = waiting.run(["git", "grep", "-lE", "^(<<<<<<<|>>>>>>>) "], cwd=ROOT)
+    assert not found.stdout
+
+
 def test_every_module_says_what_its_job_is() -> None:
     silent = [
         named(path) for path in sources() if tree(path).body and not ast.get_docstring(tree(path))
