@@ -33,7 +33,8 @@ LEFT_OUT: Final = frozenset(
     command-set-config-refused handshake-arguments-of-the-family handshake-cannot-start
     handshake-ceiling-in-modes host-that-adds-servers-first
     mode-auto-edit-asks-before-delete mode-ceiling mode-start-above-the-ceiling
-    policy-broken-later policy-cannot-be-honoured policy-command-denied-since
+    policy-brackets-are-names-too policy-broken-later policy-cannot-be-honoured
+    policy-command-denied-since
     policy-denied-files-are-denied-to-commands policy-denied-files-however-they-are-spelled
     policy-file-of-the-user-is-never-written policy-limits-combine-strictest
     policy-loosened-by-others-waits policy-of-a-home-that-is-the-workspace
