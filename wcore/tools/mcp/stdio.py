@@ -31,6 +31,7 @@ RUBBISH_MAX: Final = 100  # lines that are no messages: a banner is borne, a str
 POLL_S: Final = 0.02  # while a server does not read
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, as for shell calls
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
+CLOSED_INPUT: Final = "it closed its input"
 LEAVE_S: Final = 0.5  # to end by itself when its stdin is closed; a host waits for us meanwhile
 
 HEAD_BYTES: Final = 256  # of a line: where an answer says to what it is one
@@ -97,12 +98,14 @@ class StdioProcess:
     async def _end(self, held: Held, ours: "_Ends") -> None:
         """Close its stdin, wait a little, then end it with everything it has started."""
         ours.close_stdin()
-        with anyio.move_on_after(LEAVE_S):
+        with anyio.move_on_after(LEAVE_S) as late:
             await held.exited()
         await held.end(GRACE_S)
         held.close()
         if held.status is not None:
             self._status = held.status if held.status >= 0 else SIGNAL_EXIT - held.status
+        if self._status and self._why == CLOSED_INPUT and not late.cancelled_caught:
+            self._why = ""  # how it ended says more: its input was closed by that
 
     # --- from the server --------------------------------------------------------------------------
 
@@ -175,7 +178,7 @@ class StdioProcess:
         except TimeoutError:
             self._why = "it does not read its input"
         except OSError:
-            self._why = "it closed its input"
+            self._why = CLOSED_INPUT
         self.ended.set()
         inward.close()  # whoever waits for an answer is told at once
 
