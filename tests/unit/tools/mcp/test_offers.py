@@ -45,7 +45,7 @@ def test_all_tools_together_have_a_limit() -> None:
     assert len(offers.tools) == OFFERED_CHARS_MAX // chars
     assert "together" in offers.refused[0]
     left = 100 - len(offers.tools)
-    assert offers.refused[REASONS_MAX:] == (f"{left - REASONS_MAX} more",)
+    assert offers.refused[REASONS_MAX:] == (f"and {left - REASONS_MAX} more",)
 
 
 def test_tools_of_one_name_are_refused_also_on_different_pages() -> None:
