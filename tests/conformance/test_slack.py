@@ -23,6 +23,7 @@ STEPS: Final[dict[str, tuple[tuple[JsonObject, ...], str]]] = {
 }
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("kind", STEPS)
 async def test_no_step_outlasts_its_limit_times_the_slack(kind: str) -> None:
     steps, says = STEPS[kind]
