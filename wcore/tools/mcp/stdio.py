@@ -67,14 +67,9 @@ class StdioProcess:
         ours, theirs = _pipes()
         with ours:
             with theirs:
+                command = (program, *self._config.args)
                 held = await self._environment.start(
-                    Started(
-                        (program, *self._config.args),
-                        self._config.cwd,
-                        environ,
-                        theirs.numbers,
-                        GRACE_S,
-                    )
+                    Started(command, self._config.cwd, environ, theirs.numbers, GRACE_S)
                 )
             try:
                 async with self._served(ours) as streams:
