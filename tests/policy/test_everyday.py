@@ -24,9 +24,8 @@ TEXTS: Final = [
     json.loads(line) for line in (Path(__file__).parent / "everyday.jsonl").read_text().splitlines()
 ]
 UNRELATED: Final = ("terraform", "kubectl delete", "gcloud", "aws s3 rm", "shutdown")
-#: Percent that ask where every command is allowed, and beyond those next to a rule: the aim is 1.
-ASKING_MAX: Final = 1.4
-STOPPED_MAX: Final = 27.0
+ASKING_MAX: Final = 1.4  # percent where every command is allowed, for their paths; the aim is 1
+STOPPED_MAX: Final = 1.0  # percent beyond those, next to a rule
 
 
 @pytest.fixture(scope="module")
