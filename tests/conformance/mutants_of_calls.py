@@ -479,6 +479,10 @@ class ComparesLeadingWordsOnly(Rules):
     says = 'deny = ["Bash(git push)"]\n'
 
 
+class ComparesOptionsInOrder(Rules):
+    says = 'deny = ["Bash(rm -rf)"]\n'
+
+
 class SearchesWhatReadIsDenied(Rules):
     says = 'deny = ["Read(secret/**)"]\n'
 

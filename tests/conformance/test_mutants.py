@@ -144,6 +144,10 @@ CAUGHT_BY = {
         "tool_running comes instead of",
     ),
     "compares-leading-words-only": ("policy-rule-behind-options", "tool_running comes instead of"),
+    "compares-options-in-order": (
+        "policy-rule-that-names-an-option",
+        "tool_running comes instead of",
+    ),
     "searches-what-read-is-denied": (
         "policy-searches-obey-what-read-is-told",
         "tool_running comes instead of",

@@ -143,14 +143,14 @@ async def test_a_path_outside_is_granted_as_it_resolved_on_the_card(
 
 
 async def test_a_yes_to_a_text_lifts_the_doubt_about_it_and_no_denial(talk: Talk) -> None:
-    named = 'for n in 1; do echo "curl"; done'
-    async with talk(*bash(LOOP, LOOP, named), []) as host:
+    computed, denied = "for n in echo; do $n 1; done", "for n in echo; do $n 1; curl; done"
+    async with talk(*bash(computed, computed, denied), []) as host:
         rules = host.workspace.parent / "home" / ".config" / "wcore"
         rules.mkdir(parents=True, exist_ok=True)
         (rules / "policy.toml").write_text(DENIES_CURL)
         card = await begun(host)
         assert card["why"]["row"] == "unreadable"
-        await host.approve(card["call_id"], scope=exact(LOOP))
+        await host.approve(card["call_id"], scope=exact(computed))
         await host.hear("tool_cancelled")
         await host.hear("stream_end")
         assert len(host.of("tool_result")) == 2

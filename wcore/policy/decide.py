@@ -112,18 +112,14 @@ def _ordered_deny(case: DecisionInput, context: DecisionContext) -> Decision | N
 
 
 def _unreadable(case: DecisionInput, context: DecisionContext) -> Decision | None:
-    """Row 3b: a command that deny rules cannot be held against."""
-    found = context.policies.unreadable(case)
-    if found is None or (not found.broken and granted_exactly(case.facts, context.grants)):
+    """Row 3b: a command that a deny rule may be about, and nobody can say."""
+    found = context.policies.may_deny(case)
+    if found is None or granted_exactly(case.facts, context.grants):
         return None
-    verdict = Verdict.DENY if found.broken else Verdict.ASK
-    detail = (
-        f"the command cannot be understood and names what `{found.rule.text}` denies"
-        if found.broken
-        else f"the command cannot be understood, and `{found.rule.text}` is denied"
-    )
-    why = Why(Row.UNREADABLE, detail, found.rule.text, found.rule.source, found.span, found.code)
-    return Decision(verdict, why)
+    rule = found.rule
+    detail = f"the command may be one that `{rule.text}` denies"
+    why = Why(Row.UNREADABLE, detail, rule.text, rule.source, found.span, found.code)
+    return Decision(Verdict.ASK, why)
 
 
 def _uncounted(case: DecisionInput, context: DecisionContext) -> Decision | None:
@@ -183,7 +179,7 @@ def _outside(case: DecisionInput, context: DecisionContext) -> Decision | None:
         if path.inside or _granted_folder(path, case.facts, context):
             continue
         if path.unknown or not context.policies.opens(path, case):
-            what, doubt = path.path, None if path.path else case.scan
+            what, doubt = path.path, None if path.path else case.seen
             code, span = (doubt.doubt, doubt.span) if doubt else (None, None)
             if code == shell.Reason.SCRIPT_FROM_INPUT:
                 what = "what a shell reads and runs"
@@ -298,8 +294,8 @@ ROWS: Final[tuple[Answer, ...]] = (
 
 def _danger(case: DecisionInput, verdict: Verdict) -> Decision | None:
     danger = (
-        find_danger(case.facts.analysis, case.scan, verdict, case.facts.paths)
-        if case.facts.analysis and case.scan
+        find_danger(case.facts.analysis, case.seen, verdict, case.facts.paths)
+        if case.facts.analysis and case.seen
         else None
     )
     if danger is None:

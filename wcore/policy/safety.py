@@ -1,6 +1,6 @@
 """Commands that can never be right, and commands that a person must answer for. A table.
 
-They are looked for in what a text may start (see `invocations`): best effort, against accidents.
+They are looked for in what a text may start (see `stops`): best effort, against accidents.
 """
 
 import re
@@ -10,8 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
-from wcore.policy.invocations import Invocation, InvocationScan, Span
-from wcore.policy.program_mentions import mentions
+from wcore.policy.stops import Head, Scan, Span
 from wcore.vocabulary import PathFact, Verdict
 
 _BLOCK_DEVICE: Final = (
@@ -31,11 +30,6 @@ _SYSTEM: Final = re.compile(
 )
 _WRITERS: Final = frozenset("tee cp mv wipefs shred blkdiscard sgdisk parted fdisk sfdisk".split())
 _ELEVATED: Final = frozenset("sudo sudoedit doas su pkexec runuser run0".split())
-_MAY_BE_ELEVATED: Final = ("sudo", "doas", "pkexec", "runuser", "run0", "su")
-#: A program that the shell computes: `$x ls`, `$(echo x) ls`, also behind words that run others.
-_COMPUTED_HEAD: Final = re.compile(
-    r"(?:^|[;&|\n({]|\b(?:then|do|else|nohup|env|exec|command|time|coproc)\s)\s*[\"']?(?:\$(?!\(\()|`)"
-)
 _MANAGED: Final = frozenset("poweroff reboot halt kexec suspend hibernate emergency rescue".split())
 _LEVELS: Final = frozenset(["0", "6"])
 _POWER: Final = frozenset("shutdown reboot halt poweroff".split())
@@ -48,7 +42,7 @@ class Check(Struct, frozen=True):
     what: str
     examples: tuple[str, ...]
     verdict: Verdict
-    applies: Callable[[Invocation], bool]
+    applies: Callable[[Head], bool]
 
 
 class Danger(Struct, frozen=True):
@@ -75,8 +69,8 @@ def _flags(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
     return flags, others
 
 
-def _removes(place: re.Pattern[str]) -> Callable[[Invocation], bool]:
-    def applies(started: Invocation) -> bool:
+def _removes(place: re.Pattern[str]) -> Callable[[Head], bool]:
+    def applies(started: Head) -> bool:
         if started.program != "rm":
             return False
         flags, others = _flags(started.words)
@@ -86,7 +80,7 @@ def _removes(place: re.Pattern[str]) -> Callable[[Invocation], bool]:
     return applies
 
 
-def _changes_owner_of_root(started: Invocation) -> bool:
+def _changes_owner_of_root(started: Head) -> bool:
     if started.program not in ("chmod", "chown", "chgrp"):
         return False
     flags, others = _flags(started.words)
@@ -94,7 +88,7 @@ def _changes_owner_of_root(started: Invocation) -> bool:
     return deep and any(_ROOT.fullmatch(word) for word in others[1:])
 
 
-def _writes_device(started: Invocation) -> bool:
+def _writes_device(started: Head) -> bool:
     name = started.program
     if name == "dd":
         return any(w.startswith("of=") and _DEVICE.match(w[3:]) for w in started.words)
@@ -103,7 +97,7 @@ def _writes_device(started: Invocation) -> bool:
     return False
 
 
-def _turns_off(started: Invocation) -> bool:
+def _turns_off(started: Head) -> bool:
     if started.program in ("systemctl", "loginctl"):
         return not _MANAGED.isdisjoint(started.words[1:])
     if started.program in ("init", "telinit"):
@@ -111,7 +105,7 @@ def _turns_off(started: Invocation) -> bool:
     return started.program in _POWER
 
 
-def _is(names: frozenset[str]) -> Callable[[Invocation], bool]:
+def _is(names: frozenset[str]) -> Callable[[Head], bool]:
     return lambda started: started.program in names
 
 
@@ -181,7 +175,7 @@ _RIGHTS: Final = next(check for check in CHECKS if check.name == "other-rights")
 
 def find_danger(
     analysis: shell.Analysis,
-    reading: InvocationScan,
+    seen: Scan,
     verdict: Verdict,
     paths: Iterable[PathFact] = (),
 ) -> Danger | None:
@@ -193,25 +187,18 @@ def find_danger(
     for check in CHECKS:
         if check.name in dangers and check.verdict is verdict:
             return Danger(check, None)
-    if verdict is Verdict.ASK and reading.doubt is not None and _may_elevate(analysis.text):
-        return Danger(_RIGHTS, reading.span)
+    if verdict is Verdict.ASK and seen.computed and not _ELEVATED.isdisjoint(seen.spelled):
+        return Danger(_RIGHTS, seen.computed[0].span)
     if verdict is Verdict.DENY and analysis.reason is not None:
         text = analysis.text[: shell.ROUGH_CHARS_MAX]
         for pattern, check in ((_FORK_BOMB, _BOMB), (_TO_DEVICE, _DEVICES)):
             if pattern.search(text):
                 return Danger(check, analysis.span)
-    for started in reading.invocations:
+    for started in seen.heads:
         for check in CHECKS:
             if check.verdict is verdict and check.applies(started):
                 return Danger(check, started.span)
     return None
-
-
-def _may_elevate(text: str) -> bool:
-    """Whether a program is computed in a text that spells one with somebody else's rights."""
-    text = text[: shell.ROUGH_CHARS_MAX]
-    spelled = any(mentions(text, name) for name in _MAY_BE_ELEVATED)
-    return spelled and _COMPUTED_HEAD.search(text) is not None
 
 
 def as_rows() -> list[tuple[str, tuple[str, ...], Verdict]]:

@@ -24,14 +24,14 @@ from wcore.vocabulary import Access, Always, Category, Mode, Row, Verdict
 
 ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.ASK
 SCENE: Final = ParseContext(Places("/ws", "/home/me"), {})
-GUARDED: Final = 'deny = ["Bash(curl)"]\n'  # in the managed file: so texts must be readable
+GUARDED: Final = 'deny = ["Bash(curl)"]\n'  # in the managed file
 
 COMMANDS: Final = {
     "plain": "cargo test",
     "elevated": "sudo cargo test",
     "never right": "cargo test; rm -rf /",
-    "unreadable": "cargo test $(x)",
-    "unreadable, names a denied program": "cargo test curl $(x)",
+    "unreadable": "cargo test; $(x)",
+    "naming": "cargo test curl",
 }
 PATHS: Final = {
     "inside": PathFact("/ws/a", Access.WRITE, inside=True),
@@ -98,13 +98,11 @@ def _denies(case: Case) -> tuple[Verdict, Row] | None:
         return DENY, Row.SAFETY
     if case.rule == "deny spec" or (case.rule == "deny" and not yes_to_name):
         return DENY, Row.RULE
-    if case.kind == "unreadable, names a denied program":
-        return DENY, Row.UNREADABLE
     return None
 
 
 def _asks(case: Case) -> tuple[Verdict, Row] | None:
-    if case.kind == "unreadable":
+    if case.kind in ("unreadable", "naming"):
         return ASK, Row.UNREADABLE
     if case.tool == "AskUserQuestion":
         return ASK, Row.QUESTION

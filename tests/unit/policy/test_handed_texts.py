@@ -10,7 +10,6 @@ from tables import rows
 
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.shell import PrefixGrant, parse_grant
-from wcore.policy.shell.embedded_commands import KEEPING_BUILTINS
 from wcore.vocabulary import Always, AlwaysPrefix, Mode
 
 from .test_rules import bash, outcome, policies, rules
@@ -174,7 +173,8 @@ def test_the_option_rm_is_not_the_program() -> None:
     assert outcome(bash("docker run $X rm a > log"), denies).verdict.value == "deny"
 
 
-EVERYDAY = [
+#: They name what a rule denies, and do not run it: nobody can say so of every text.
+NAMING = [
     'git commit -m "rm old file; git push; make it"',
     'echo "do not rm; git push"',
     "grep -rn 'git push' .",
@@ -190,7 +190,6 @@ EVERYDAY = [
     "pip install rm make",
     "apt-get install -y make",
     "gh pr create --title 'git push' --body 'please; rm it'",
-    "python3 -c 'print(1)'",
     "python3 manage.py rm make",
     "pytest -k 'rm or make'",
     "cp rm make && ls make",
@@ -198,22 +197,36 @@ EVERYDAY = [
     "npm run make",
     "cargo run -- rm x",
     "curl -s https://x.invalid/rm",
-    "jq '.rm' a.json",
     "touch make; cat rm",
     "which rm make",
     "man rm",
     "export X='rm x'",
     "tar czf a.tgz rm make",
-    "PAGER=cat git log",
     "ln -s rm make",
 ]
 
 
-@rows("text", EVERYDAY)
-def test_everyday_words_and_messages_are_no_commands(text: str) -> None:
-    names = ("rm", "git push", "make")
-    denied = policies("deny = [" + ", ".join(f'"Bash({name})"' for name in names) + "]")
-    assert outcome(bash(text), denied, Mode.FORCE).verdict.value == "allow"
+OTHERS = [
+    "python3 -c 'print(1)'",
+    "jq '.rm' a.json",
+    "PAGER=cat git log",
+    "docker run --rm app",
+    'git commit -m "$(cat <<E\nharm, remake\nE\n)"',
+    "git log --oneline | head",
+    "for x in farm cmake; do echo $x; done",
+]
+NAMES: Final = ("rm", "git push", "make")
+DENIED: Final = policies("deny = [" + ", ".join(f'"Bash({name})"' for name in NAMES) + "]")
+
+
+@rows("text", NAMING)
+def test_words_and_messages_that_name_what_is_denied_ask(text: str) -> None:
+    assert outcome(bash(text), DENIED, Mode.FORCE).verdict.value == "ask"
+
+
+@rows("text", OTHERS)
+def test_words_and_messages_that_do_not_name_it_run(text: str) -> None:
+    assert outcome(bash(text), DENIED, Mode.FORCE).verdict.value == "allow"
 
 
 #: They end or stop the shell of the test, wait for ever, write the file, or read it as a script.
@@ -243,4 +256,3 @@ def test_every_builtin_of_bash_that_runs_its_words_is_known(tmp_path: Path) -> N
     assert any(line.startswith("jobs -x") for line in found)
     for text in found:
         assert outcome(bash(text), denied, Mode.FORCE).verdict.value == "deny", text
-        assert text.split()[0] not in KEEPING_BUILTINS - {"jobs"}, text

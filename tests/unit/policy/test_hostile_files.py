@@ -96,9 +96,7 @@ def test_a_rule_that_could_never_fit_is_an_error(rule: str, problem: str) -> Non
             "{ rm x; }",
         ),
         *(
-            "$(echo rm) x",
             "sh <<E\nrm x\nE",
-            "cat <<E | sh\nrm x\nE",
             "cat <<E\n$(rm x)\nE",
             "r\\\nm x",
             "ls & rm x",
@@ -111,9 +109,15 @@ def test_a_denied_command_is_found_in_every_spelling(command: str) -> None:
     assert forced(bash(command), 'deny = ["Bash(rm)"]') is Verdict.DENY
 
 
-def test_a_denied_beginning_counts_in_a_text_that_is_not_understood() -> None:
+@pytest.mark.parametrize("command", ["$(echo rm) x", "cat <<E | sh\nrm x\nE", "x 'rm x'"])
+def test_a_denied_command_that_is_only_named_asks(command: str) -> None:
+    assert forced(bash(command), 'deny = ["Bash(rm)"]') is Verdict.ASK
+
+
+def test_a_denied_beginning_counts_where_the_shell_computes_other_words() -> None:
     assert forced(bash("git-lfs $(x)"), 'deny = ["Bash(git-*)"]') is Verdict.DENY
-    assert forced(bash("ls $(x)"), 'deny = ["Bash(git-*)"]') is Verdict.ASK
+    assert forced(bash("$(x) git-lfs"), 'deny = ["Bash(git-*)"]') is Verdict.ASK
+    assert forced(bash("ls $(x)"), 'deny = ["Bash(git-*)"]') is Verdict.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -163,11 +167,11 @@ def test_a_tool_in_the_wrong_case_is_found_by_lint() -> None:
 )
 def test_what_is_written_by_a_here_document_is_no_command(rule: str, around: str) -> None:
     text = around.replace("{}", f"{rule} -rf /")
-    assert forced(bash(text), f'deny = ["Bash({rule})"]') is Verdict.ASK  # it is not understood
+    assert forced(bash(text), f'deny = ["Bash({rule})"]') is Verdict.ASK  # it is named
     assert forced(bash(text), "") is Verdict.ALLOW
     for runs in ("sh a.md", "./a", "python3 -c x", "x a", "git -c alias.x='!sh' x"):
         told = f"{text}\n{runs}"
-        assert forced(bash(told), f'deny = ["Bash({rule})"]') is Verdict.DENY, told
+        assert forced(bash(told), f'deny = ["Bash({rule})"]') is Verdict.ASK, told
 
 
 @pytest.mark.parametrize("delimiter", ["'\tE'", '"\tE"', "\\\tE", "'\t\tE'"])

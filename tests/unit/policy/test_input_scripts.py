@@ -109,7 +109,7 @@ def test_a_rule_that_stops_reaches_a_text_on_the_input_of_a_shell(text: str) -> 
     for do in ("deny", "ask"):
         found = policies(rules(("Bash(git push)", do), ("Bash", "allow")))
         said = by_rules(bash(text.replace("{}", "git -C . push")), found)
-        assert said.verdict.value == do, text
+        assert said.verdict.value == ("ask" if "$X" in text else do), text
 
 
 @rows("text", UNREADABLE)
@@ -121,8 +121,6 @@ def test_next_to_a_rule_that_denies_an_unreadable_input_is_not_run(text: str) ->
 
 @rows("text", HARMLESS)
 def test_a_rule_that_denies_leaves_other_texts_alone(text: str) -> None:
-    if "<<" in text or "while" in text:
-        return  # not understood, so it asks next to any such rule
     found = policies(rules(("Bash(git push)", "deny"), ("Bash", "allow")))
     assert by_rules(bash(text), found).verdict.value == "allow"
 

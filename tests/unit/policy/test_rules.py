@@ -180,7 +180,7 @@ def test_a_denied_command_is_found_in_every_dress(text: str) -> None:
             assert verdict(bash(text), found, mode) == "deny", (text, mode)
 
 
-@pytest.mark.parametrize("text", ["echo curl", "ls curl.txt", "curlew x", "git log"])
+@pytest.mark.parametrize("text", ["ls curl.txt", "curlew x", "git log", "echo $(ls)"])
 def test_other_commands_are_not_denied(text: str) -> None:
     found = policies("deny = ['Bash(curl *)']")
     assert verdict(bash(text), found, Mode.FORCE) == "allow"
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_never_allowed_beside_a_command_deny() -> None:
     found = policies("deny = ['Bash(curl)']")
     grants = GrantBook()
     grants.add(Grant("g", "Bash", Always(), "2026-01-01T00:00:00Z", "c"))
-    for text in ("$X y", "echo $(ls)", "env $X y"):
+    for text in ("$X y", "echo curl", "env $X y", "eval $X", "sh < f", "ls \0"):
         told = outcome(bash(text), found, Mode.FORCE, grants)
         assert (told.verdict, told.why.row) == (Verdict.ASK, Row.UNREADABLE), text
         assert told.why.code
@@ -205,7 +205,9 @@ def test_without_a_command_deny_what_cannot_be_read_is_decided_by_the_other_rows
 
 def test_a_command_that_cannot_be_read_meets_every_ask_rule() -> None:
     found = policies(rules(("Bash(git push)", "ask"), ("Bash", "allow")))
-    assert verdict(bash("echo $(ls)"), found) == "ask"
+    for text in ("$(ls) x", ". <(ls)", "echo 'git push'"):
+        assert verdict(bash(text), found) == "ask"
+    assert verdict(bash("echo $(ls)"), found) == "allow"
 
 
 @pytest.mark.parametrize("spec", ["bash *", "eval *", "*", "a|b", "sudo *"])

@@ -8,10 +8,10 @@ from tables import rows
 
 from wcore.persistence.shell_text_codec import fact, named
 from wcore.policy import shell
-from wcore.policy.invocations import scan_invocations
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
 from wcore.policy.shell_paths.named_paths import Candidate, LookupResult, candidates, paths_named
+from wcore.policy.stops import scan
 from wcore.vocabulary import Verdict
 
 PLACES = Places("/home/me/ws", "/home/me")
@@ -34,7 +34,7 @@ def on_disk(text: str) -> dict[Candidate, LookupResult]:
 def found(text: str, verdict: Verdict) -> str | None:
     analysis = shell.analyse(text)
     paths = paths_named(text, PLACES, ENVIRON, on_disk(text))
-    danger = find_danger(analysis, scan_invocations(analysis), verdict, paths)
+    danger = find_danger(analysis, scan(analysis), verdict, paths)
     return danger.check.name if danger else None
 
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from wcore.policy.invocations import ASSIGNMENT, GRAMMAR
 from wcore.policy.patterns import WILD
 from wcore.policy.rules.command_globs import WORDS_MAX
 from wcore.policy.shell.characters import PLAIN_WORD
+from wcore.policy.shell.parser import RESERVED
+from wcore.policy.shell.reading import ASSIGNMENT
 
 _LITERAL: Final = re.compile(r"[^'\"\\$;&|<>(){}`\n\r#!]*")  # what the shell takes as it is
 
@@ -39,7 +40,7 @@ def stop_text(words: Sequence[str], *, open_end: bool) -> str | None:
     `open_end`: the last word may go on. `None`: nothing less than every command will do.
     """
     kept = list(words)
-    while len(kept) > open_end and (kept[0] in GRAMMAR or ASSIGNMENT.match(kept[0])):
+    while len(kept) > open_end and (kept[0] in RESERVED or ASSIGNMENT.match(kept[0])):
         kept.pop(0)
     if len(kept) > WORDS_MAX:
         kept, open_end = kept[:WORDS_MAX], False
@@ -54,7 +55,7 @@ def stop_text(words: Sequence[str], *, open_end: bool) -> str | None:
 
 
 def _may_be_grammar(beginning: str) -> bool:
-    return any(word.startswith(beginning) for word in GRAMMAR)
+    return any(word.startswith(beginning) for word in RESERVED)
 
 
 def _as_glob(word: str) -> str:

@@ -18,7 +18,7 @@ _KNOWN: Final = {name.casefold(): name for name in _NAMES}
 class Finding(Struct, frozen=True):
     """One remark. `kind` is `dead`, `shadowed`, `over-broad`, `narrow`, `unknown` or a note.
 
-    Notes are `partial`, of a prefix that leaves options out, and `project-code`.
+    Notes are `partial`, of a prefix or a rule that leaves options out, and `project-code`.
     """
 
     source: str
@@ -35,6 +35,7 @@ def lint(file: PolicyFile) -> Iterator[Finding]:
             yield from _prefix(rule)
     for rule in (*file.deny, *file.rules):
         yield from _misspelled(rule)
+        yield from _options(rule)
         if rule.verdict is Verdict.DENY:
             yield from _too_little(rule)
 
@@ -74,6 +75,16 @@ def _prefix(rule: Rule) -> Iterator[Finding]:
             if note.sentences:
                 said = " ".join(note.sentences)
                 yield Finding(rule.source, kind, f"`{rule.text}`, {' '.join(words)}: {said}")
+
+
+def _options(rule: Rule) -> Iterator[Finding]:
+    """Say what a rule that names an option of a command cannot hold."""
+    for target in rule.targets:
+        for words in target.stop.alternatives if target.stop else ():
+            options = [f"`{word}`" for word in words[1:] if word.startswith("-")]
+            if options:
+                said = f"{' '.join(options)} in every order and bundling, but no other name of it"
+                yield Finding(rule.source, "partial", f"`{rule.text}` holds {said}")
 
 
 def _misspelled(rule: Rule) -> Iterator[Finding]:

@@ -9,13 +9,8 @@ workspace what allows is passed over.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
-
-from wcore.policy import shell
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
-from wcore.policy.invocations import InvocationScan
-from wcore.policy.program_mentions import mentions
 from wcore.policy.rules.policy_file import Limits, PolicyFile
 from wcore.policy.rules.rule import SHELL_TOOL, CommandGlob, Level, Rule, Target
 from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput, Match, RuleIndex
@@ -25,15 +20,6 @@ PLANS_MAX: Final = 1024  # tools times agents times files; past that they are ma
 
 _Pick = Callable[[PolicyFile], Sequence[Rule]]
 _Counts = Callable[[Rule, Target], bool]
-
-
-class Unreadable(Struct, frozen=True):
-    """A shell text that deny rules cannot be held against. `rule`: one that it seems to break."""
-
-    code: str
-    span: tuple[int, int] | None
-    rule: Rule
-    broken: bool
 
 
 class PolicySet:
@@ -156,18 +142,14 @@ class PolicySet:
             for match in found[:1]
         )
 
-    def unreadable(self, case: DecisionInput) -> Unreadable | None:
-        """Return why deny rules for commands cannot decide about a shell text."""
-        reading, analysis = case.scan, case.facts.analysis
-        if reading is None or analysis is None:
-            return None
-        denies = list(self._command_denies(case.agent))
-        if reading.doubt is None or not denies:
-            return _computed(reading, denies)
-        for rule, stop in denies:
-            if any(mentions(analysis.text, name) for name in stop.programs):
-                return Unreadable(reading.doubt, reading.span, rule, broken=True)
-        return Unreadable(reading.doubt, reading.span, denies[0][0], broken=False)
+    def may_deny(self, case: DecisionInput) -> Match | None:
+        """Return a rule that denies commands and may fit a shell text, though nobody can say."""
+        seen = case.seen
+        for rule, glob in self._command_denies(case.agent) if seen else ():
+            stop = seen and glob.find(seen)
+            if stop and stop.code:
+                return Match(rule, stop.span, stop.code)
+        return None
 
     def stops_files(self, agent: str, mode: Mode) -> bool:
         """Whether a rule denies an agent paths, or asks about them below `force`."""
@@ -205,22 +187,6 @@ class PolicySet:
             plan = RuleIndex(rules, facts.tool, facts.category, case.agent, counts)
             self._plans[key] = plan
         return plan
-
-
-def _computed(
-    reading: InvocationScan, denies: Sequence[tuple[Rule, CommandGlob]]
-) -> Unreadable | None:
-    """Return a command that a rule denies if it is one, or if the shell makes it one."""
-    for rule, stop in denies:
-        for started in reading.invocations:
-            if stop.may_fit(started):
-                code = shell.Reason.DYNAMIC_ARGUMENT
-                return Unreadable(code, started.span, rule, broken=False)
-        for perhaps in reading.perhaps:
-            if stop.fits_among(perhaps.words):
-                code = shell.Reason.EVALUATED
-                return Unreadable(code, perhaps.span, rule, broken=False)
-    return None
 
 
 def _deny_of(file: PolicyFile) -> Sequence[Rule]:

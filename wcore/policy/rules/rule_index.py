@@ -14,9 +14,8 @@ from msgspec import Struct, field
 
 from wcore.policy import shell
 from wcore.policy.facts import Facts
-from wcore.policy.invocations import InvocationScan, Span, scan_invocations
-from wcore.policy.program_mentions import mentions
 from wcore.policy.rules.rule import SHELL_TOOL, Rule, Target
+from wcore.policy.stops import Scan, Span, scan
 from wcore.vocabulary import Access, Category, Verdict
 
 STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
@@ -38,8 +37,8 @@ class DecisionInput:
     agent: str
 
     @cached_property
-    def scan(self) -> InvocationScan | None:
-        return None if self.facts.analysis is None else scan_invocations(self.facts.analysis)
+    def seen(self) -> Scan | None:
+        return None if self.facts.analysis is None else scan(self.facts.analysis)
 
 
 class _Entry(Struct, frozen=True):
@@ -109,12 +108,12 @@ class RuleIndex:
     def first(self, case: DecisionInput, *, guesses: bool = True) -> Match | None:
         """Return the first rule that fits the call.
 
-        A text in doubt fits every rule that asks about commands; without `guesses` only those
-        whose program it names.
+        A rule that asks fits a command that it may fit; without `guesses` only one of which it
+        says something.
         """
         found = self.first_path(case.facts) if self._by_place else None
-        if found is None and case.scan is not None:
-            found = self._first_command(case, case.scan, guesses=guesses)
+        if found is None and case.seen is not None:
+            found = self._first_command(case.facts, case.seen, guesses=guesses)
         if found is None and self._always is not None:
             found = Match(self._always.rule)
         stopped = self._first_stopped(case.facts)
@@ -165,15 +164,12 @@ class RuleIndex:
         run.rules.append(entry.rule)
         run.grants.append(entry.target.grant)
 
-    def _first_command(
-        self, case: DecisionInput, reading: InvocationScan, *, guesses: bool
-    ) -> Match | None:
-        text = case.facts.analysis.text if case.facts.analysis else ""
+    def _first_command(self, facts: Facts, seen: Scan, *, guesses: bool) -> Match | None:
         for entry in self._shell:
             if isinstance(entry, _Run):
-                found = _allowed(entry, case.facts)
+                found = _allowed(entry, facts)
             else:
-                found = entry and _stopped(entry, reading, None if guesses else text)
+                found = entry and _stopped(entry, seen, guesses=guesses)
             if found is not None:
                 return found
         return None
@@ -224,21 +220,9 @@ def _allowed(run: _Run, facts: Facts) -> Match | None:
     return Match(run.rules[0])
 
 
-def _stopped(entry: _Entry, reading: InvocationScan, text: str | None) -> Match | None:
-    """Return whether the rule fits what may be started; `text` must name it, where in doubt."""
-    stop = entry.target.stop
-    if stop is None:
+def _stopped(entry: _Entry, seen: Scan, *, guesses: bool) -> Match | None:
+    """Return whether the rule fits what may be started; one that denies must fit for sure."""
+    stop = entry.target.stop and entry.target.stop.find(seen, guesses=guesses)
+    if stop is None or (stop.code and entry.rule.verdict is not Verdict.ASK):
         return None
-    for started in reading.invocations:
-        if stop.fits(started):
-            return Match(entry.rule, started.span)
-        if entry.rule.verdict is Verdict.ASK and stop.may_fit(started):
-            return Match(entry.rule, started.span, shell.Reason.DYNAMIC_ARGUMENT)
-    for perhaps in reading.perhaps if entry.rule.verdict is Verdict.ASK else ():
-        if stop.fits_among(perhaps.words):
-            return Match(entry.rule, perhaps.span, shell.Reason.EVALUATED)
-    if reading.doubt is not None and entry.rule.verdict is Verdict.ASK:
-        if text is not None and not any(mentions(text, name) for name in stop.programs):
-            return None
-        return Match(entry.rule, reading.span, reading.doubt)  # it cannot be ruled out
-    return None
+    return Match(entry.rule, stop.span, stop.code)

@@ -23,15 +23,6 @@ from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, l
 from wcore.policy.shell.bashlex_check import warm
 from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import CommandKind
-from wcore.policy.shell.embedded_commands import (
-    is_told_a_language,
-    loose_words,
-    reads_a_language,
-    texts_in_options,
-    texts_in_variables,
-    words_within,
-)
-from wcore.policy.shell.evaluation import evaluates, expands_again, runs_appended, split_strings
 from wcore.policy.shell.grant_matcher import covers, matches
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
@@ -40,20 +31,13 @@ from wcore.policy.shell.grants import (
     PrefixGrantRefused,
     parse_grant,
 )
-from wcore.policy.shell.input_scripts import (
-    is_piped,
-    printed,
-    puts_input_into_words,
-    runs_its_input,
-    text_of,
-)
-from wcore.policy.shell.mentions import Mentions, folders_gone_to, mentions_of, working_folders
+from wcore.policy.shell.mentions import folders_gone_to, mentions_of, working_folders
 from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand, Word
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX, rough_words
 from wcore.policy.shell.runners import SHELLS, is_device, is_shared_file, may_start_any
-from wcore.policy.shell.suggestions import SUGGESTIONS_MAX, Suggestion, suggest, suggest_prefix
+from wcore.policy.shell.suggestions import SUGGESTIONS_MAX, suggest, suggest_prefix
 
 __all__ = [
     "ALTERNATIVES_MAX",
@@ -69,42 +53,25 @@ __all__ = [
     "PrefixGrantRefused",
     "CommandKind",
     "PrefixNote",
-    "Mentions",
     "Reason",
     "Redirect",
     "SimpleCommand",
-    "Suggestion",
     "Word",
     "analyse",
     "covers",
-    "evaluates",
-    "expands_again",
     "folders_gone_to",
     "is_device",
-    "is_piped",
     "is_shared_file",
-    "is_told_a_language",
     "lex",
-    "loose_words",
     "matches",
     "may_start_any",
     "note_of",
     "mentions_of",
     "parse_grant",
-    "printed",
-    "puts_input_into_words",
-    "reads_a_language",
     "renames",
     "rough_words",
-    "runs_appended",
-    "runs_its_input",
-    "split_strings",
     "suggest",
     "suggest_prefix",
-    "text_of",
-    "texts_in_options",
-    "texts_in_variables",
     "warm",
-    "words_within",
     "working_folders",
 ]

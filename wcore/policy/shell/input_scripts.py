@@ -1,4 +1,4 @@
-"""Commands that run what they read on standard input, and what is known of that."""
+"""Commands that run what they read on standard input or as a text, and what is known of that."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from typing import Final
 
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.leading_options import behind_options
-from wcore.policy.shell.model import SimpleCommand, utf8
 from wcore.policy.shell.runners import SHELLS, is_device, may_start_any, own_words, program
 
 WORDS_MAX: Final = 256  # of a command that runs another: nobody writes as many before that one
@@ -22,8 +21,7 @@ _REPLACES: Final = re.compile(r"-[A-Za-z0-9]*[IiJ]|--replace")
 _OF_SUBCOMMAND: Final = 3  # words that say whether a program runs others
 _RUNS: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
 _APPENDS: Final = frozenset("xargs gxargs parallel rush".split())
-_PIPE: Final = re.compile(r"[\s\\]*\|(?!\|)")
-_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+_SPLIT_STRING: Final = re.compile(r"-[A-Za-z0]*S(?P<short>.*)|--s[a-z-]*=?(?P<long>.*)", re.DOTALL)
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 _CONVERSION: Final = re.compile(r"%(.)", re.DOTALL)
@@ -69,12 +67,6 @@ def puts_input_into_words(words: Words) -> bool:
     return any(_name(word) in _APPENDS for word in words)
 
 
-def is_piped(text: str, before: SimpleCommand, command: SimpleCommand) -> bool:
-    """Whether what a command of `text` prints is what the next one reads."""
-    between = utf8(text)[before.span[1] : command.span[0]].decode("utf-8", "replace")
-    return _PIPE.match(_COMMENT.sub("", between)) is not None
-
-
 def printed(words: Words) -> str | None:
     """Return what `echo` or `printf` prints, where that is known."""
     known = [word for word in words[1:] if word is not None]
@@ -87,6 +79,19 @@ def printed(words: Words) -> str | None:
             return _formatted(known[0], known[1:])
         case _:
             return None
+
+
+def split_strings(words: Sequence[str]) -> list[str]:
+    """Return the texts that `env -S TEXT` makes words of; what follows belongs to them."""
+    found: list[str] = []
+    for at, word in enumerate(words):
+        match = _SPLIT_STRING.fullmatch(word)
+        if match is not None:
+            attached = match["short"] or match["long"]
+            behind = words[at + 1 :]
+            whole = " ".join([attached, *behind] if attached else behind)
+            found.append(whole.replace("\\_", " "))  # which is a blank there
+    return found
 
 
 def _shell_at(words: tuple[str, ...]) -> int | None:

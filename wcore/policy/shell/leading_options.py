@@ -5,7 +5,6 @@ and of programs that stand in none, both readings count. Words behind an operand
 `git log --grep push` is no `git push`.
 """
 
-import re
 from functools import lru_cache
 from typing import Final
 
@@ -16,13 +15,6 @@ from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_s
 _UNKNOWN: Final = option_spec("*")
 #: What some programs take as the value of an option that needs none: `npm --silent true publish`.
 _OF_FLAGS: Final = frozenset("true false null always never auto".split())
-#: What the shell, or `xargs`, may still make something of; home and working folder stay paths.
-_COMPUTED: Final = re.compile(
-    r"(?!\$\{?(?:HOME|PWD)\b)(?=.*(?:\$|`|\{\}|^:::|\{.*(?:,|\.\.).*\}))", re.DOTALL
-)
-_ONE: Final = (1,)
-_TWO: Final = (2,)
-_EITHER: Final = (1, 2)
 
 Words = tuple[str, ...]
 
@@ -38,11 +30,6 @@ def deeper(key: str, word: str) -> str:
     if below in COMMANDS or below in GROUPS:
         return below
     return key if key in COMMANDS else ""
-
-
-def is_computed(word: str) -> bool:
-    """Whether the shell may make other words of one, or none."""
-    return _COMPUTED.match(word) is not None
 
 
 @lru_cache(4096)  # the same command is held against every rule
@@ -70,21 +57,21 @@ def _spec(key: str) -> OptionSpec:
 def _taken(word: str, after: str, spec: OptionSpec) -> tuple[int, ...]:
     """Return how many words an option may take, itself included."""
     if word == "--" or word.startswith("+"):  # `cargo +nightly publish`
-        return _ONE
+        return (1,)
     if word.startswith("--") or spec.single_dash:
         name, equals, _ = word.partition("=")
         takes = _takes("--" + name.lstrip("-"), spec)
         if equals:
-            return _ONE
+            return (1,)
     else:
         takes, attached = _of_bundle(word[1:], spec)
         if attached:
-            return _ONE
+            return (1,)
     if takes is None:
-        return _EITHER
+        return (1, 2)
     if takes is OptionArgument.VALUE:
-        return _TWO
-    return _EITHER if after in _OF_FLAGS else _ONE
+        return (2,)
+    return (1, 2) if after in _OF_FLAGS else (1,)
 
 
 def _of_bundle(letters: str, spec: OptionSpec) -> tuple[OptionArgument | None, bool]:

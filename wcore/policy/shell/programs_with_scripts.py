@@ -100,14 +100,6 @@ def _only_edits(script: str) -> bool:
     return True
 
 
-def may_run(name: str, script: str) -> bool:
-    """Whether a program may start another by a script: not where it is known only to edit."""
-    if name in ("sed", "gsed"):
-        text = script.partition("e")[2] if script.startswith("-") else script
-        return not _only_edits(text.removeprefix("xpression="))
-    return not name.endswith("awk") or _AWK_DOUBT.search(script) is not None
-
-
 def _in_awk(words: Sequence[Word], granted: int) -> Word | None:
     """Options end at the program text; what follows are files and assignments."""
     reader = ArgumentReader(words, _AWK_OPTIONS, granted)

@@ -168,7 +168,7 @@ class WordReader:
         joined = source.replace("\\\n", "")
         expands = "," in joined or ".." in joined
         special = self._tildes or any(map(_is_mixed, _RANGE.finditer(joined)))
-        if expands and (special or _expansion_bound(joined) > BRACE_WORDS_MAX):
+        if expands and (special or expansion_bound(joined) > BRACE_WORDS_MAX):
             raise Stop(Reason.BRACE, self._start, self.at)
 
     def _here(self) -> str:
@@ -180,7 +180,7 @@ def _is_mixed(dots: re.Match[str]) -> bool:
     return all(map(str.isalpha, ends)) and _SAME_CASE.fullmatch(ends) is None
 
 
-def _expansion_bound(source: str) -> int:
+def expansion_bound(source: str) -> int:
     """Return what the braces of `source` cannot make more words than; quotes are not looked at."""
     bound = 1
     for start, end in _NUMBERS.findall(source):

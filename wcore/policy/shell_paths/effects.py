@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from wcore.policy.invocations import program
 from wcore.policy.shell import renames
 from wcore.policy.shell.input_scripts import text_of
 from wcore.policy.shell.runners import may_start_any
@@ -26,6 +25,7 @@ from wcore.policy.shell_paths.syntax import (
     Word,
 )
 from wcore.policy.shell_paths.values import ANYTHING, Value, split, text
+from wcore.policy.stops import program
 
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from wcore.policy.invocations import program
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.values import Value, split, text
+from wcore.policy.stops import program
 
 _BREAKS: Final = " \t\r\n\f\v;|&<>()=`$\"'\\{}[],:!"
 _LIKE_A_PATH: Final = re.compile(r"[^/]/[^/]|^~?/[^/]|\.[A-Za-z]")

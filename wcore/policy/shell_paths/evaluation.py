@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from wcore.policy.invocations import program
 from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths import builtins, expansion, shell_invocations
 from wcore.policy.shell_paths.effects import ASSIGNMENT, Effects, repeats
@@ -32,6 +31,7 @@ from wcore.policy.shell_paths.syntax import (
 )
 from wcore.policy.shell_paths.tree_mentions import mentions_of_folders
 from wcore.policy.shell_paths.values import Hole, Value, split, text
+from wcore.policy.stops import program
 
 PASSES_MAX: Final = 4  # over a text with loops or functions, until its variables are settled
 LOOPS_MAX: Final = 64  # of one text; each is searched for what changes the folder

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from wcore.policy.invocations import program
 from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths.ignored_words import FIND_NAMES, FIND_NOT
 from wcore.policy.shell_paths.programs import Role, roles
 from wcore.policy.shell_paths.values import Hole, Piece, Value, joined, text
+from wcore.policy.stops import program
 
 _RUN: Final = frozenset("-exec -execdir -ok -okdir".split())
 _OR: Final = frozenset(["-o", "-or", ","])

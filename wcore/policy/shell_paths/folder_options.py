@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from wcore.policy.invocations import program
 from wcore.policy.shell_paths.values import ANYTHING, Value, text
+from wcore.policy.stops import program
 
 MOVES_MAX: Final = 64  # of one command; more lead anywhere
 

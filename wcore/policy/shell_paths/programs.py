@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from wcore.policy.invocations import program
 from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths import git_words
 from wcore.policy.shell_paths.ignored_words import left_out
 from wcore.policy.shell_paths.trees import destination
+from wcore.policy.stops import program
 
 READERS: Final = frozenset(
     "cat tac nl head tail less more ls wc grep egrep fgrep rg file stat du cmp comm diff md5sum"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from wcore.policy.invocations import SHELLS, TAKE_TEXT, program
-from wcore.policy.shell.evaluation import split_strings
+from wcore.policy.shell.input_scripts import split_strings
 from wcore.policy.shell.runners import may_start_any
+from wcore.policy.stops import SHELLS, TAKE_TEXT, program
 
 #: They start what follows in their own folder, if no option says otherwise.
 _KEEPS_FOLDER: Final = frozenset(

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from wcore.policy.invocations import program
 from wcore.policy.protected import is_within
 from wcore.policy.shell.runners import may_start_any
 from wcore.policy.shell_paths.values import Hole, Value
+from wcore.policy.stops import program
 
 SYSTEM: Final = frozenset(
     "bin boot dev etc home lib lib32 lib64 opt proc root sbin srv sys usr var Users System Library"

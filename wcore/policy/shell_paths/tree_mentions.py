@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from wcore.policy.invocations import program
 from wcore.policy.shell_paths.ignored_words import is_afar
 from wcore.policy.shell_paths.mention import Mention, Source
 from wcore.policy.shell_paths.programs import Role
 from wcore.policy.shell_paths.trees import changes
 from wcore.policy.shell_paths.values import Value, text
+from wcore.policy.stops import program
 
 
 def mentions_of_folders(

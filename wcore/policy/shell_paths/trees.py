@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.policy.invocations import program
 from wcore.policy.shell.runners import may_start_any
+from wcore.policy.stops import program
 
 #: Each program that puts files somewhere: its options of one letter that take a value.
 PUTTERS: Final = {

@@ -4,7 +4,6 @@ import pytest
 from tables import rows
 from unit.policy.shell.gate import why
 
-from wcore.policy.invocations import scan_invocations
 from wcore.policy.shell import (
     PrefixGrant,
     PrefixGrantRefused,
@@ -18,6 +17,7 @@ from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_s
 from wcore.policy.shell.programs_with_scripts import SCRIPT_CHECKS
 from wcore.policy.shell.project_tasks import TASK_GROUPS
 from wcore.policy.shell.read_only_commands import TOOL_GROUPS
+from wcore.policy.stops import scan
 
 SPECS = {
     key: option_spec(text)
@@ -232,7 +232,7 @@ def test_a_program_that_runs_others_is_granted_with_the_other(text: str) -> None
     ],
 )
 def test_rules_that_deny_see_what_a_program_runs(text: str) -> None:
-    assert any(started.program == "curl" for started in scan_invocations(analyse(text)).invocations)
+    assert any(started.program == "curl" for started in scan(analyse(text)).heads)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,170 @@
+"""Rules that ask or deny commands: no way of writing one lets it pass, and what is given up."""
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wcore.policy.rules.lint import lint
+from wcore.policy.rules.parser import parse
+from wcore.policy.rules.rule import Level, ParseContext
+from wcore.vocabulary import Mode
+
+from .test_rules import PLACES, bash, outcome, policies, rules
+
+GIVEN_UP: Final = Path(__file__).parents[3] / "protocol-spec/cases/shell/given_up.jsonl"
+GIVEN_UP_MAX: Final = 40
+KINDS: Final = ("named", "asks", "elsewhere", "value")
+
+COMMANDS: Final = (
+    ("git push origin", "git push"),
+    ("rm -rf x", "rm -rf"),
+    ("sudo -n rm x", "rm"),
+    ("npm run x -- y", "npm run"),
+    ("env A=1 /usr/bin/curl x", "curl"),
+    ("AB=1 curl x", "curl"),
+)
+AROUND: Final = (
+    *("{}", "ls && {}", "a | {}", "( {} )", "if x; then {}; fi", "for i in 1; do {}; done"),
+    *("x=$({})", 'echo "$({})"', "f() {{ {}; }}", "case a in b) {};; esac", "[[ a ]] && {}"),
+    *("{{ {}; }} > f", "diff <({}) b", "cat <<E\n$({})\nE", "! {}", "a=(1 $({}))", "{} &"),
+    *("cat <<'E'\n)'\"\nE\n{}", "`{}`", "((1)) || {}", "while {}; do y; done", "x # '\n{}"),
+)
+
+
+def verdict(text: str, rule: str, do: str = "deny") -> str:
+    found = policies(rules((f"Bash({rule})", do), ("Bash", "allow")))
+    return outcome(bash(text), found, Mode.DEFAULT).verdict.value
+
+
+def dressed(command: str, seed: int) -> str:
+    """Write the letters of a command in other ways that are the same to bash."""
+    chosen = random.Random(seed)
+    ways = (
+        *("{0}", "{0}", "'{0}'", '"{0}"', "\\{0}", "\\\n{0}", "''{0}", '{0}""', "$'{0}'"),
+        "$'\\x{1:02x}'",
+    )
+    found = ""
+    for each in command:
+        kept = each in " /=" or each.isupper()
+        found += each if kept else chosen.choice(ways).format(each, ord(each))
+    return found.replace("=", "\\\n=") if seed % 2 else found
+
+
+@given(st.sampled_from(COMMANDS), st.sampled_from(AROUND), st.integers(0, 10_000))
+def test_quotes_backslashes_and_joined_lines_change_nothing(
+    case: tuple[str, str], around: str, seed: int
+) -> None:
+    command, rule = case
+    written = dressed(command, seed)
+    if around[0] == "`":
+        written = written.replace("\\", "\\\\")
+    text = around.format(written)
+    for do in ("deny", "ask"):
+        assert verdict(text, rule, do) == do, text
+
+
+HOLES: Final = (
+    "$X",
+    '"$X"',
+    "${{X}}",
+    "${{X:-{0}}}",
+    "$(x)",
+    "`x`",
+    "*",
+    "?",
+    "[{0}]",
+    "{{{0},y}}",
+)
+
+
+@given(st.sampled_from(COMMANDS), st.sampled_from(AROUND[:-3]), st.data())
+def test_what_the_shell_computes_is_never_less_than_asked(
+    case: tuple[str, str], around: str, data: st.DataObject
+) -> None:
+    command, rule = case
+    start = data.draw(st.integers(0, len(command) - 1))
+    end = data.draw(st.integers(start + 1, min(start + 4, len(command))))
+    part = command[start:end]
+    if " " in part or "/" in part or "=" in part:
+        return
+    hole = data.draw(st.sampled_from(HOLES)).format(part)
+    text = around.format(command[:start] + hole + command[end:])
+    for do in ("deny", "ask"):
+        assert verdict(text, rule, do) != "allow", text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("time -p $X", "time { $X; }", "! $X", "f+() { $X; }", "$A\\\nb c"),
+        "cat <<EE\nE\\\nE\n$X",
+        *("$X", "env $X", "sudo -n $X", "xargs $X", "/usr/bin/$X a", "`x`", "c$X", "{x,y}"),
+        *("eval $X", 'eval "$(x)"', "builtin eval $X", "bash -c $X", "env bash -c '$X a'"),
+        *("find . -name sh -exec bash -c '$X' ';'", "timeout 5 sh -c 'x; $X'", "env -S '$X a'"),
+        *("x | sh", "x < f; sh", "(x) | sh", "while x; do sh; done < f", "sh <(x)", ". <(x)"),
+        *("bash $X", "source $X", "xargs env", "xargs sh -c", "xargs -I{} sh -c 'x {}'"),
+        *("alias p=$X; p", "alias p='$X'; p", "trap $X EXIT", "trap '$X' EXIT", "hash -p x y"),
+        *("sh <<E\n$(x)\nE", "sh <<< $X", "ssh host '$X'", "x <<E | sh\ny\nE"),
+    ],
+)  # fmt: skip
+def test_what_has_nothing_literal_to_run_asks(text: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, "curl", do) == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("alias p='ls -l'; p", "trap 'rm -f x' EXIT", "bash x.sh", "bash $X/x.sh", ". ~/.x"),
+        *("eval 'ls'", "bash -c 'ls $X'", "echo ls | sh", "sh <<E\nls\nE", "xargs ls", "xargs"),
+        *("$X/bin/ls", "env A=$X ls", "timeout 5 ls $X", "find . -name $X", "x=$X", "x $(y)"),
+        *("[[ $X ]]", "(( X ))", "for x in $X; do ls; done", "case $X in a) ls;; esac"),
+    ],
+)
+def test_what_names_its_programs_runs_next_to_a_rule_about_another(text: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, "curl", do) == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("ls " + "a" * 16_384, "ls \0", "ls \ud800", "env" + " a" * 8_000, "ls {1..99999}"),
+        *("ls " + "{a,b}" * 400, "$(" * 100 + ")" * 100, "x; " * 5_000, "ls 'a", 'ls "a'),
+        *("xargs " * 2_000, "eval '" * 500),
+    ],
+    ids=str,
+)
+def test_odd_and_heavy_texts_ask_and_none_hangs(text: str) -> None:
+    start = time.process_time()
+    for do in ("deny", "ask"):
+        assert verdict(text, "curl", do) == "ask"
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("line", GIVEN_UP.read_text().splitlines())
+def test_what_is_given_up_stands_in_one_file(line: str) -> None:
+    case = json.loads(line)
+    assert set(case) == {"kind", "text", "deny", "before", "now"}
+    assert case["kind"] in KINDS
+    assert case["before"] != case["now"]
+    found = policies(f'deny = ["Bash({case["deny"]})"]\n' + rules(("Bash", "allow")))
+    assert outcome(bash(case["text"]), found, Mode.FORCE).verdict.value == case["now"]
+
+
+def test_little_is_given_up() -> None:
+    assert len(GIVEN_UP.read_text().splitlines()) <= GIVEN_UP_MAX
+
+
+def test_lint_says_what_a_rule_that_names_an_option_cannot_hold() -> None:
+    text = 'deny = ["Bash(rm -rf)", "Bash(git push)", "Bash(git push --force)"]\n'
+    found = list(lint(parse(text, "/p.toml", Level.USER, ParseContext(PLACES, {}))))
+    assert [finding.kind for finding in found] == ["partial", "partial"]
+    assert "`-rf` in every order and bundling" in found[0].text
+    assert "--force" in found[1].text
