@@ -21,15 +21,8 @@ from wcore.policy.shell.input_scripts import (
     text_of,
 )
 from wcore.policy.shell.model import utf8
-from wcore.policy.shell.reading import (
-    ASSIGNMENT,
-    GRAMMAR,
-    HOLE,
-    NO_PROGRAMS,
-    ReadCommand,
-    ReadWord,
-    words,
-)
+from wcore.policy.shell.reading import GRAMMAR, NO_PROGRAMS, ReadCommand, words
+from wcore.policy.shell.word_parts import ASSIGNMENT, HOLE, ReadWord
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
 PARTS_MAX: Final = 256  # words of one command that may be programs; more is in doubt

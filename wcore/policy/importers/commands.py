@@ -8,7 +8,7 @@ from wcore.policy.patterns import WILD
 from wcore.policy.rules.command_globs import WORDS_MAX
 from wcore.policy.shell.characters import PLAIN_WORD
 from wcore.policy.shell.parser import RESERVED
-from wcore.policy.shell.reading import ASSIGNMENT
+from wcore.policy.shell.word_parts import ASSIGNMENT
 
 _LITERAL: Final = re.compile(r"[^'\"\\$;&|<>(){}`\n\r#!]*")  # what the shell takes as it is
 

@@ -15,7 +15,7 @@ from wcore.policy import patterns
 from wcore.policy.patterns import WILD, PatternError
 from wcore.policy.shell import Reason, leading_options
 from wcore.policy.shell.parser import RESERVED
-from wcore.policy.shell.reading import ASSIGNMENT, HOLE
+from wcore.policy.shell.word_parts import ASSIGNMENT, HOLE
 from wcore.policy.stops import WORDS_MAX as READ_MAX
 from wcore.policy.stops import Head, Scan, Span, tokens
 from wcore.policy.stops import program as name_of

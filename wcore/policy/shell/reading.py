@@ -6,68 +6,33 @@ as well. Total, linear in the text, and no character is lost. For saying no, nev
 """
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct, field
 
 from wcore.policy.shell.analysis import TEXT_BYTES_MAX
-from wcore.policy.shell.characters import NAME, PLAIN, first_refused
+from wcore.policy.shell.characters import first_refused
 from wcore.policy.shell.model import Span, utf8
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX
-from wcore.policy.shell.words import BRACE_WORDS_MAX, expansion_bound
-from wcore.policy.shell_paths.ansi import decode
-
-HOLE: Final = "\0"  # in the shape of a word; the character itself stands in no command
-NESTED_MAX: Final = 40  # expansions within each other
+from wcore.policy.shell.word_parts import (
+    NESTED_MAX,
+    QUOTES,
+    PartReader,
+    Parts,
+    ReadWord,
+)
 
 #: A command that begins with one of them names no program by it.
 NO_PROGRAMS: Final = frozenset("for select case function [[ } fi done esac".split())
 #: What may stand in front of a command, as words of the grammar.
 GRAMMAR: Final = frozenset("if then elif else do while until ! { time -p -- coproc".split())
-ASSIGNMENT: Final = re.compile(rf"{NAME}(?:\[[^\]]*\])?\+?=")
 
-_PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
 _OPERATOR: Final = re.compile(r"\|\||&&|\|&|;;&|;;|;&|[;|&\n]")
 _REDIRECTION: Final = re.compile(r"&>>?|<<<|<<-?|[<>]&|<>|>>|>\||[<>]")
 _DESCRIPTOR: Final = re.compile(r"[0-9]+")
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
-_WORD_ENDS: Final = frozenset(["", *" \t\n;&|<>()"])
-_QUOTED_RUN: Final = re.compile(r'[^"\\$`]+')
-_ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
-_PARAMETER: Final = re.compile(rf"\$(?:{NAME}|[0-9@*#?$!-])")
-_BACKTICKS: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_UNESCAPED: Final = re.compile(r"\\([$`\\\"])")
-_BRACKET: Final = re.compile(r"\[[^\[\]\s:'\"\\$`]+\]")
-_ARRAY: Final = re.compile(rf"{ASSIGNMENT.pattern}\Z")
-_NO_PATTERN: Final = re.compile(r"\([\s\\]*\)")  # of a function
 _JOINED: Final = re.compile(r"\\\n|(\\.)")  # lines, where the backslash is not quoted itself
-_QUOTES: Final = re.compile(r"['\"\\]")
-#: What stands behind a joined line may belong to what stands before it.
-_CONTINUED: Final = re.compile(r"(?:\$\w*|[<>])\\\n")
-
-
-class ReadWord(Struct, frozen=True):
-    r"""A word: `value` is its source without quotes, `shape` the same with holes.
-
-    `r"$x"m` has the value `r$xm` and the shape `r\0m`, with a `HOLE` in the middle.
-    """
-
-    span: Span
-    source: str
-    value: str
-    shape: str
-
-    @property
-    def bare(self) -> str:
-        """The source without joined lines, as the grammar sees it."""
-        return self.source.replace("\\\n", "")
-
-    @property
-    def literal(self) -> str | None:
-        """What a program receives, where that is known."""
-        return None if HOLE in self.shape else self.value
 
 
 class Redirection(Struct, frozen=True):
@@ -110,20 +75,6 @@ def words(text: str) -> Reading:
     return Reading(tuple(reader.found), reader.doubt)
 
 
-class _Parts:
-    """A word while it is read."""
-
-    def __init__(self) -> None:
-        self.value: list[str] = []
-        self.shape: list[str] = []
-        self.is_open = False  # whether the last hole is all of the rest
-
-    def add(self, text: str, *, is_known: bool = True) -> None:
-        self.value.append(text)
-        if not self.is_open:
-            self.shape.append(text if is_known else HOLE)
-
-
 class _Level:
     """The commands of one text or substitution while they are read."""
 
@@ -136,21 +87,13 @@ class _Level:
         self.in_test = False  # between `[[` and `]]`
 
 
-class _Reader:
-    """Reads one text. Spans are those of a text in which it begins at `base`."""
+class _Reader(PartReader):
+    """Reads the commands of one text."""
 
     def __init__(self, text: str, base: int, depth: int) -> None:
+        super().__init__(text, base, depth)
         self.found: list[ReadCommand] = []
-        self.doubt: Reason | None = None
-        self._text = text
-        self._at = 0
-        self._base = base
-        self._depth = depth
         self._levels: list[_Level] = []
-        self._nested = 0  # expansions
-        self._closed = dict(_parentheses(text))
-        if _CONTINUED.search(text):
-            self._lose(Reason.QUOTING)
 
     def commands_until(self, close: str) -> None:
         """Read commands up to `close`, which is passed over, or to the end."""
@@ -185,15 +128,6 @@ class _Reader:
 
     # --- between words ------------------------------------------------------------------------
 
-    def _here(self, ahead: int = 0) -> str:
-        return self._text[self._at + ahead : self._at + ahead + 1]
-
-    def _lose(self, reason: Reason) -> None:
-        self.doubt = self.doubt or reason
-
-    def _span(self, start: int) -> Span:
-        return self._base + start, self._base + self._at
-
     def _skip_blanks(self) -> bool:
         """Move to the next token: past blanks, joined lines and a comment. False at the end."""
         while self._at < len(self._text):
@@ -205,9 +139,6 @@ class _Reader:
             else:
                 return True
         return False
-
-    def _begins_substitution(self) -> bool:
-        return self._here() in ("<", ">") and self._here(1) == "("
 
     def _end(self, level: _Level) -> bool:
         """Close the command that is read; whether there was one."""
@@ -234,7 +165,7 @@ class _Reader:
     def _parenthesis(self, level: _Level) -> None:
         start = self._at
         if self._is_arithmetic(start):
-            parts = _Parts()
+            parts = Parts()
             self._enclosed(parts, start, ")")
             self._add(level, start, parts)
             return
@@ -256,8 +187,8 @@ class _Reader:
         self._at = match.end()
         if blanks := _BLANKS.match(self._text, self._at):
             self._at = blanks.end()
-        begin, parts = self._at, _Parts()
-        self._parts(parts, level, begin)
+        begin, parts = self._at, Parts()
+        self._parts(parts, begin, at_head=False)
         target = self._made(begin, parts)
         found = Redirection(self._span(start), match[0], target, fd)
         level.command.redirections.append(found)
@@ -274,8 +205,8 @@ class _Reader:
         found = line.search(self._text, start)
         end, behind = found.span() if found else (len(self._text), len(self._text))
         self._at = min(behind + 1, len(self._text))
-        text, parts = self._text[start:end], _Parts()
-        if _QUOTES.search(redirection.target.source):
+        text, parts = self._text[start:end], Parts()
+        if QUOTES.search(redirection.target.source):
             parts.add(text)
         else:
             joined = _JOINED.sub(r"\1", self._text[start:])
@@ -289,6 +220,11 @@ class _Reader:
             ReadWord(self._span(start), text, "".join(parts.value), "".join(parts.shape))
         )
 
+    def read_apart(self, text: str, base: int) -> None:
+        inner = _Reader(text, base, self._depth + 1)
+        inner.commands_until("")
+        self._take(inner)
+
     def _take(self, inner: "_Reader") -> None:
         self.found += inner.found
         self.doubt = self.doubt or inner.doubt
@@ -296,15 +232,15 @@ class _Reader:
     # --- words ----------------------------------------------------------------------------------
 
     def _word(self, level: _Level) -> None:
-        start, parts = self._at, _Parts()
-        self._parts(parts, level, start)
+        start, parts = self._at, Parts()
+        self._parts(parts, start, at_head=level.at_head)
         source = self._text[start : self._at]
         if self._here() in ("<", ">") and _DESCRIPTOR.fullmatch(source):
             self._redirection(level, start, int(source[:9]))
             return
         self._add(level, start, parts)
 
-    def _add(self, level: _Level, start: int, parts: _Parts) -> None:
+    def _add(self, level: _Level, start: int, parts: Parts) -> None:
         word = self._made(start, parts)
         given, bare = level.command.words, word.bare
         if given and bare in ("{", "do") and given[0].bare in NO_PROGRAMS | GRAMMAR:
@@ -320,203 +256,3 @@ class _Reader:
             level.open.append("case")
         elif bare == "esac" and level.open[-1:] == ["case"]:
             level.open.pop()
-
-    def _made(self, start: int, parts: _Parts) -> ReadWord:
-        source = self._text[start : self._at]
-        shape = source if source == "[" else "".join(parts.shape)
-        return ReadWord(self._span(start), source, "".join(parts.value), shape)
-
-    def _parts(self, parts: _Parts, level: _Level, start: int) -> None:
-        """Read the parts of a word up to its end."""
-        brace: int | None = None
-        while True:
-            here = self._here()
-            if here == "(" and self._is_group(level, start):
-                self._enclosed(parts, self._at, ")")
-            elif here in _WORD_ENDS and not self._begins_substitution():
-                break
-            elif run := _PLAIN_RUN.match(self._text, self._at):
-                parts.add(run[0])
-                self._at = run.end()
-            elif here == "~" and self._at == start:
-                self._literal(parts, is_known=False)
-            elif here == "{" and brace is None:
-                brace = len(parts.shape)
-                self._literal(parts)
-            else:
-                self._part(parts, here)
-        joined = self._text[start : self._at].replace("\\\n", "")
-        if brace is not None and ("," in joined or ".." in joined):
-            parts.shape[brace:] = [HOLE]
-            if expansion_bound(joined) > BRACE_WORDS_MAX:
-                self._lose(Reason.BRACE)
-
-    def _part(self, parts: _Parts, here: str) -> None:
-        match here:
-            case "'":
-                end = self._text.find("'", self._at + 1)
-                if end < 0:
-                    self._lose(Reason.QUOTING)
-                    end = len(self._text)
-                parts.add(self._text[self._at + 1 : end])
-                self._at = min(end + 1, len(self._text))
-            case '"':
-                self._at += 1
-                self.quoted(parts, '"')
-            case "\\":
-                escaped = self._here(1)
-                if not escaped:
-                    self._lose(Reason.QUOTING)
-                parts.add("" if escaped == "\n" else escaped)
-                self._at = min(self._at + 2, len(self._text))
-            case "$" | "`":
-                self._expansion(parts, quoted=False)
-            case "<" | ">":
-                self._substitution(parts)
-            case "*" | "?":
-                self._literal(parts, is_known=False)
-            case "[":
-                self._bracket(parts)
-            case _:
-                self._literal(parts)
-
-    def _literal(self, parts: _Parts, *, is_known: bool = True) -> None:
-        parts.add(self._here(), is_known=is_known)
-        self._at += 1
-
-    def _bracket(self, parts: _Parts) -> None:
-        if match := _BRACKET.match(self._text, self._at):
-            parts.add(match[0], is_known=False)
-            self._at = match.end()
-            return
-        self._literal(parts, is_known=False)
-        parts.is_open = True
-
-    def _is_group(self, level: _Level, start: int) -> bool:
-        """Whether a parenthesis belongs to the word: of an array, or of a pattern `@(a|b)`."""
-        source = self._text[start : self._at]
-        if (source == "!" and level.at_head) or _NO_PATTERN.match(self._text, self._at):
-            return False
-        return source[-1:] in tuple("?*+@!") or _ARRAY.match(source) is not None
-
-    def quoted(self, parts: _Parts, until: str) -> None:
-        """Read text in which only expansions are special; a here-document goes on to the end."""
-        while (here := self._here()) != until:
-            if run := _QUOTED_RUN.match(self._text, self._at):
-                parts.add(run[0])
-                self._at = run.end()
-            elif here == '"':
-                self._literal(parts)
-            elif not here:
-                self._lose(Reason.QUOTING)
-                break
-            else:
-                self._expansion(parts, quoted=True)
-        self._at = min(self._at + len(until), len(self._text))
-
-    # --- expansions -----------------------------------------------------------------------------
-
-    def _expansion(self, parts: _Parts, *, quoted: bool) -> None:
-        """Read what begins with `$`, a backtick, or within quotes a backslash."""
-        self._nested += 1
-        if self._nested > NESTED_MAX:
-            self._lose(Reason.SUBSTITUTION)
-            self._at = len(self._text)
-        else:
-            self._expand(parts, quoted=quoted)
-        self._nested -= 1
-
-    def _expand(self, parts: _Parts, *, quoted: bool) -> None:
-        here, follows = self._here(), self._here(1)
-        if here == "\\":
-            kept = "" if follows == "\n" else follows if follows in '$`"\\' else "\\" + follows
-            parts.add(kept)
-            self._at = min(self._at + 2, len(self._text))
-        elif here == "`":
-            self._backticks(parts)
-        elif follows == "(" and self._is_arithmetic(self._at + 1):
-            self._at += 1
-            self._enclosed(parts, self._at - 1, ")")
-        elif follows == "(":
-            self._substitution(parts)
-        elif follows == "{":
-            self._at += 2
-            self._enclosed(parts, self._at - 2, "}", quoted=quoted)
-        elif not quoted and follows == "'":
-            self._ansi(parts)
-        elif not quoted and follows == '"':
-            self._at += 1
-        elif parameter := _PARAMETER.match(self._text, self._at):
-            parts.add(parameter[0], is_known=False)
-            self._at = parameter.end()
-        else:
-            if follows == "[":
-                self._lose(Reason.EXPANSION)
-            self._literal(parts)
-
-    def _substitution(self, parts: _Parts) -> None:
-        start = self._at
-        self._at += 2
-        self.commands_until(")")
-        parts.add(self._text[start : self._at], is_known=False)
-
-    def _backticks(self, parts: _Parts) -> None:
-        match = _BACKTICKS.match(self._text, self._at)
-        if match is None or self._depth >= NESTED_MAX // 4:
-            self._lose(Reason.QUOTING)
-            self._literal(parts, is_known=False)
-            return
-        inner = _Reader(_UNESCAPED.sub(r"\1", match[1]), self._base + self._at + 1, self._depth + 1)
-        inner.commands_until("")
-        self._take(inner)
-        parts.add(match[0], is_known=False)
-        self._at = match.end()
-
-    def _enclosed(self, parts: _Parts, start: int, closes: str, *, quoted: bool = False) -> None:
-        """Read up to what closes the word's part that begins at `start`: only expansions run."""
-        depth, inner = 0, _Parts()
-        opens = "(" if closes == ")" else ""
-        while here := self._here():
-            depth += (here == opens) - (here == closes)
-            if here == "'" and quoted:  # versions of bash differ
-                self._lose(Reason.QUOTING)
-                self._at += 1
-            elif here in "'\"\\$`" or self._begins_substitution():
-                self._part(inner, here)
-            else:
-                self._at += 1
-            if here == closes and depth <= 0:
-                break
-        else:
-            self._lose(Reason.QUOTING)
-        source = self._text[start : self._at]
-        if source.endswith("@P}"):
-            self._lose(Reason.EXPANSION)  # runs what the variable holds
-        parts.add(source, is_known=False)
-
-    def _ansi(self, parts: _Parts) -> None:
-        match = _ANSI.match(self._text, self._at)
-        if match is None:
-            self._lose(Reason.QUOTING)
-            self._literal(parts)
-            return
-        decoded = decode(match[1])
-        parts.add(decoded or match[0], is_known=decoded is not None)
-        self._at = match.end()
-
-    def _is_arithmetic(self, at: int) -> bool:
-        """Whether `((` is what bash reads as an expression up to `))`."""
-        inner, outer = self._closed.get(at + 1), self._closed.get(at)
-        if self._text[at : at + 2] != "((" or inner is None or outer != inner + 1:
-            return False
-        return _QUOTES.search(self._text[at:outer]) is None
-
-
-def _parentheses(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each parenthesis opens and closes, as if none were quoted."""
-    opened: list[int] = []
-    for match in re.finditer(r"[()]", text):
-        if match[0] == "(":
-            opened.append(match.start())
-        elif opened:
-            yield opened.pop(), match.start()

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from wcore.policy.shell import COMMANDS_MAX, lex
 from wcore.policy.shell.parser import read
-from wcore.policy.shell.reading import HOLE, ReadWord, words
+from wcore.policy.shell.reading import words
 from wcore.policy.shell.reasons import Reason
+from wcore.policy.shell.word_parts import HOLE, ReadWord
 
 CASES: Final = Path(__file__).parents[4] / "protocol-spec" / "cases" / "shell"
 EVERYDAY: Final = Path(__file__).parents[3] / "policy" / "everyday.jsonl"
