@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import waiting
 from talking import Conversation, Event, call
 
 Talk = Callable[..., Conversation]
@@ -361,20 +362,24 @@ async def test_a_yes_to_some_commands_or_one_that_says_it_already_is_told_no_mor
         assert text.startswith("c2: the yes is kept for this session only: every Bash command")
 
 
-def own_processes(host: Conversation) -> int:
-    """Count the engine's own processes below it."""
-    found = psutil.Process(host.process.pid).children(recursive=True)
-    return sum(process.name() == "wcore-supervise" for process in found)
+async def has_own_processes(host: Conversation, count: int) -> None:
+    """Wait until the engine has so many processes of its own below it."""
+
+    def seen() -> int:
+        found = psutil.Process(host.process.pid).children(recursive=True)
+        return sum(process.name() == "wcore-supervise" for process in found)
+
+    await waiting.until(lambda: seen() == count, f"{count} processes of ours", seen=seen)
 
 
 async def test_a_text_is_analysed_twice_only_where_it_may_run_unasked(talk: Talk) -> None:
     async with talk(*bash("true 1", "true 2", "true 3", "id"), []) as host:
         await host.approve((await begun(host))["call_id"])
         card = await asked(host)
-        assert own_processes(host) == 1, "the supervisor: nothing is granted"
+        await has_own_processes(host, 1)  # the supervisor: nothing is granted
         await host.approve(card["call_id"], scope={"always_prefix": {"prefix": "true"}})
         await asked(host)
         assert len(host.of("tool_result")) == 3
-        assert own_processes(host) == 2
+        await has_own_processes(host, 2)
         await host.say(type="stop")
         await host.hear("stream_end")

@@ -14,15 +14,17 @@ from msgspec import Struct
 
 from wcore.policy import shell
 from wcore.policy.shell.input_scripts import (
+    EXECUTES,
     printed,
     puts_input_into_words,
     runs_its_input,
     split_strings,
     text_of,
 )
+from wcore.policy.shell.leading_options import behind_options, program_key
 from wcore.policy.shell.model import utf8
-from wcore.policy.shell.reading import GRAMMAR, NO_PROGRAMS, ReadCommand, words
-from wcore.policy.shell.word_parts import ASSIGNMENT, HOLE, ReadWord
+from wcore.policy.shell.reading import NO_PROGRAMS, ReadCommand, from_program, words
+from wcore.policy.shell.word_parts import HOLE, ReadWord
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
 PARTS_MAX: Final = 256  # words of one command that may be programs; more is in doubt
@@ -51,7 +53,7 @@ _TOKEN: Final = re.compile(r"[\w.+-]+")
 _QUOTES: Final = re.compile(r"['\"\\]")
 _DEFAULT: Final = re.compile(r"\$\{!?[\w@*#?!-]+:?[-+=?]")  # `${x-rm}`
 _ESCAPE: Final = re.compile(
-    r"\\+(?:x([0-9A-Fa-f]{1,2})|[uU]([0-9A-Fa-f]{1,8})|([0-7]{1,3})|[abefnrtv])"
+    r"(?<!\\)\\++(?:x([0-9A-Fa-f]{1,2})|[uU]([0-9A-Fa-f]{1,8})|([0-7]{1,3})|[abefnrtv])"
 )
 
 
@@ -153,7 +155,7 @@ class _Scanner:
         self.values += [word.value for word in (*command.words, *command.inputs)]
         if any(_ELSEWHERE.match(word.value) for word in command.words):
             self._lose(shell.Reason.EVALUATED, span or self._in_bytes(command.words))
-        given = _from_program(command.words)
+        given = from_program(command.words)
         if not given or command.is_pattern or not given[0].value:
             return
         if given[0].bare in NO_PROGRAMS or given[0].bare.startswith("(("):
@@ -207,12 +209,12 @@ class _Scanner:
             runner = program(word)
             reads = reads or puts_input_into_words([word])
             at += 1
-        if at < len(given):
-            shape = given[at].shape.rsplit("/", 1)[-1]
-            if HOLE in shape:
-                self.computed[Head((given[at].value,), (shape,), span)] = None
-        elif reads and not puts_input_into_words([runner]):  # `xargs env`
+        if at >= len(given) and reads and not puts_input_into_words([runner]):  # `xargs env`
             self._lose(shell.Reason.EVALUATED, span)
+        for head in sorted({at, *_programs(given)} - {len(given)}):
+            shape = given[head].shape.rsplit("/", 1)[-1]
+            if HOLE in shape:
+                self.computed[Head((given[head].value,), (shape,), span)] = None
 
     def _texts(
         self, given: Sequence[ReadWord], heads: Iterable[int], command: ReadCommand, span: Span
@@ -250,7 +252,7 @@ class _Scanner:
     def _input(self, command: ReadCommand, values: Sequence[str], span: Span, depth: int) -> None:
         """Note what a command may start of the text that it reads."""
         known = [each.value for each in command.inputs]
-        before = _from_program(command.printed_by.words) if command.printed_by else []
+        before = from_program(command.printed_by.words) if command.printed_by else []
         if not known and command.words[0].value != "{" and not _FUNCTION.search(self._text):
             text = printed([word.literal for word in before])
             known += [] if text is None else [text]
@@ -265,12 +267,25 @@ class _Scanner:
         return start, start + len(utf8(self._text[given[0].span[0] : given[-1].span[1]]))
 
 
-def _from_program(given: Sequence[ReadWord]) -> list[ReadWord]:
-    """Return the words of a command from its program on."""
-    at = 0
-    while at < len(given) and (given[at].bare in GRAMMAR or ASSIGNMENT.match(given[at].bare)):
-        at += 1
-    return list(given[at:])
+def _programs(given: Sequence[ReadWord]) -> list[int]:
+    """Return where programs may stand: behind runners, and behind values of their options."""
+    values = tuple(word.value for word in given[:PARTS_MAX])
+    found, known = [0], {0}
+    programs: list[int] = []
+    for at in found:  # grows
+        if at >= len(values):
+            continue
+        behind: set[int] = set()
+        if at and _NO_HEAD.match(values[at]):
+            behind = {at + 1}
+        else:
+            programs.append(at)
+        if shell.may_start_any((values[at],)):
+            behind = {*behind_options(values, at + 1, program_key(program(values[at])))}
+            behind |= {each + 1 for each, word in enumerate(values) if EXECUTES.fullmatch(word)}
+        found += sorted(behind - known)
+        known |= behind
+    return programs
 
 
 def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:
@@ -282,9 +297,10 @@ def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:
         behind = given[at + 1].value if at + 1 < len(given) else ""
         name = word.value[2:] or behind
         if word.value.startswith(("-I", "-J")) and name:
+            behind_it = at + 1 if word.value[2:] else at + 2
             rest = (
                 ReadWord(each.span, each.source, each.value, each.shape.replace(name, HOLE))
-                for each in given[at + 1 :]
+                for each in given[behind_it:]
             )
-            return [*given[: at + 1], *rest], [appended]
+            return [*given[:behind_it], *rest], [appended]
     return given, [appended]

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from wcore.policy.rules.lint import lint
 from wcore.policy.rules.parser import parse
@@ -33,6 +34,8 @@ AROUND: Final = (
     *("{}", "ls && {}", "a | {}", "( {} )", "if x; then {}; fi", "for i in 1; do {}; done"),
     *("x=$({})", 'echo "$({})"', "f() {{ {}; }}", "case a in b) {};; esac", "[[ a ]] && {}"),
     *("{{ {}; }} > f", "diff <({}) b", "cat <<E\n$({})\nE", "! {}", "a=(1 $({}))", "{} &"),
+    *("time -p {}", "! time -p -- {}", "time -p if {}; then y; fi", "a=(1 # )\n); {}"),
+    *("{{fd}}>f {}", "3\\\n>f {}", "{{f\\\nd}}<f {}", "{{a[0]}}>>f {}"),
     *("cat <<'E'\n)'\"\nE\n{}", "`{}`", "((1)) || {}", "while {}; do y; done", "x # '\n{}"),
 )
 
@@ -47,7 +50,7 @@ def dressed(command: str, seed: int) -> str:
     chosen = random.Random(seed)
     ways = (
         *("{0}", "{0}", "'{0}'", '"{0}"', "\\{0}", "\\\n{0}", "''{0}", '{0}""', "$'{0}'"),
-        "$'\\x{1:02x}'",
+        *("$'\\x{1:02x}'", "$''{0}"),
     )
     found = ""
     for each in command:
@@ -168,3 +171,22 @@ def test_lint_says_what_a_rule_that_names_an_option_cannot_hold() -> None:
     assert [finding.kind for finding in found] == ["partial", "partial"]
     assert "`-rf` in every order and bundling" in found[0].text
     assert "--force" in found[1].text
+
+
+COMPUTED: Final = "$(rev<<<mr) F"
+
+
+@rows("runner", [
+    *("env -u X", "env -C .", "exec -a x", "builtin exec -a x", "timeout -s INT 1", "stdbuf -o L"),
+    *("taskset -c 0-1", "/usr/bin/time -o x", "strace -o x", "unshare -w .", "find F -exec"),
+    *("env -u X env -u Y", "nice env -u X", "xargs env -u X", "find F -exec env -u X", "time -p"),
+])  # fmt: skip
+def test_a_computed_program_behind_values_of_options_asks(runner: str) -> None:
+    assert verdict(f"{runner} {COMPUTED}", "rm") == "ask"
+
+
+@rows("text", [
+    *(r"$'\x{72}m' F", r"$'\x{72m' F", r"r$'\x{00}zz'm F", r"sh -c $'\x{72}m F'", r"r$'\x{6d}' F"),
+])  # fmt: skip
+def test_an_escape_that_nobody_should_guess_asks(text: str) -> None:
+    assert verdict(text, "rm") == "ask"

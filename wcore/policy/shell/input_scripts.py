@@ -19,7 +19,7 @@ _OTHERS: Final = frozenset("su runuser crontab script newgrp sg parallel rush".s
 _ALWAYS: Final = frozenset(["at", "batch"])
 _REPLACES: Final = re.compile(r"-[A-Za-z0-9]*[IiJ]|--replace")
 _OF_SUBCOMMAND: Final = 3  # words that say whether a program runs others
-_RUNS: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
+EXECUTES: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
 _APPENDS: Final = frozenset("xargs gxargs parallel rush".split())
 _SPLIT_STRING: Final = re.compile(r"-[A-Za-z0]*S(?P<short>.*)|--s[a-z-]*=?(?P<long>.*)", re.DOTALL)
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
@@ -123,7 +123,7 @@ def _shell_at(words: tuple[str, ...]) -> int | None:
 def _any_shell(words: tuple[str, ...], start: int) -> int | None:
     is_find = _name(words[start]) == "find"
     found = (at for at in range(start + 1, len(words)) if _name(words[at]) in SHELLS)
-    return next((at for at in found if not is_find or _RUNS.match(words[at - 1])), None)
+    return next((at for at in found if not is_find or EXECUTES.match(words[at - 1])), None)
 
 
 def _name(word: str | None) -> str:

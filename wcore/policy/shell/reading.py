@@ -6,16 +6,18 @@ as well. Total, linear in the text, and no character is lost. For saying no, nev
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct, field
 
 from wcore.policy.shell.analysis import TEXT_BYTES_MAX
-from wcore.policy.shell.characters import first_refused
+from wcore.policy.shell.characters import NAME, first_refused
 from wcore.policy.shell.model import Span, utf8
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX
 from wcore.policy.shell.word_parts import (
+    ASSIGNMENT,
     NESTED_MAX,
     QUOTES,
     PartReader,
@@ -30,7 +32,7 @@ GRAMMAR: Final = frozenset("if then elif else do while until ! { time -p -- copr
 
 _OPERATOR: Final = re.compile(r"\|\||&&|\|&|;;&|;;|;&|[;|&\n]")
 _REDIRECTION: Final = re.compile(r"&>>?|<<<|<<-?|[<>]&|<>|>>|>\||[<>]")
-_DESCRIPTOR: Final = re.compile(r"[0-9]+")
+_DESCRIPTOR: Final = re.compile(rf"([0-9]+)|\{{{NAME}(?:\[[^\]]*\])?\}}")  # `3<`, `{fd}<`
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
 _JOINED: Final = re.compile(r"\\\n|(\\.)")  # lines, where the backslash is not quoted itself
 
@@ -235,8 +237,9 @@ class _Reader(PartReader):
         start, parts = self._at, Parts()
         self._parts(parts, start, at_head=level.at_head)
         source = self._text[start : self._at]
-        if self._here() in ("<", ">") and _DESCRIPTOR.fullmatch(source):
-            self._redirection(level, start, int(source[:9]))
+        descriptor = _DESCRIPTOR.fullmatch(source.replace("\\\n", ""))
+        if self._here() in ("<", ">") and descriptor:
+            self._redirection(level, start, int(descriptor[1][:9]) if descriptor[1] else None)
             return
         self._add(level, start, parts)
 
@@ -250,9 +253,28 @@ class _Reader(PartReader):
             level.in_test = False
         if not level.at_head:
             return
-        level.at_head = bare in GRAMMAR
+        level.at_head = bare in GRAMMAR or _is_of_time(given, len(given) - 1)
         level.in_test = bare == "[["
         if bare == "case":
             level.open.append("case")
         elif bare == "esac" and level.open[-1:] == ["case"]:
             level.open.pop()
+
+
+def from_program(given: Sequence[ReadWord]) -> list[ReadWord]:
+    """Return the words of a command from its program on."""
+    at = 0
+    while at < len(given) and (
+        given[at].bare in GRAMMAR or ASSIGNMENT.match(given[at].bare) or _is_of_time(given, at)
+    ):
+        at += 1
+    return list(given[at:])
+
+
+def _is_of_time(given: Sequence[ReadWord], at: int) -> bool:
+    """Whether a word belongs to the `time` of the grammar in front of it: `time -p -- ls`."""
+    while at > 0 and given[at].bare in ("-p", "--"):
+        at -= 1
+        if given[at].bare == "time":
+            return True
+    return False

@@ -116,7 +116,8 @@ class PartReader:
         while True:
             here = self._here()
             if here == "(" and self._is_group(start, at_head=at_head):
-                self._enclosed(parts, self._at, ")")
+                is_array = _ARRAY.match(self._text[start : self._at]) is not None
+                self._enclosed(parts, self._at, ")", comments=is_array)
             elif here in _WORD_ENDS and not self._begins_substitution():
                 break
             elif run := _PLAIN_RUN.match(self._text, self._at):
@@ -254,7 +255,15 @@ class PartReader:
         parts.add(match[0], is_known=False)
         self._at = match.end()
 
-    def _enclosed(self, parts: Parts, start: int, closes: str, *, quoted: bool = False) -> None:
+    def _enclosed(
+        self,
+        parts: Parts,
+        start: int,
+        closes: str,
+        *,
+        quoted: bool = False,
+        comments: bool = False,
+    ) -> None:
         """Read up to what closes the word's part that begins at `start`: only expansions run."""
         depth, inner = 0, Parts()
         opens = "(" if closes == ")" else ""
@@ -265,6 +274,9 @@ class PartReader:
                 self._at += 1
             elif here in "'\"\\$`" or self._begins_substitution():
                 self._part(inner, here)
+            elif comments and here == "#" and self._text[self._at - 1] in " \t\n(":
+                end = self._text.find("\n", self._at)
+                self._at = len(self._text) if end < 0 else end
             else:
                 self._at += 1
             if here == closes and depth <= 0:
@@ -283,7 +295,7 @@ class PartReader:
             self._literal(parts)
             return
         decoded = decode(match[1])
-        parts.add(decoded or match[0], is_known=decoded is not None)
+        parts.add(match[0] if decoded is None else decoded, is_known=decoded is not None)
         self._at = match.end()
 
     def _is_arithmetic(self, at: int) -> bool:

@@ -8,16 +8,16 @@ _SIMPLE: Final = {
     "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
 _ESCAPE: Final = re.compile(
-    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(c)|(.))",
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(c|x\{)|(.))",
     re.DOTALL,
 )
 _LAST: Final = 0x10FFFF
 
 
 def decode(text: str) -> str | None:
-    """Return the characters of the text between the quotes, or `None` where nobody should guess.
+    r"""Return the characters of the text between the quotes, or `None` where nobody should guess.
 
-    Bytes beyond ASCII, NUL and control escapes are not guessed.
+    Bytes beyond ASCII, NUL, control escapes and `\x{…}` are not guessed.
     """
     known = True
 
