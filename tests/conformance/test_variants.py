@@ -41,6 +41,7 @@ LEFT_OUT: Final = frozenset(
     policy-own-files-however-they-are-spelled
     policy-own-files-named-to-any-program policy-own-files-reached-by-a-program
     policy-rule-behind-options policy-rule-meets-what-is-evaluated policy-rule-reaches-a-link
+    policy-rule-that-names-an-option
     policy-searches-leave-out-protected-files policy-searches-obey-what-read-is-told
     question-answered question-in-every-mode question-without-an-answer session-goes-on
     session-has-one-engine session-interrupted-and-given-up session-interrupted-at-a-card

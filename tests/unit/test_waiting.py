@@ -125,20 +125,27 @@ async def test_a_cancellation_from_outside_is_no_lateness() -> None:
     assert outer.cancelled_caught
 
 
-def test_a_program_is_heard_to_its_end() -> None:
+def test_a_program_is_heard_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     done = waiting.run(["sh", "-c", "cat; echo no >&2; exit 3"], said="yes\n")
     assert (done.returncode, done.stdout, done.stderr) == (3, "yes\n", "no\n")
     with pytest.raises(AssertionError):
         waiting.run(["false"], check=True)
 
 
-def test_a_line_is_read_and_the_rest_left_to_who_waits_for_the_end() -> None:
+def test_a_line_is_read_and_the_rest_left_to_who_waits_for_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
     says = "printf '1\\n2\\n'; read go; printf '3\\n4'"
     with other_side(says, text=True) as process:
         assert waiting.line(process) == "1\n"
         assert waiting.finish(process, "\n").stdout == "2\n3\n4"
     with other_side("printf 1") as process:
         assert (waiting.line(process), waiting.line(process)) == ("1", "")
+
+
+def test_a_line_that_does_not_end_is_given_up() -> None:
     with other_side(IDLE) as process, pytest.raises(waiting.Hung, match="no sign of a line"):
         waiting.line(process)
     with other_side("exec yes | tr -d '\\n'") as process, pytest.raises(waiting.OverdueError):

@@ -253,7 +253,7 @@ class _Reader(PartReader):
             level.in_test = False
         if not level.at_head:
             return
-        level.at_head = bare in GRAMMAR or _is_of_time(given, len(given) - 1)
+        level.at_head = bare in GRAMMAR
         level.in_test = bare == "[["
         if bare == "case":
             level.open.append("case")
@@ -264,17 +264,6 @@ class _Reader(PartReader):
 def from_program(given: Sequence[ReadWord]) -> list[ReadWord]:
     """Return the words of a command from its program on."""
     at = 0
-    while at < len(given) and (
-        given[at].bare in GRAMMAR or ASSIGNMENT.match(given[at].bare) or _is_of_time(given, at)
-    ):
+    while at < len(given) and (given[at].bare in GRAMMAR or ASSIGNMENT.match(given[at].bare)):
         at += 1
     return list(given[at:])
-
-
-def _is_of_time(given: Sequence[ReadWord], at: int) -> bool:
-    """Whether a word belongs to the `time` of the grammar in front of it: `time -p -- ls`."""
-    while at > 0 and given[at].bare in ("-p", "--"):
-        at -= 1
-        if given[at].bare == "time":
-            return True
-    return False
