@@ -29,8 +29,8 @@ settings.load_profile("fast" if selection.IS_FAST else "wcore")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many workers: two more than cores, as many tests wait for a process or a time."""
-    return (os.cpu_count() or 2) + 2
+    """Return how many workers: four more than cores, as many tests wait for a process or a time."""
+    return (os.cpu_count() or 2) + 4
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:

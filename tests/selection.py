@@ -75,7 +75,7 @@ FAST_ALL_THE_SAME: Final = (
 SAMPLED: Final = {
     "conformance/test_hosts.py": 4,
     "conformance/test_mutants.py": 4,
-    "conformance/test_this_engine.py": 3,  # all of them on the other Python of CI
+    "conformance/test_this_engine.py": 4,  # all of them on the other Python of CI
     "conformance/test_variants.py": 12,
     "crash/test_crashes.py": 4,
     "crash/test_several.py": 2,
