@@ -46,6 +46,29 @@ async def test_a_turn_streams_increments_under_one_msg_id(talk: Talk) -> None:
         assert turn[-1]["finish_reason"] == "stop"
 
 
+@pytest.mark.parametrize(
+    ("command", "fields"),
+    [
+        ("resume_turn", {"action": "cancel"}),
+        ("remove_mcp_server", {"name": "s"}),
+        ("trust_workspace", {"trusted": False}),
+        ("accept_changes", {"digest": "d"}),
+    ],
+)
+async def test_what_would_change_a_running_turn_is_told_to_wait(
+    talk: Talk, command: str, fields: dict[str, object]
+) -> None:
+    async with talk([PARKED], [{"text": "done"}]) as host:
+        await host.ready()
+        await host.message()
+        card = await host.hear("tool_request")
+        await host.say(type=command, request_id="1", **fields)
+        refused = await host.hear("command_result")
+        assert refused["error"]["code"] == "busy"
+        await host.say(type="tool_deny", call_id=card["call_id"])
+        await host.hear("stream_end")
+
+
 async def test_the_second_turn_sees_the_first_and_usage_adds_up(talk: Talk) -> None:
     reply = [{"text": "x"}, {"usage": {"input_tokens": 3, "output_tokens": 2}}]
     async with talk(reply, reply) as host:
