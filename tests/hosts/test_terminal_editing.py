@@ -176,6 +176,18 @@ async def test_a_paste_is_made_visible_before_it_becomes_part_of_a_command(
         await screen.see("a⟨U+202E⟩b⟨U+001B⟩[2J")
 
 
+async def test_the_time_of_a_card_goes_on_while_the_screen_is_taken_down(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with editing(place, monkeypatch, call("Bash", command="true")) as screen:
+        taken_down = screen.pane.tick
+        assert len(screen.pane.talk.cards)
+        await screen.app.screen.query_one("#list-title").remove()
+        await screen.app.pop_screen()
+        taken_down()
+    taken_down()
+
+
 @pytest.mark.clock
 async def test_a_card_that_expires_takes_its_editor_along(
     place: Place, monkeypatch: pytest.MonkeyPatch

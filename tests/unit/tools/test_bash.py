@@ -109,6 +109,21 @@ async def test_processes_that_are_ended_with_their_command_are_told(
     assert done.output == f"{word}\n[{what} still running when the command ended: ended too]"
 
 
+async def test_what_is_ended_is_asked_first_and_given_its_time(room: Room) -> None:
+    """Here as much as it takes: it is killed only if it does not listen."""
+    listens = "trap 'echo asked >asked; exit' TERM; echo >up; while :; do sleep 0.01; done"
+    argv = (_shell(room), "-c", f"({listens}) & exec sleep 0")
+    environ = {"PATH": os.defpath}
+    program = Program(argv, str(room.folder), environ, (None, None, None))
+    with waiting.patience():
+        held = await room.environment.start(program)
+        await held.exited()
+        await waiting.until((room.folder / "up").exists, "its start")
+        assert await held.end(waiting.PATIENCE_S) == 0
+    held.close()
+    assert (room.folder / "asked").read_text() == "asked\n"
+
+
 @pytest.mark.parametrize(
     "command", ["echo x", "echo x | tee >(cat >copy)", "sleep 0.01 & echo x", "sleep 0 & disown"]
 )

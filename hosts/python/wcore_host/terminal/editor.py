@@ -67,7 +67,8 @@ class EditScreen(ModalScreen[JsonObject | None]):
 
     def left(self, seconds: int | None) -> None:
         """Show how long there is to answer."""
-        if seconds != self._left_s and self.query(TextField):  # not before nor after its parts
+        has_parts = self.is_current and self.query(TextField)  # not before, nor when they go
+        if seconds != self._left_s and has_parts:
             self._left_s = seconds
             self._draw()
 

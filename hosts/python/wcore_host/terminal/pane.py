@@ -89,7 +89,7 @@ class Pane(Vertical):
     def on_mount(self) -> None:
         self._prompt.completions.display = False
         self._prompt.focus()
-        self.set_interval(TICK_S, self._tick)
+        self.set_interval(TICK_S, self.tick)
         self._start()
 
     # --- the engine -------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class Pane(Vertical):
     def _draw(self) -> None:
         began = monotonic()
         self._frame_due = False
-        if not self.is_mounted or not self.is_running:
+        if not self.is_mounted or not self._is_shown:
             return
         self._transcript.sync()
         if self._panel.sync(self._flags):
@@ -144,6 +144,11 @@ class Pane(Vertical):
         self.post_message(self.SessionChanged())
         self._drawn_at = 2 * monotonic() - began  # a slow frame is followed by as long a pause
 
+    @property
+    def _is_shown(self) -> bool:
+        """Whether nothing is taken down: an application ends part by part."""
+        return self.is_running and self.app.is_running
+
     def _draw_status(self) -> None:
         hint = HINTS[bool(len(self.talk.cards)) and not self._panel.has_keys]
         if self.talk.life is EngineState.GONE:
@@ -151,8 +156,9 @@ class Pane(Vertical):
         row = footer(self.talk, max(10, self.size.width), hint)
         self.query_one("#status", Rows).put([row])
 
-    def _tick(self) -> None:
-        if self.talk.turn or len(self.talk.cards):
+    def tick(self) -> None:
+        """Show how the time goes on, if it matters."""
+        if self._is_shown and (self.talk.turn or len(self.talk.cards)):
             self.talk.tick(monotonic())
             self._panel.tick()
             self._focus.focus_card_if_idle()
