@@ -207,6 +207,7 @@ def test_harmless_commands_are_let_be(text: str) -> None:
         "/." * 8_000 + "$(",
     ],
 )
+@pytest.mark.clock
 def test_no_text_runs_away(text: str) -> None:
     start = time.process_time()
     found(text, Verdict.DENY)

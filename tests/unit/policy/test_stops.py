@@ -144,6 +144,7 @@ def test_what_names_its_programs_runs_next_to_a_rule_about_another(text: str) ->
     ],
     ids=str,
 )
+@pytest.mark.clock
 def test_odd_and_heavy_texts_ask_and_none_hangs(text: str) -> None:
     start = time.process_time()
     for do in ("deny", "ask"):

@@ -162,6 +162,7 @@ def test_every_text_has_an_answer(text: str) -> None:
         *("$(cat <<E\n", "a{", "((a))", ")", "`\\`"),
     ],
 )
+@pytest.mark.clock
 def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
     def spent(length: int) -> float:
         text = (piece * length)[:length]
