@@ -23,8 +23,8 @@ from .naming_texts import Maker, furnish
 from .opening import Opened, run
 from .sandbox import why_unavailable
 
-TEXTS: Final = 50
-SEEDS: Final = range(8)
+TEXTS: Final = 100
+SEEDS: Final = range(4)
 MISSED_MAX: Final = 0.03  # of the texts of a seed
 _EXEMPT: Final = ("/dev/", "/proc/")
 

@@ -247,6 +247,7 @@ do = "deny"
     "text",
     [
         *("cat secret/x", "cat <> secret/x", "x=sec; x+=ret; cat $x/x", "cat ${X}secret/x"),
+        "read x <<< secret; cat $x/x",
         *("f() { cat $1/x; }; f secret", "bash -c 'cat $0/x' secret", "cat $IFS./secret/x"),
         *("x=secret bash -c 'cat $x/x'", "env x=secret bash -c 'cat $x/x'", ". ./rc; cat secret/x"),
         "true | { x=secret; cat $x/x; }",

@@ -64,10 +64,9 @@ def expanded(word: ReadWord, known: Known) -> list[str]:
     text = "".join(written)
     if QUOTES.match(word.source):
         text = text.replace(_TILDE, "~")
-    found: dict[str, None] = {}
-    for each in _braced(text):
-        found.update(dict.fromkeys(_with_expansions(each, holes, known)))
-    return list(found)
+    found = [value for each in _braced(text) for value in _with_expansions(each, holes, known)]
+    is_split = holes and not QUOTES.search(word.source)
+    return list(dict.fromkeys(value.strip() if is_split else value for value in found))
 
 
 def _braced(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Whether a path that is only partly known may be one of those that are protected.
 
 Only its literal characters count: what is a hole altogether resembles nothing, nor does a single
-character that is not the dot of a hidden name.
+character that is not the dot with which a hidden name begins.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,8 @@ def _walk(value: str, name: str, begin: Iterable[_State] = ((0, 0),)) -> set[_St
             if HOLES.match(token):
                 following.add((at, met))
             elif token == character:
-                following.add((at + 1, min(_ENOUGH, met + 1 + (character == "."))))
+                begins = character == "." and value[max(at - 1, 0) : at] in ("", "/")
+                following.add((at + 1, min(_ENOUGH, met + 1 + begins)))
         states = _skipped(following, value)
         if not states:
             break

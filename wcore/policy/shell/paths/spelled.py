@@ -56,6 +56,8 @@ def spelled(value: str, *, by_editor: bool, is_input: bool) -> Iterator[tuple[st
         for expressions, is_written in ((written, True), (opened, False)):
             for expression in expressions:
                 yield from ((match[1], is_written) for match in expression.finditer(piece))
+    if is_input and value.strip() and not _BREAKS.search(value.strip()):
+        yield value.strip(), False
     for part in _BREAKS.split(value):
         if (is_input or part != value) and literal(part) and _LIKE_A_PATH.search(part):
             bare = part.rstrip(_BEHIND)
