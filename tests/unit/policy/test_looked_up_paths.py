@@ -78,6 +78,7 @@ def test_an_unknown_part_never_turns_a_deny_into_less_than_an_ask(way: str, seed
         ("rm -rf ~/.config/wc$1", "deny"),
         ("echo > ~/.config/wcore/$1", "deny"),
         ("tee ~/.config/wcore/*", "deny"),
+        (f"echo > {'a/' * 2040}.wcore/x", "deny"),
         ("touch .$1", "ask"),
         ("cp x $1/policy.toml", "ask"),
         ("rm -rf ~/.config/$1", "ask"),
@@ -135,6 +136,12 @@ def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
 
     small, large = spent(READ_CHARS_MAX // 8), spent(READ_CHARS_MAX)
     assert large < 40 * max(small, 0.005), (small, large)
+
+
+def test_expansions_within_expansions_are_followed_so_far() -> None:
+    for depth in (1, 4, 5, 39, 41, 500):
+        text = "cat " + "${x:-" * depth + ".env" + "}" * depth
+        assert told(text)[0] == "ask", depth
 
 
 @given(st.text(alphabet=st.sampled_from("a./~$(){}[]*'\"\\ \n;|&<>=x-\0\1\7`,#!"), max_size=60))

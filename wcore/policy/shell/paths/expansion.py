@@ -153,7 +153,7 @@ def _parameter(source: str, known: Known) -> Sequence[str]:
         return [*held, *(_GLOB.sub(PATTERN, each) for each in held if _GLOB.search(each))]
     if default := _DEFAULT.fullmatch(operator):
         kept = [each for each in held if each]
-        given = [ANY]
+        given = [ANY, default[2].rstrip("}").rpartition("-")[2]]
         if default[2].count("${") <= NESTED_MAX:
             given = expanded(within_quotes(_QUOTES.sub("", default[2])), known)
         if default[1] == "+":

@@ -86,8 +86,7 @@ def paths_named(
             found.keep(mention, [_may_be_empty(mention)] if is_unsure and any(held) else held)
         found.keep(mention, _swept(mention, places, disk, is_unsure=is_unsure))
     if reading.lost:
-        for fact in (*_roughly(command, places), _LOST):
-            found.facts[fact] = None
+        found.facts |= dict.fromkeys([*_roughly(command, places), _LOST])
     return list(found.facts)
 
 
@@ -99,21 +98,19 @@ class _FactCollector:
 
     def __init__(self) -> None:
         self.facts: dict[PathFact, None] = {}
-        self._ordinary = 0
-        self._notable = 0
+        self._kept = 0
 
     def keep(self, mention: Mention, facts: Iterable[PathFact]) -> None:
         for fact in facts:
-            if fact in self.facts or fact.own or fact.danger is not None:
+            self._kept += fact not in self.facts
+            is_ordinary = fact.inside and fact.protected is None
+            if self._kept <= KEPT_MAX or fact.own or fact.danger is not None:
                 self.facts[fact] = None
-            elif fact.inside and fact.protected is None:
-                self._ordinary += 1
-                more = PathFact(mention.source, fact.access, inside=True, unknown=True)
-                self.facts[fact if self._ordinary <= KEPT_MAX else more] = None
+            elif is_ordinary:
+                self.facts[PathFact(mention.source, fact.access, inside=True, unknown=True)] = None
             else:
-                self._notable += 1
-                more = replace(_doubtful(mention, fact.protected), access=fact.access, own=True)
-                self.facts[fact if self._notable <= KEPT_MAX else more] = None
+                more = _doubtful(mention, fact.protected)
+                self.facts[replace(more, access=fact.access, own=True)] = None
 
 
 def _read(command: str, places: Places, environ: Mapping[str, str] | None) -> MentionScan:
@@ -187,13 +184,14 @@ def _of_tree(
     """Yield a fact where a folder that is changed or copied holds files of ours."""
     roots = [*disk.get(candidate, LookupResult(())).real]
     roots += [posixpath.normpath(candidate.path)] if candidate.is_literal else []
-    inner = disk.get(_own_folder(candidate))
-    holds = (
-        any(is_within(own.casefold(), root.casefold()) for own in places.own for root in roots)
-        and mention.role is Role.WRITE
-    )
-    holds = holds or any(protected.is_own(root, places) for root in roots)
-    if holds or (inner is not None and inner.exists and inner.real):
+    ours = places.own if mention.role is Role.WRITE else ()
+    holds = any(is_within(own.casefold(), root.casefold()) for own in ours for root in roots)
+    inner = disk.get(_own_folder(candidate), LookupResult((), exists=False))
+    if (
+        holds
+        or any(protected.is_own(root, places) for root in roots)
+        or (inner.exists and inner.real)
+    ):
         path = roots[0] if roots else candidate.path
         yield PathFact(path, Access.WRITE, inside=True, protected=_OWN, own=True)
 
@@ -303,12 +301,10 @@ def _of_pattern(
         yield from _of_path(mention, plain, LookupResult((plain,)), places)
     for real in found.real if found is not None else ():
         yield from _of_path(mention, real, LookupResult((real,)), places)
-    if found is not None and not found.complete:  # too much to look at
-        for own in (*places.own, f"{places.workspace}/{OWN_FOLDER}"):
-            if is_within(own, folder) and candidate.searched:
-                last_part = candidate.components[-1]
-                if last_part.fits(POLICY):
-                    yield from _of_path(mention, own, LookupResult((own,)), places)
+    is_cut = found is not None and not found.complete and candidate.searched
+    for own in (*places.own, f"{places.workspace}/{OWN_FOLDER}") if is_cut else ():
+        if is_within(own, folder) and candidate.components[-1].fits(POLICY):
+            yield from _of_path(mention, own, LookupResult((own,)), places)
 
 
 def _unknown(mention: Mention, places: Places) -> Iterator[PathFact]:
@@ -335,7 +331,9 @@ def _unknown(mention: Mention, places: Places) -> Iterator[PathFact]:
 def _says_much(value: str) -> bool:
     """Whether what is known of a path that resembles one of ours is more than a dot."""
     known = (HOLES.sub("", each).strip(".") for each in value.split("/") if HOLES.search(each))
-    return value.startswith("/") and (value.endswith(f"/{POLICY}") or max(map(len, known)) > 1)
+    return value.startswith("/") and (
+        value.endswith(f"/{POLICY}") or max(map(len, known), default=2) > 1
+    )
 
 
 def _is_adrift(mention: Mention) -> bool:
