@@ -24,7 +24,7 @@ TEXTS: Final = [
     json.loads(line) for line in (Path(__file__).parent / "everyday.jsonl").read_text().splitlines()
 ]
 UNRELATED: Final = ("terraform", "kubectl delete", "gcloud", "aws s3 rm", "shutdown")
-ASKING_MAX: Final = 1.4  # percent where every command is allowed, for their paths; the aim is 1
+ASKING_MAX: Final = 1.0  # percent where every command is allowed, for their paths
 STOPPED_MAX: Final = 1.0  # percent beyond those, next to a rule
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
-from wcore.policy.shell_paths.named_paths import paths_named
+from wcore.policy.shell.paths.named_paths import paths_named
 from wcore.vocabulary import Category, PathAccess, PathFact, Pin, Prepared, ServerTools
 
 __all__ = ["Facts", "PathFact", "gather", "of_access"]

@@ -2,24 +2,17 @@
 
 import os
 import stat
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from wcore.policy.protected import OWN_FOLDER, Places
-from wcore.policy.shell_paths.lookups import Candidate, Component, LookupResult
-from wcore.policy.shell_paths.named_paths import candidates, paths_named
+from wcore.policy.protected import Places
+from wcore.policy.shell.paths.named_paths import candidates, paths_named
+from wcore.policy.shell.paths.values import Candidate, Component, LookupResult
 from wcore.policy_files.programs import programs_of
 from wcore.vocabulary import Named
 
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
-TREE_ENTRIES_MAX: Final = 16_384  # of folders that a text changes or copies: some 100 ms
-
-#: Folders that other programs fill and can fill again: what they hold is not the user's.
-_MADE_FOLDERS: Final = frozenset(["node_modules", "site-packages", "__pycache__"])
-_CLOSED: Final = _MADE_FOLDERS | {".git", OWN_FOLDER}  # their name says what they hold
 
 Finder = Callable[[str, Mapping[str, str]], Named]
 
@@ -46,31 +39,22 @@ class _PathLookup:
     def __init__(self) -> None:
         self._compared = 0
         self._fitting = 0
-        self._left_below = TREE_ENTRIES_MAX
 
     def at(self, candidate: Candidate) -> LookupResult:
         """Return what there is; it is not `complete` where that cannot be told."""
-        if candidate.holes:
+        if not candidate.is_literal:
             return self._of_pattern(candidate)
         try:
             real = os.path.realpath(candidate.path)
             parent = os.path.dirname(real)
-            below = self._trees(candidate, (candidate.path,))
-            return LookupResult(
-                (real,),
-                os.path.lexists(real),
-                os.path.isdir(parent),
-                complete=below is not None,
-                below=below or (),
-            )
+            return LookupResult((real,), os.path.lexists(real), os.path.isdir(parent))
         except (OSError, ValueError):
             return LookupResult((candidate.path,), complete=False)
 
     def _of_pattern(self, candidate: Candidate) -> LookupResult:
         if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:
             return LookupResult((), complete=False)
-        fitting: list[tuple[str, str]] = []
-        folder = candidate.path[: candidate.holes[0]].rpartition("/")[0]
+        fitting: list[str] = []
         complete = True
         try:
             for each in self._below("/", candidate.components):
@@ -81,74 +65,40 @@ class _PathLookup:
                     break
         except (_TooManyError, OSError, ValueError):
             complete = False
-        exists = not complete or os.path.isdir(folder or "/")
-        real = tuple(path for path, _ in fitting)
-        below = self._trees(candidate, real)
-        return LookupResult(
-            real,
-            exists,
-            complete=complete and below is not None,
-            names=tuple(name for _, name in fitting),
-            below=below or (),
-        )
+        exists = not complete or os.path.isdir(candidate.folder)
+        return LookupResult(tuple(fitting), exists, complete=complete)
 
-    def _trees(
-        self, candidate: Candidate, paths: Iterable[str]
-    ) -> tuple[tuple[str, ...], ...] | None:
-        """Return what lies below each path; `None`: there is too much."""
-        found: list[tuple[str, ...]] = []
-        for path in paths if candidate.tree else ():
-            is_made = os.path.basename(os.path.realpath(path)) in _MADE_FOLDERS
-            found.append(() if is_made and not candidate.copied else tuple(self._tree(path)))
-        return None if self._left_below <= 0 else tuple(found)
-
-    def _tree(self, root: str) -> Iterator[str]:
-        """Yield the relative paths below a folder, those nearest to it first."""
-        waiting = deque([("", root)])
-        while waiting:
-            above, folder = waiting.popleft()
-            with suppress(OSError), os.scandir(folder) as entries:  # no folder, or not ours to read
-                for entry in entries:
-                    self._left_below -= 1
-                    if self._left_below <= 0:
-                        return
-                    yield above + entry.name
-                    if entry.name not in _CLOSED and entry.is_dir(follow_symlinks=False):
-                        waiting.append((f"{above}{entry.name}/", entry.path))
-
-    def _below(self, folder: str, components: Sequence[Component]) -> Iterator[tuple[str, str]]:
-        """Yield the paths that fit below a folder, both without links, each with its last name.
+    def _below(self, folder: str, components: Sequence[Component]) -> Iterator[str]:
+        """Yield the paths that fit below a folder, both without links.
 
         A last name need not exist: the text may make it.
         """
         if not components:
-            yield folder, os.path.basename(folder)
+            yield folder
             return
         component, *rest = components
-        if component.deep:
+        if component.is_deep:
             yield from self._below(folder, rest)
             for entry in self._entries(folder):
                 if entry.is_dir(follow_symlinks=False):
                     yield from self._below(entry.path, components)
-        elif len(component.parts) == 1:
+        elif component.is_literal:
             is_made = not rest and not component.exists
-            path = _entered(folder, component.parts[0], is_last=is_made)
+            path = _entered(folder, component.name, is_last=is_made)
             if path is not None and not rest:
-                yield path, component.parts[0]
+                yield path
             elif path is not None:
                 yield from self._below(path, rest)
         else:
             yield from self._fit(folder, component, rest)
 
-    def _fit(
-        self, folder: str, component: Component, rest: Sequence[Component]
-    ) -> Iterator[tuple[str, str]]:
+    def _fit(self, folder: str, component: Component, rest: Sequence[Component]) -> Iterator[str]:
         for entry in self._entries(folder):
             if not component.fits(entry.name):
                 continue
             path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
             if not rest:
-                yield path, entry.name
+                yield path
             elif os.path.isdir(path):
                 yield from self._below(path, rest)
 

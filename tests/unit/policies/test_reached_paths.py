@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wcore.policy.shell_paths.evaluation import evaluate
-from wcore.policy.shell_paths.folder_options import MOVES_MAX
+from wcore.policy.protected import Places
+from wcore.policy.shell.paths.mentions import mentions_of
 from wcore.vocabulary import Decision, Mode, Row, Verdict
 
 from .test_trees import decided
@@ -56,7 +56,7 @@ WRITES = [
     *("tar cf z a.txt --index-file={F}", "curl -D {F} http://h/x", "curl --dump-header={F} x"),
     *("install -d {D}/r", "cp -l {F} src/h", "cp -s {F} src/h", "env -S'tee\\_{F}'"),
     *("trap -- 'rm {F}' 0", "install -dm755 {D}/r", "ls {F} | xargs rm"),
-    "f() { printf 'w {F}' | ed a.txt; }; f",
+    *("f() { printf 'w {F}' | ed a.txt; }; f", "coproc rm {F}"),
     *("cc -E a.c -MMD -MF {F}", "objcopy a.o {F}", "fallocate -l 10 {F}", "mktemp -p {D}"),
     *("git config -f {F} a.b c", "git config --file={F} a.b c", "git bundle create {F} HEAD"),
     *("tree -o {F}", "less -o {F} a.txt", "command touch {F}", "fd -H x {F} -x rm"),
@@ -163,7 +163,7 @@ def test_what_may_not_be_read_is_read_in_no_way(home: Path, way: str) -> None:
         *("unheard-of {F}", "command unheard-of {F}", "python3 -m json.tool a.json {F}"),
         *("GIT_TRACE2=$PWD/{F} git status", "unheard-of --x={F}"),
         *("GIT_WORK_TREE={D} git checkout -f", "HISTFILE={F}; set -o history; history -w"),
-        *("coproc rm {F}", "tar -cf{F} X", "shuf -eo{F} a b", "PS4='$(rm {F})'; set -x; true"),
+        *("tar -cf{F} X", "shuf -eo{F} a b", "PS4='$(rm {F})'; set -x; true"),
         *("split --filter='tee {F}' a.txt", "GIT_EDITOR='rm {F}' git commit", "zip -TT 'rm {F}' z"),
         *("LESSOPEN='|rm {F}' less a", "ssh -o ProxyCommand='rm {F}' h", "export X='rm {F}'"),
         *("git -c core.pager='rm {F}' log", "rg --pre 'rm {F}' x", "bat --pager='rm {F}' a"),
@@ -211,7 +211,7 @@ def test_what_only_tells_or_finds_nothing_does_not_ask(home: Path, text: str) ->
 
 
 def test_a_text_that_is_not_understood_asks_where_paths_are_denied(home: Path) -> None:
-    for text in ("coproc cat secrets/s.txt", "$(echo cat) $x/s.txt"):
+    for text in ("coproc $x", "$(echo cat) $x/s.txt"):
         denies = 'deny = ["Read(secrets/**)"]'
         assert verdict(decided(home, text, Mode.FORCE, denies)) is Verdict.ASK
         assert verdict(decided(home, text, Mode.FORCE)) is Verdict.ALLOW
@@ -225,7 +225,7 @@ def test_a_bare_name_that_a_script_opens_is_a_path(home: Path, text: str) -> Non
 
 
 def test_many_folders_lead_anywhere(home: Path) -> None:
-    for times in (1, MOVES_MAX - 1, MOVES_MAX, 4 * MOVES_MAX):
+    for times in (1, 63, 64, 256):
         text = f"git {'-C . ' * times}-C .wcore rm policy.toml"
         assert verdict(decided(home, text)) is not Verdict.ALLOW, times
 
@@ -240,4 +240,4 @@ WORDS = (
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(WORDS), max_size=9))
 def test_no_words_are_too_odd_to_be_read(words: list[str]) -> None:
-    evaluate(" ".join(words), "/ws", "/home", {})
+    mentions_of(" ".join(words), Places("/ws", "/home"), {})

@@ -1,6 +1,8 @@
-"""What a program does to whole folders: what they hold, and where what is copied comes to lie."""
+"""What a program does to whole folders, and where what is copied comes to lie; what is given up."""
 
+import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -12,8 +14,11 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
-from wcore.policy_files.named_paths import TREE_ENTRIES_MAX, finder
+from wcore.policy_files.named_paths import finder
 from wcore.vocabulary import Always, Category, Decision, Mode, Prepared, Row, Verdict
+
+GIVEN_UP: Final = Path(__file__).parents[3] / "protocol-spec/cases/shell/given_up.jsonl"
+KINDS: Final = ("folder", "variable", "held")  # of those that are about paths
 
 FILES = (
     *("ws/sub/.wcore/policy.toml", "ws/repo/.git/config", "ws/deep/a/b/.vscode/x.json"),
@@ -69,7 +74,6 @@ def test_the_workspace_is_our_own_where_it_holds_a_policy(home: Path) -> None:
     (home / "ws/sub/.wcore/policy.toml").unlink()
     (home / "ws/sub/.wcore").rmdir()
     assert decided(home, 'rm -r "$PWD"', Mode.FORCE).verdict is Verdict.ALLOW
-    assert decided(home, 'rm -r "$PWD"').why.row is Row.PROTECTED
     (home / "ws/.wcore").mkdir()
     for text in ('rm -r "$PWD"', "rm -rf ../ws", "rm -rf ../w*", "find . -delete"):
         assert decided(home, text, Mode.FORCE).verdict is Verdict.DENY, text
@@ -78,16 +82,14 @@ def test_the_workspace_is_our_own_where_it_holds_a_policy(home: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("rm -rf repo", "mv repo plain", "cp -r repo plain/x", "chmod -R go-r repo", "rm -r r*o"),
-        *("rm -rf deep", "cp -r deep new", "mv deep/a .", "cp -r evil plain"),
         *("cp pre-commit .git/hooks", "cp x .git/hooks/", "mv x .git/hooks/ -v", "ln x .git/hooks"),
         *("cp -r ci/workflows .github", "cp -r ci .github", "mv ci .github", "cp -rT ci .github"),
         *("cp -rt .github ci/workflows", "rsync -r ci/ .github", "cp x plain/.env"),
         *("ln -s plain/.env",),
-        *("cp -r node_modules/p/. .", "cp x deep/a/b/.vscode -v", "scp -r ci/. .github"),
+        *("cp x deep/a/b/.vscode -v", "scp -r ci/. .github"),
     ],
 )  # fmt: skip
-def test_what_is_protected_in_a_folder_asks(home: Path, text: str) -> None:
+def test_what_comes_to_lie_where_it_is_protected_asks(home: Path, text: str) -> None:
     found = decided(home, text)
     assert (found.verdict, found.why.row) == (Verdict.ASK, Row.PROTECTED)
 
@@ -110,7 +112,6 @@ def test_what_holds_nothing_protected_does_not_ask(home: Path, text: str) -> Non
     "text",
     [
         *("cp plain/keep.txt .", "cp -t . plain/keep.txt", "mv plain/keep.txt ."),
-        *("cp -r plain/. .",),
         *("ln -sf plain/keep.txt .", "cp -r plain/* .", "cp plain/k*.txt ."),
         *("ln -s plain/keep.txt", "uniq x keep.txt", "xxd x keep.txt", "sort x --outp keep.txt"),
         *("curl -sSLo keep.txt u://v", "find x -fprint keep.txt", "tar cf keep.txt x"),
@@ -132,16 +133,6 @@ def test_a_deny_on_writing_does_not_meet_what_is_read(home: Path, text: str) -> 
     assert found.verdict is Verdict.ALLOW
 
 
-def test_a_folder_that_is_too_large_to_look_through_asks(home: Path) -> None:
-    large = home / "ws/large"
-    large.mkdir()
-    for number in range(TREE_ENTRIES_MAX + 1):
-        (large / str(number)).symlink_to("x")
-    assert decided(home, "rm -rf large").why.row is Row.PROTECTED
-    assert decided(home, "cp -r large new").why.row is Row.PROTECTED
-    assert decided(home, "rm -rf large", Mode.FORCE).verdict is Verdict.ALLOW
-
-
 def test_a_tree_that_cannot_be_looked_through_is_decided_all_the_same(home: Path) -> None:
     """`/proc` has folders that open and then cannot be read."""
     assert decided(home, "cd / && rm -rf *").verdict is Verdict.DENY
@@ -154,13 +145,13 @@ def test_what_would_be_the_root_only_if_a_variable_is_empty_asks(home: Path) -> 
     assert decided(home, 'rm -rf "$(cat x)"/*', Mode.FORCE).verdict is Verdict.ASK
 
 
-def test_what_a_text_copies_again_and_again_is_looked_through_once(home: Path) -> None:
-    folder = home / "ws/many"
-    folder.mkdir()
-    for number in range(1200):
-        (folder / str(number)).touch()
-    few, many = ("; ".join(f"cp -r many d{each}" for each in range(times)) for times in (9, 60))
-    assert decided(home, few).verdict is Verdict.ALLOW
-    told = decided(home, many)
-    assert (told.verdict, told.why.row) == (Verdict.ASK, Row.PROTECTED)
-    assert "too large" in told.why.detail
+@pytest.mark.parametrize("line", GIVEN_UP.read_text().splitlines())
+def test_what_is_given_up_of_paths_stands_in_one_file(home: Path, line: str) -> None:
+    case = json.loads(line)
+    if case["kind"] not in KINDS:
+        return  # of rules that stop commands
+    mode = Mode.FORCE if case["before"] == "deny" else Mode.DEFAULT
+    policy = f'deny = ["{case["deny"]}"]' if case["deny"] else ""
+    (home / "ws/secret").mkdir()
+    assert case["before"] != case["now"]
+    assert decided(home, case["text"], mode, policy).verdict.value == case["now"]

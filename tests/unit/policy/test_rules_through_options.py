@@ -10,7 +10,7 @@ from tables import rows
 
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.option_specs import OptionArgument, option_spec
-from wcore.policy.shell_paths.named_paths import paths_named
+from wcore.policy.shell.paths.named_paths import paths_named
 
 from .test_rules import PLACES, bash, outcome, policies, rules
 

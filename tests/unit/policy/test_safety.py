@@ -10,7 +10,8 @@ from wcore.persistence.shell_text_codec import fact, named
 from wcore.policy import shell
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
-from wcore.policy.shell_paths.named_paths import Candidate, LookupResult, candidates, paths_named
+from wcore.policy.shell.paths.named_paths import candidates, paths_named
+from wcore.policy.shell.paths.values import HOLES, Candidate, LookupResult
 from wcore.policy.stops import scan
 from wcore.vocabulary import Verdict
 
@@ -25,9 +26,12 @@ def on_disk(text: str) -> dict[Candidate, LookupResult]:
     for candidate in candidates(text, PLACES, ENVIRON):
         fitting = sorted(
             name for name in NAMES
-            if fnmatchcase(name, candidate.path) and name.count("/") == candidate.path.count("/")
+            if fnmatchcase(name, HOLES.sub("*", candidate.path))
+            and name.count("/") == candidate.path.count("/")
         )  # fmt: skip
-        disk[candidate] = LookupResult(tuple(fitting) if candidate.holes else (candidate.path,))
+        disk[candidate] = LookupResult(
+            (candidate.path,) if candidate.is_literal else tuple(fitting)
+        )
     return disk
 
 

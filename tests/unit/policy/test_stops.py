@@ -19,8 +19,9 @@ from wcore.vocabulary import Mode
 from .test_rules import PLACES, bash, outcome, policies, rules
 
 GIVEN_UP: Final = Path(__file__).parents[3] / "protocol-spec/cases/shell/given_up.jsonl"
-GIVEN_UP_MAX: Final = 40
+GIVEN_UP_MAX: Final = 60
 KINDS: Final = ("named", "asks", "elsewhere", "value")
+PATH_KINDS: Final = ("folder", "variable", "held")  # tried where there is a disk
 
 COMMANDS: Final = (
     ("git push origin", "git push"),
@@ -156,7 +157,9 @@ def test_odd_and_heavy_texts_ask_and_none_hangs(text: str) -> None:
 def test_what_is_given_up_stands_in_one_file(line: str) -> None:
     case = json.loads(line)
     assert set(case) == {"kind", "text", "deny", "before", "now"}
-    assert case["kind"] in KINDS
+    assert case["kind"] in KINDS + PATH_KINDS
+    if case["kind"] in PATH_KINDS:
+        return
     assert case["before"] != case["now"]
     found = policies(f'deny = ["Bash({case["deny"]})"]\n' + rules(("Bash", "allow")))
     assert outcome(bash(case["text"]), found, Mode.FORCE).verdict.value == case["now"]

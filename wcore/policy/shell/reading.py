@@ -69,12 +69,20 @@ class Reading(Struct, frozen=True):
 def words(text: str) -> Reading:
     """Return the commands of a text; spans count characters. Never raises."""
     reader = _Reader(text[:ROUGH_CHARS_MAX], 0, 0)
-    if first_refused(text) is not None:
-        reader.doubt = Reason.FORBIDDEN_CHARACTER
     if len(utf8(text)) > TEXT_BYTES_MAX:
         reader.doubt = Reason.TOO_LONG
     reader.commands_until("")
+    if first_refused(text) is not None:
+        reader.doubt = reader.doubt or Reason.FORBIDDEN_CHARACTER
     return Reading(tuple(reader.found), reader.doubt)
+
+
+def within_quotes(text: str) -> ReadWord:
+    """Return the word that a text is between double quotes. Never raises."""
+    parts = Parts()
+    _Reader(text, 0, 0).quoted(parts, "")
+    value, shape = "".join(parts.value), "".join(parts.shape)
+    return ReadWord((0, len(text)), text, value, shape, tuple(parts.made))
 
 
 class _Level:
@@ -209,7 +217,7 @@ class _Reader(PartReader):
         self._at = min(behind + 1, len(self._text))
         text, parts = self._text[start:end], Parts()
         if QUOTES.search(redirection.target.source):
-            parts.add(text)
+            parts.add(text, quoted=True)
         else:
             joined = _JOINED.sub(r"\1", self._text[start:])
             same = line.search(joined)
@@ -218,9 +226,8 @@ class _Reader(PartReader):
             inner = _Reader(text, self._base + start, len(self._levels) + self._depth)
             inner.quoted(parts, "")
             self._take(inner)
-        command.inputs.append(
-            ReadWord(self._span(start), text, "".join(parts.value), "".join(parts.shape))
-        )
+        value, shape = "".join(parts.value), "".join(parts.shape)
+        command.inputs.append(ReadWord(self._span(start), text, value, shape, tuple(parts.made)))
 
     def read_apart(self, text: str, base: int) -> None:
         inner = _Reader(text, base, self._depth + 1)

@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from wcore.policy.shell.ansi import decode
 from wcore.policy.shell.characters import NAME, PLAIN
 from wcore.policy.shell.model import Span
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.words import BRACE_WORDS_MAX, expansion_bound
-from wcore.policy.shell_paths.ansi import decode
 
 HOLE: Final = "\0"  # in the shape of a word; the character itself stands in no command
 NESTED_MAX: Final = 40  # expansions within each other
@@ -35,21 +35,36 @@ _NO_PATTERN: Final = re.compile(r"\([\s\\]*\)")  # of a function
 _CONTINUED: Final = re.compile(r"(?:\$\w*|[<>])\\\n")
 
 
+class Part(Struct, frozen=True):
+    """Characters of a word: known, of which braces count where they are bare, or an expansion."""
+
+    text: str
+    is_known: bool = True
+    is_bare: bool = False
+
+
 class ReadWord(Struct, frozen=True):
     r"""A word: `value` is its source without quotes, `shape` the same with holes.
 
-    `r"$x"m` has the value `r$xm` and the shape `r\0m`, with a `HOLE` in the middle.
+    `r"$x"m` has the value `r$xm` and the shape `r\0m`, with a `HOLE` in the middle; its parts are
+    `r`, `$x` and `m`.
     """
 
     span: Span
     source: str
     value: str
     shape: str
+    parts: tuple[Part, ...] = ()
 
     @property
     def bare(self) -> str:
         """The source without joined lines, as the grammar sees it."""
         return self.source.replace("\\\n", "")
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is no word where what it is made of is empty."""
+        return not QUOTES.search(self.source)
 
     @property
     def literal(self) -> str | None:
@@ -63,10 +78,12 @@ class Parts:
     def __init__(self) -> None:
         self.value: list[str] = []
         self.shape: list[str] = []
+        self.made: list[Part] = []
         self.is_open = False  # whether the last hole is all of the rest
 
-    def add(self, text: str, *, is_known: bool = True) -> None:
+    def add(self, text: str, *, is_known: bool = True, quoted: bool = False) -> None:
         self.value.append(text)
+        self.made.append(Part(text, is_known, not quoted))
         if not self.is_open:
             self.shape.append(text if is_known else HOLE)
 
@@ -108,7 +125,7 @@ class PartReader:
     def _made(self, start: int, parts: Parts) -> ReadWord:
         source = self._text[start : self._at]
         shape = source if source == "[" else "".join(parts.shape)
-        return ReadWord(self._span(start), source, "".join(parts.value), shape)
+        return ReadWord(self._span(start), source, "".join(parts.value), shape, tuple(parts.made))
 
     def _parts(self, parts: Parts, start: int, *, at_head: bool) -> None:
         """Read the parts of a word up to its end."""
@@ -143,7 +160,7 @@ class PartReader:
                 if end < 0:
                     self._lose(Reason.QUOTING)
                     end = len(self._text)
-                parts.add(self._text[self._at + 1 : end])
+                parts.add(self._text[self._at + 1 : end], quoted=True)
                 self._at = min(end + 1, len(self._text))
             case '"':
                 self._at += 1
@@ -152,7 +169,7 @@ class PartReader:
                 escaped = self._here(1)
                 if not escaped:
                     self._lose(Reason.QUOTING)
-                parts.add("" if escaped == "\n" else escaped)
+                parts.add("" if escaped == "\n" else escaped, quoted=True)
                 self._at = min(self._at + 2, len(self._text))
             case "$" | "`":
                 self._expansion(parts, quoted=False)
@@ -188,7 +205,7 @@ class PartReader:
         """Read text in which only expansions are special; a here-document goes on to the end."""
         while (here := self._here()) != until:
             if run := _QUOTED_RUN.match(self._text, self._at):
-                parts.add(run[0])
+                parts.add(run[0], quoted=True)
                 self._at = run.end()
             elif here == '"':
                 self._literal(parts)
@@ -215,7 +232,7 @@ class PartReader:
         here, follows = self._here(), self._here(1)
         if here == "\\":
             kept = "" if follows == "\n" else follows if follows in '$`"\\' else "\\" + follows
-            parts.add(kept)
+            parts.add(kept, quoted=True)
             self._at = min(self._at + 2, len(self._text))
         elif here == "`":
             self._backticks(parts)
@@ -295,7 +312,8 @@ class PartReader:
             self._literal(parts)
             return
         decoded = decode(match[1])
-        parts.add(match[0] if decoded is None else decoded, is_known=decoded is not None)
+        known = decoded is not None
+        parts.add(match[0] if decoded is None else decoded, is_known=known, quoted=known)
         self._at = match.end()
 
     def _is_arithmetic(self, at: int) -> bool:

@@ -5,13 +5,14 @@ The words are judged as bash evaluates them: `cd ~ && rm -rf *` removes the home
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final
 
 from wcore.policy.protected import is_within
-from wcore.policy.shell.runners import may_start_any
-from wcore.policy.shell_paths.values import Hole, Value
+from wcore.policy.shell.paths.searches import RUN
+from wcore.policy.shell.paths.transfers import Transfer, heads
+from wcore.policy.shell.paths.values import ANY, HOLES, NAME, PATTERN, beginning
 from wcore.policy.stops import program
 
 SYSTEM: Final = frozenset(
@@ -19,7 +20,6 @@ SYSTEM: Final = frozenset(
     " Applications".split()
 )
 _CHANGERS: Final = frozenset("chmod chown chgrp".split())
-_RUN: Final = frozenset("-exec -execdir -ok -okdir".split())
 #: Tests of find that leave whole trees in.
 _WIDE: Final = frozenset("-delete -depth -d -xdev -mount -print -print0 -follow -noleaf".split())
 _WIDE_VALUED: Final = frozenset("-mindepth -maxdepth -type".split())
@@ -35,10 +35,8 @@ class Sweep(StrEnum):
 
 def sweep_of(words: Sequence[str | None]) -> Sweep | None:
     """Return what a command does to whole trees; `None` in `words` is a word that is not known."""
-    plain = tuple(word or "" for word in words)
-    runs = bool(plain and plain[0]) and may_start_any(plain)
-    for at, word in enumerate(plain if runs else plain[:1]):
-        name, rest = program(word), plain[at + 1 :]
+    for at in heads(words):
+        name, rest = program(words[at] or ""), [word or "" for word in words[at + 1 :]]
         if name == "rm" and any(_is_deep(each) for each in rest):
             return Sweep.REMOVES
         if name in _CHANGERS and any(_is_deep(each) for each in rest):
@@ -58,7 +56,7 @@ def _removes_all(words: Sequence[str]) -> bool:
     begin = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     at = begin
     while at < len(words):
-        if words[at] in _RUN:
+        if words[at] in RUN:
             return at + 1 < len(words) and program(words[at + 1]) == "rm"
         if words[at] not in _WIDE | _WIDE_VALUED:
             return False
@@ -82,18 +80,23 @@ def is_home_of_somebody(source: str) -> bool:
     return _OF_A_USER.fullmatch(source) is not None
 
 
-def emptied(value: Value) -> str | None:
+def emptied(value: str) -> str | None:
     """Return the path that is left if all that is not known is empty; `None` if all is known."""
-    if not any(piece in (Hole.ANY, Hole.NAME) for piece in value.pieces):
-        return None
-    shown = (piece if isinstance(piece, str) else "" for piece in value.pieces)
-    return "".join(shown)
+    return HOLES.sub("", value) if ANY in value or NAME in value else None
 
 
-def takes_all(value: Value) -> bool:
+def takes_all(value: str) -> bool:
     """Whether what stands behind the folder of a pattern takes every name in it."""
-    first = next((at for at, each in enumerate(value.pieces) if isinstance(each, Hole)), None)
-    if first is None or not value.beginning.endswith(("/", "/.")):
-        return False
-    rest = value.pieces[first:]
-    return all(piece is Hole.PATTERN or set(str(piece)) <= {"/", "."} for piece in rest)
+    begin = beginning(value)
+    return begin.endswith(("/", "/.")) and set(value[len(begin) :]) <= {PATTERN, "/", "."}
+
+
+def trees(words: Sequence[str | None], put: Transfer | None) -> Iterable[int]:
+    """Return which words stand for all that lies below them, which is changed or comes along."""
+    plain = [program(words[at] or "") for at in heads(words)]
+    is_deep = any(_is_deep(word or "") for word in words)
+    if sweep_of(words) or (is_deep and not {"setfacl", "chattr"}.isdisjoint(plain)):
+        return range(1, len(words))
+    if put is None:
+        return ()
+    return [*(put.sources if put.deep else ()), *([put.to] if put.cleans and put.to else ())]

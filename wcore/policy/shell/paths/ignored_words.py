@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from wcore.policy.shell_paths import git_words
+from wcore.policy.shell.paths import git_words
 
 _EXCLUDES: Final = re.compile(r"--(?:exclude|exclude-dir|ignore|ignore-dir)(=.*)?")
 #: Programs that do not touch what these options name.

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
+from wcore.policy.shell.paths import git_words
+from wcore.policy.shell.paths.ignored_words import left_out
+from wcore.policy.shell.paths.transfers import transfer
 from wcore.policy.shell.runners import may_start_any
-from wcore.policy.shell_paths import git_words
-from wcore.policy.shell_paths.ignored_words import left_out
-from wcore.policy.shell_paths.trees import destination
 from wcore.policy.stops import program
 
 READERS: Final = frozenset(
@@ -149,7 +149,8 @@ def _copied(head: str, words: Sequence[str | None]) -> list[Role]:
     makes = {"cp": _LINKS, "install": _MAKES_FOLDERS}.get(head)
     if makes is not None and any(makes.fullmatch(word or "") for word in words):
         return [Role.WRITE] * len(words)  # a link is a way to write what it leads to
-    to = destination(words)
+    found = transfer(words)
+    to = found.to if found else None
     return [
         Role.WRITE if at == to or (word or "").startswith("-") else Role.READ
         for at, word in enumerate(words)
