@@ -10,6 +10,7 @@ from typing import Final
 from wcore.policy.protected import OWN_FOLDER, Places
 from wcore.policy.shell_paths.lookups import Candidate, Component, LookupResult
 from wcore.policy.shell_paths.named_paths import candidates, paths_named
+from wcore.policy_files.plain_folders import MADE_FOLDERS, plain_folders
 from wcore.policy_files.programs import programs_of
 from wcore.vocabulary import Named
 
@@ -17,9 +18,7 @@ COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against:
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
 TREE_ENTRIES_MAX: Final = 16_384  # of folders that a text changes or copies: some 100 ms
 
-#: Folders that other programs fill and can fill again: what they hold is not the user's.
-_MADE_FOLDERS: Final = frozenset(["node_modules", "site-packages", "__pycache__"])
-_CLOSED: Final = _MADE_FOLDERS | {".git", OWN_FOLDER}  # their name says what they hold
+_CLOSED: Final = MADE_FOLDERS | {".git", OWN_FOLDER}  # their name says what they hold
 
 Finder = Callable[[str, Mapping[str, str]], Named]
 
@@ -31,7 +30,8 @@ def finder(places: Places) -> Finder:
         look = _PathLookup()
         disk = {each: look.at(each) for each in candidates(command, places, environ)}
         paths = tuple(paths_named(command, places, environ, disk))
-        return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
+        programs = programs_of(command, environ.get("PATH", ""), places.workspace)
+        return Named(paths, programs, plain_folders(command, places.workspace))
 
     return find
 
@@ -98,7 +98,7 @@ class _PathLookup:
         """Return what lies below each path; `None`: there is too much."""
         found: list[tuple[str, ...]] = []
         for path in paths if candidate.tree else ():
-            is_made = os.path.basename(os.path.realpath(path)) in _MADE_FOLDERS
+            is_made = os.path.basename(os.path.realpath(path)) in MADE_FOLDERS
             found.append(() if is_made and not candidate.copied else tuple(self._tree(path)))
         return None if self._left_below <= 0 else tuple(found)
 

@@ -1,18 +1,20 @@
 """Commands that are never right: every spelling that a careless model might choose."""
 
+import json
 import time
 from fnmatch import fnmatchcase
 
 import pytest
+from msgspec import convert
 from tables import rows
 
-from wcore.persistence.shell_text_codec import fact, named
+from wcore.persistence import records
 from wcore.policy import shell
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
 from wcore.policy.shell_paths.named_paths import Candidate, LookupResult, candidates, paths_named
 from wcore.policy.stops import scan
-from wcore.vocabulary import Verdict
+from wcore.vocabulary import Category, Named, Prepared, Verdict
 
 PLACES = Places("/home/me/ws", "/home/me")
 ENVIRON = {"HOME": "/home/me", "SET": "/srv/x"}
@@ -216,4 +218,6 @@ def test_no_text_runs_away(text: str) -> None:
 def test_a_record_keeps_which_check_a_tree_meets() -> None:
     facts = tuple(paths_named("rm -rf ~/. x", PLACES, ENVIRON, on_disk("rm -rf ~/. x")))
     assert {each.danger for each in facts} == {None, "rm-home"}
-    assert named({"named": [fact(each) for each in facts]}) == facts
+    call = Prepared("Bash", Category.EXEC, {}, "", "", (), "rm", named=facts, folders=("a",))
+    kept = json.loads(json.dumps(records.prepared("c1", call, {})["named"]))
+    assert convert(kept, Named) == call.names

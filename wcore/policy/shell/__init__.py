@@ -23,6 +23,7 @@ from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, l
 from wcore.policy.shell.bashlex_check import warm
 from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import CommandKind
+from wcore.policy.shell.folders import folders_entered, in_folders
 from wcore.policy.shell.grant_matcher import covers, matches
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
@@ -59,7 +60,9 @@ __all__ = [
     "Word",
     "analyse",
     "covers",
+    "folders_entered",
     "folders_gone_to",
+    "in_folders",
     "is_device",
     "is_shared_file",
     "lex",

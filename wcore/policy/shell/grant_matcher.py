@@ -7,7 +7,7 @@ from typing import Final
 from wcore.policy.shell.analysis import analyse
 from wcore.policy.shell.builtins import find_hazard
 from wcore.policy.shell.characters import ASSIGNMENT
-from wcore.policy.shell.coverage import find_uncovered
+from wcore.policy.shell.coverage import find_uncovered, may_name_paths
 from wcore.policy.shell.grants import PrefixGrant
 from wcore.policy.shell.model import Analysis, Coverage, SimpleCommand, Span
 from wcore.policy.shell.other_programs import find_other_program
@@ -47,6 +47,7 @@ def matches(analysis: Analysis, grants: Sequence[PrefixGrant]) -> Coverage:
         lengths[words[0]].add(len(words))
     moved = False
     for command in analysis.commands:
+        moved = moved or command.moved
         sources = tuple(word.source for word in command.words)
         begins = (sources[:length] for length in sorted(lengths.get(sources[0], ())))
         granted = [words for words in begins if words in spelled]
@@ -64,6 +65,8 @@ def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem 
     """Return why `command` must be asked although it begins with `granted`."""
     program = command_words(granted)
     if moved and (names_relative_program(program) or names_relative_script(program)):
+        return Reason.RELATIVE_AFTER_CD, command.span
+    if command.moved and may_name_paths(command, granted):
         return Reason.RELATIVE_AFTER_CD, command.span
     head = len(granted) - len(program)
     hazard = find_hazard(program[0], command.words[head + 1 :])

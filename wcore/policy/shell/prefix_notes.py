@@ -23,6 +23,7 @@ class PrefixNote(Struct, frozen=True):
     kind: CommandKind
     not_covered: tuple[str, ...] = ()
     only_listed: bool = False
+    holds_anywhere: bool = True  # in the workspace: it names nothing by where that is
 
     @property
     def runs_project_code(self) -> bool:
@@ -33,7 +34,8 @@ class PrefixNote(Struct, frozen=True):
         """The note in words, the same on every card and page."""
         found: list[str] = []
         if self.runs_project_code:
-            found.append("It runs the project's own code.")
+            where = ", in any folder of the workspace" if self.holds_anywhere else ""
+            found.append(f"It runs the project's own code{where}.")
         if self.not_covered:
             shown = ", ".join(self.not_covered[:EXAMPLES_MAX])
             more = " and others" if len(self.not_covered) > EXAMPLES_MAX else ""
@@ -52,4 +54,7 @@ def note_of(words: Words) -> PrefixNote:
     named = set(own)
     examples = SCRIPT_EXAMPLES.get(located.key, spec.never_covered)
     not_covered = tuple(example for example in examples if example not in named)
-    return PrefixNote(located.kind, not_covered, only_listed=not spec.is_open)
+    stays = runners.names_relative_program(words) or runners.names_relative_script(words)
+    return PrefixNote(
+        located.kind, not_covered, only_listed=not spec.is_open, holds_anywhere=not stays
+    )

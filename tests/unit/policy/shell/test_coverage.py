@@ -256,7 +256,9 @@ def test_a_note_says_what_a_prefix_leaves_out() -> None:
     assert "-o" in note.not_covered
     assert "-o" in note.sentences[0]
     assert "-o" not in note_of(("sort", "-o")).not_covered
-    assert note_of(("make", "test")).sentences[0] == "It runs the project's own code."
+    runs = "It runs the project's own code"
+    assert note_of(("make", "test")).sentences[0] == f"{runs}, in any folder of the workspace."
+    assert note_of(("./gradlew", "test")).sentences[0] == f"{runs}."
     assert note_of(("nice", "find")).not_covered[0] == "-exec"
     assert note_of(("unknown-tool",)).sentences == ()
     assert "-c" in note_of(("git",)).not_covered
