@@ -61,6 +61,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+class Everything:
+    """Takes every folder for a plain one."""
+
+    def __contains__(self, folder: object) -> bool:
+        return True
+
+
 def facts_of(project: Path, text: str) -> Facts:
     places = Places(str(project), str(project.parent))
     found = finder(places)(text, {"PATH": "/usr/bin:/bin", "HOME": places.home})
@@ -96,6 +103,12 @@ def decided(project: Path, text: str, *prefixes: str) -> Decision:
         "# first\ncd packages && npm test",
         "cd packages && npm test || git status",
         "cd tools && python3 -m pytest -q",
+        "make -C packages test",
+        "make -C {ws}/packages test -j4 && git -C packages status --short",
+        "npm --prefix packages/app test -- --watch=false",
+        "npm --prefix 'my app' test 2>&1 | git -C . status",
+        "cd packages && npm --prefix app test",
+        "cd packages && npm --prefix {ws}/tools test && make test",
     ],
 )
 def test_a_granted_command_runs_in_any_plain_folder(project: Path, text: str) -> None:
@@ -133,7 +146,13 @@ def test_a_granted_command_runs_in_any_plain_folder(project: Path, text: str) ->
     ],
 )
 def test_what_is_no_plain_folder_of_the_workspace_asks(project: Path, folder: str) -> None:
-    assert decided(project, f"cd {folder} && npm test", *TESTS).verdict is Verdict.ASK
+    for text in (
+        f"cd {folder} && npm test",
+        f"npm --prefix {folder} test",
+        f"make -C {folder} test && npm test",
+        f"git -C {folder} status",
+    ):
+        assert decided(project, text, *TESTS).verdict is Verdict.ASK, text
 
 
 @pytest.mark.parametrize(
@@ -163,6 +182,26 @@ def test_what_is_no_plain_folder_of_the_workspace_asks(project: Path, folder: st
         "cd packages && npm run build",
         "cd packages && npm test && rm -rf x",
         "cd packages && cat ../../../beside/x",
+        "cd link && make -C app test",
+        "make -C packages && make -C app test",
+        "make -C packages -C app test",
+        "make -C packages -f x test",
+        "make -C packages deploy",
+        "make -Cpackages test",
+        "make test -C packages",
+        "make '-C' packages test",
+        "gmake -C packages test",
+        "./make -C packages test",
+        "X=1 make -C packages test",
+        "cd packages; make -C app test",
+        "make test; cd tools; make -C packages test",
+        "git -C packages -C .. status",
+        "git -C packages -c core.pager=x status",
+        "git -C packages status > x",
+        "npm --prefix packages --prefix tools test",
+        "npm --prefix packages -g test",
+        "npm test --prefix packages",
+        "npm -C packages test",
     ],
 )
 def test_whatever_else_there_is_about_a_folder_asks(project: Path, text: str) -> None:
@@ -213,6 +252,33 @@ def test_a_module_that_the_folder_has_as_well_asks(project: Path) -> None:
     assert (decision.verdict, decision.why.code) == (Verdict.ASK, "other_program")
 
 
+def test_what_a_grant_spells_out_needs_no_folder(project: Path) -> None:
+    for text in ("make -C link test", "git -C packages log", "npm --prefix build/x test"):
+        assert decided(project, text, text).verdict is Verdict.ALLOW, text
+    both = "cd out && make -C packages test"
+    assert decided(project, both, "cd", "make test").verdict is Verdict.ASK, "where is not known"
+    for text in (both, "cd x; make -C packages test", "cd a && cd b && make -C packages test"):
+        known = shell.in_folders(shell.lex(text), ["packages", "a", "a/packages"])
+        assert all(each.elsewhere is None for each in known.commands), text
+
+
+def test_a_file_that_a_grant_names_is_another_one_behind_an_option(project: Path) -> None:
+    for text, prefix in (
+        ("git -C packages add src", "git add src"),
+        ("make -C app x.mk", "make x.mk"),
+    ):
+        assert decided(project, text, prefix).verdict is Verdict.ASK
+
+
+def test_a_text_that_enters_too_many_folders_asks(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "make -C packages test && make -C tools test"
+    assert decided(project, text, *TESTS).verdict is Verdict.ALLOW
+    monkeypatch.setattr(plain_folders, "FOLDERS_MAX", 1)
+    assert decided(project, text, *TESTS).verdict is Verdict.ASK
+
+
 def test_a_folder_with_too_many_beside_it_asks(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +300,12 @@ def test_where_nobody_has_looked_it_asks() -> None:
     [
         ("cd packages/app && npm test", AlwaysPrefix("npm test")),
         ("cd packages && git status && git log", AlwaysPrefixes(("git status", "git log"))),
+        ("make -C packages test -j4", AlwaysPrefix("make test")),
+        ("npm --prefix packages/app run build", AlwaysPrefix("npm run build")),
+        ("git -C packages log --oneline", AlwaysPrefix("git log")),
+        ("cd packages && make -C app test; git log", AlwaysPrefixes(("make test", "git log"))),
+        ("make -C link test", None),
+        ("make -C packages", None),
         ("cd link && npm test", None),
         ("cd packages/app && ./gradlew test", None),
     ],
@@ -251,7 +323,9 @@ def test_a_card_offers_what_stands_behind_it(project: Path, text: str, scope: Sc
     [("npm test", True), ("git status", True), ("echo", True), ("./gradlew test", False)],
 )
 def test_a_card_says_that_it_is_for_any_folder(prefix: str, says: bool) -> None:
-    assert ("in any folder of the workspace" in str(note_of(AlwaysPrefix(prefix)))) is says
+    note = str(note_of(AlwaysPrefix(prefix)))
+    assert ("in any folder of the workspace" in note) is says
+    assert "--prefix" not in note, "which it covers there"
 
 
 @pytest.mark.parametrize(
@@ -274,7 +348,7 @@ def test_rules_about_commands_hold_there_too(
 
 
 def test_in_a_folder_nothing_is_covered_that_is_not_without_it() -> None:
-    covered = 0
+    covered, more = 0, set[str]()
     for case in read_cases():
         grants = [
             grant
@@ -282,11 +356,17 @@ def test_in_a_folder_nothing_is_covered_that_is_not_without_it() -> None:
             if isinstance(grant, shell.PrefixGrant)
         ]
         alone, behind = shell.lex(case.text), shell.lex(f"cd sub && {case.text}")
-        moved = shell.in_folders(behind, ["sub"])
-        if shell.matches(moved, grants).covered:
+        if shell.matches(shell.in_folders(behind, ["sub"]), grants).covered:
             assert shell.matches(alone, grants).covered, case.text
             covered += 1
+        if shell.matches(shell.in_folders(alone, Everything()), grants).covered:
+            is_more = not shell.matches(alone, grants).covered
+            more.update([case.text] if is_more else [])
     assert covered >= COVERED_MIN
+    assert more == {
+        *("git -C x status", "git -C sub log", "make -C sub", "make -C sub clean"),
+        "npm --prefix x test",
+    }
 
 
 # --- a conversation -------------------------------------------------------------------------------
@@ -327,8 +407,26 @@ async def test_a_yes_to_a_prefix_holds_in_a_folder_and_is_offered_there(
 
 
 @pytest.mark.anyio
-async def test_a_folder_that_becomes_a_link_is_not_entered(talk: Talk) -> None:
-    async with talk(*bash("cd sub && pwd -P"), []) as host:
+async def test_a_folder_that_an_option_names_is_like_one_that_is_entered(talk: Talk) -> None:
+    text = "git -C sub status --short ."
+    async with talk(*bash(text, text, "git -C link status", "git -C .. status"), []) as host:
+        waiting.run(["git", "init", "-q", str(host.workspace)], check=True)
+        (host.workspace / "sub").mkdir()
+        (host.workspace / "sub/new").touch()
+        (host.workspace / "link").symlink_to("sub")
+        card = await first_card(host)
+        assert {"prefix": "git status"}.items() <= card["suggestions"][1]["always_prefix"].items()
+        await host.approve(card["call_id"], scope={"always_prefix": {"prefix": "git status"}})
+        for _ in range(2):
+            await host.deny((await host.hear("tool_request"))["call_id"])
+        await host.hear("stream_end")
+        assert [each["output"] for each in host.of("tool_result")] == ["?? ./\n"] * 2
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("text", ["cd sub && pwd -P", "git -C sub rev-parse --show-prefix"])
+async def test_a_folder_that_becomes_a_link_is_not_entered(talk: Talk, text: str) -> None:
+    async with talk(*bash(text), []) as host:
         sub, other = host.workspace / "sub", host.workspace / "other"
         sub.mkdir()
         other.mkdir()

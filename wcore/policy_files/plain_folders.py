@@ -12,6 +12,7 @@ from typing import Final
 from wcore.policy.shell import folders_entered, lex
 
 ENTRIES_MAX: Final = 4096  # of a folder on the way; in one with more nobody looks for the next
+FOLDERS_MAX: Final = 8  # of one text; in any further one its commands ask
 
 #: Folders that other programs fill and can fill again: what they hold is not the user's.
 MADE_FOLDERS: Final = frozenset(["node_modules", "site-packages", "__pycache__"])
@@ -19,7 +20,8 @@ MADE_FOLDERS: Final = frozenset(["node_modules", "site-packages", "__pycache__"]
 
 def plain_folders(command: str, workspace: str) -> tuple[str, ...]:
     """Return the folders that `command` enters, as it names them, that are plain ones. Blocks."""
-    return tuple(each for each in folders_entered(lex(command)) if _is_plain(each, workspace))
+    named = list(dict.fromkeys(folders_entered(lex(command))))[:FOLDERS_MAX]
+    return tuple(each for each in named if _is_plain(each, workspace))
 
 
 def _is_plain(folder: str, workspace: str) -> bool:

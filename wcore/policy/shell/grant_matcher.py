@@ -47,12 +47,15 @@ def matches(analysis: Analysis, grants: Sequence[PrefixGrant]) -> Coverage:
         lengths[words[0]].add(len(words))
     moved = False
     for command in analysis.commands:
-        moved = moved or command.moved
-        sources = tuple(word.source for word in command.words)
-        begins = (sources[:length] for length in sorted(lengths.get(sources[0], ())))
-        granted = [words for words in begins if words in spelled]
-        problems = [_problem(command, words, moved=moved) for words in granted]
-        if all(problems):
+        for form in (command, command.elsewhere or command):
+            here = moved or form.moved
+            sources = tuple(word.source for word in form.words)
+            begins = (sources[:length] for length in sorted(lengths.get(sources[0], ())))
+            granted = [words for words in begins if words in spelled]
+            problems = [_problem(form, words, moved=here) for words in granted]
+            if not all(problems):
+                break
+        else:
             reason, span = next(filter(None, problems), None) or _why_not(command)
             return Coverage(covered=False, reason=reason, span=span, commands=analysis.commands)
         moved = moved or any(command_words(words)[0] == _CHANGES_FOLDER for words in granted)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from wcore.policy.shell import runners
 from wcore.policy.shell.coverage import COMMANDS, GROUPS, CommandKind, locate
+from wcore.policy.shell.folders import FOLDER_OPTIONS
 from wcore.policy.shell.model import Word
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_EXAMPLES
@@ -51,7 +52,7 @@ def note_of(words: Words) -> PrefixNote:
     located = locate([Word((0, 0), word, word) for word in own], len(own))
     text = COMMANDS.get(located.key, GROUPS.get(own[0], "*"))
     spec = option_spec(text)
-    named = set(own)
+    named = {*own, FOLDER_OPTIONS.get(own[0])}  # which it covers within the workspace
     examples = SCRIPT_EXAMPLES.get(located.key, spec.never_covered)
     not_covered = tuple(example for example in examples if example not in named)
     stays = runners.names_relative_program(words) or runners.names_relative_script(words)
