@@ -37,7 +37,13 @@ from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX, rough_words
-from wcore.policy.shell.runners import SHELLS, is_device, is_shared_file, may_start_any
+from wcore.policy.shell.runners import (
+    SHELLS,
+    is_device,
+    is_shared_file,
+    may_start_any,
+    own_of_runner,
+)
 from wcore.policy.shell.suggestions import SUGGESTIONS_MAX, suggest, suggest_prefix
 
 __all__ = [
@@ -70,6 +76,7 @@ __all__ = [
     "may_start_any",
     "note_of",
     "mentions_of",
+    "own_of_runner",
     "parse_grant",
     "renames",
     "rough_words",
