@@ -221,3 +221,8 @@ def test_a_record_keeps_which_check_a_tree_meets() -> None:
     call = Prepared("Bash", Category.EXEC, {}, "", "", (), "rm", named=facts, folders=("a",))
     kept = json.loads(json.dumps(records.prepared("c1", call, {})["named"]))
     assert convert(kept, Named) == call.names
+
+
+@rows("text", ["flock f mkfs /dev/sda", "perf stat dd if=a of=/dev/sda", "flock f rm -rf /"])
+def test_behind_a_program_that_runs_others_in_its_own_way_it_is_denied_as_well(text: str) -> None:
+    assert found(text, Verdict.DENY) is not None

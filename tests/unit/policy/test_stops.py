@@ -199,6 +199,12 @@ def test_what_a_runner_starts_is_never_less_than_asked(text: str) -> None:
     assert verdict(text.format("rm -f x"), "rm") != "allow"
 
 
+def test_a_word_that_may_become_what_a_rule_wants_asks_wherever_a_program_may_stand() -> None:
+    for text in ("git $X", "git pu$X", "g$X push"):
+        assert verdict(f"docker compose exec web {text}", "git push") == "ask", text
+    assert verdict("docker compose exec web ls $X", "git push") == "allow"
+
+
 @rows("text", [
     *("sudo -u me {}", "timeout -k 5 10 {}", "env -u X A=1 {}", "nice -n 5 {}", "xargs -n 1 {}"),
     *("find . -exec {} +", "find . -name x -okdir sudo {} +", "fd -x {}", "command {}"),
