@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 Args: TypeAlias = Mapping[str, Json]
@@ -187,7 +188,7 @@ class PathAccess(Struct, frozen=True):
     access: Access
 
 
-class PathFact(Struct, frozen=True):
+class PathFact(Struct, frozen=True, array_like=True):
     """One path of a call: absolute and real; `unknown`: a word as a shell text has it.
 
     An unknown one that is `inside` and not protected stands for files that only rules are about;
@@ -203,7 +204,7 @@ class PathFact(Struct, frozen=True):
     danger: str | None = None  # the check that removing or changing all of it meets
 
 
-class ProgramFact(Struct, frozen=True):
+class ProgramFact(Struct, frozen=True, array_like=True):
     """Which file a word of a shell text would start, if it were the program: its real path.
 
     `inside`: it lies in the workspace, or what lies there makes it another; `shadows`: PATH has
@@ -216,11 +217,15 @@ class ProgramFact(Struct, frozen=True):
     shadows: bool = False
 
 
-class Named(Struct, frozen=True):
-    """What a shell text names: paths, and the programs that its words would start."""
+class Named(Struct, frozen=True, array_like=True):
+    """What a shell text names: paths, and the programs that its words would start.
+
+    `folders` are those that it enters, as it names them, and that are plain ones of the workspace.
+    """
 
     paths: tuple[PathFact, ...]
     programs: tuple[ProgramFact, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +273,9 @@ class Prepared(Struct, frozen=True):
 
     `digest` binds an approval to everything here and to the content of the files that will
     change; `plan` is the tool's own note to itself. `named` are the paths that `command` names,
-    `programs` what its words would start. `listed` are all tools of the server of an MCP tool.
-    `replaces` is the file, as it is now, that is replaced whatever it holds.
+    `programs` what its words would start, `folders` the plain ones that it enters. `listed` are
+    all tools of the server of an MCP tool. `replaces` is the file, as it is now, that is replaced
+    whatever it holds.
     """
 
     tool: str
@@ -284,8 +290,22 @@ class Prepared(Struct, frozen=True):
     pin: Pin | None = None
     named: tuple[PathFact, ...] | None = None
     programs: tuple[ProgramFact, ...] = ()
+    folders: tuple[str, ...] = ()
     listed: ServerTools | None = None
     replaces: FileContent | None = None
+
+    @property
+    def names(self) -> Named | None:
+        """What its command names, where somebody has looked."""
+        if self.named is None:
+            return None
+        return Named(self.named, self.programs, self.folders)
+
+    def naming(self, found: Named | None) -> "Prepared":
+        """Return the call with what its command names."""
+        if found is None:
+            return self
+        return replace(self, named=found.paths, programs=found.programs, folders=found.folders)
 
 
 class Status(StrEnum):

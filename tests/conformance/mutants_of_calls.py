@@ -130,6 +130,18 @@ class PrefixCoversAnyOption(Grants):
                 return False
 
 
+class EntersAnyFolder(Grants):
+    """Approves what a grant covers wherever it is to run: `cd node_modules/x && echo a`."""
+
+    def covers(self, scope: object, granted: Table, tool: Table) -> bool:
+        match scope:
+            case {"always_prefix": {"prefix": str(prefix)}}:
+                goes, _, command = str(tool["args"].get("command", "")).partition(" && ")
+                return goes.startswith("cd ") and command.startswith(prefix)
+            case _:
+                return False
+
+
 class ExactIsTrimmed(Grants):
     """Takes texts for one that differ in the blanks around them."""
 

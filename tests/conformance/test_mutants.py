@@ -77,6 +77,7 @@ CAUGHT_BY = {
         "prefix-leaves-options-out",
         "tool_running comes instead of tool_request",
     ),
+    "enters-any-folder": ("prefix-behind-cd", "tool_running comes instead of tool_request"),
     "exact-is-trimmed": ("approval-exact", "tool_running comes instead of tool_request"),
     "exact-covers-anything": (
         "approval-exact-lifts-no-more",

@@ -62,6 +62,21 @@ async def test_what_would_be_decided_differently_is_told(talk: Talk, workspace: 
     assert changes(told) == {"asked": ("ask", "allow")}  # `.env` asks whatever rules say
 
 
+async def test_what_folder_a_command_entered_is_known(talk: Talk, workspace: Path) -> None:
+    texts = ("cd sub && echo a", "cd link && echo a")
+    calls = [call("Bash", text.split()[1], command=text) for text in texts]
+    async with talk(calls, [], flags=("--session-id", "s1")) as host:
+        (host.workspace / "sub").mkdir()
+        (host.workspace / "link").symlink_to("sub")
+        await host.ready()
+        await host.message()
+        for _ in texts:
+            await host.approve((await host.hear("tool_request"))["call_id"])
+        await host.hear("stream_end")
+    told = simulate(workspace, '[[rule]]\nmatch = "Bash(echo)"\ndo = "allow"\n')
+    assert changes(told) == {"sub": ("ask", "allow")}
+
+
 async def test_a_call_of_an_agent_is_bound_by_its_own_rules_and_by_those_of_its_parent(
     talk: Talk, workspace: Path
 ) -> None:

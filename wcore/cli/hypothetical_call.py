@@ -6,8 +6,6 @@ Only names are resolved on disk, as the tools do it; no file is opened and none 
 import os
 from typing import Final
 
-from msgspec.structs import replace
-
 from wcore.errors import ToolError, UsageError
 from wcore.policy import shell
 from wcore.policy.facts import Facts, gather
@@ -69,8 +67,7 @@ def _prepared(tool: str, args: Args, places: Places) -> Prepared:
     prepared = Prepared(tool, category, args, tool, "", accesses, command)
     if command is None:
         return prepared
-    found = finder(places)(command, child_environment(os.environ))
-    return replace(prepared, named=found.paths, programs=found.programs)
+    return prepared.naming(finder(places)(command, child_environment(os.environ)))
 
 
 def _category(tool: str) -> Category:

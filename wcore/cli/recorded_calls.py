@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError, convert, field
 
 from wcore.cli.hypothetical_call import category_of
-from wcore.persistence.shell_text_codec import named, programs
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
 from wcore.policy.simulate import RecordedCall
@@ -16,8 +15,8 @@ from wcore.vocabulary import (
     Access,
     Json,
     Mode,
+    Named,
     PathAccess,
-    PathFact,
     Prepared,
     Row,
     Verdict,
@@ -104,9 +103,7 @@ class _Reader(Struct):
             "",
             tuple(_touches(body.get("touches"))),
             command if isinstance(command, str) else None,
-            named=_named(body),
-            programs=programs(body),
-        )
+        ).naming(_named(body))
         where = Row(row) if row else None
         agent = str(body.get("agent", MAIN_AGENT))
         return RecordedCall(
@@ -114,10 +111,10 @@ class _Reader(Struct):
         )
 
 
-def _named(body: Body) -> tuple[PathFact, ...] | None:
+def _named(body: Body) -> Named | None:
     try:
-        return named(body)
-    except (TypeError, ValueError):  # of no version that is known: the text itself is read
+        return convert(body.get("named"), Named | None)
+    except ValidationError:  # of no version that is known: the text itself is read
         return None
 
 

@@ -7,10 +7,9 @@ for a body that is none of ours: a journal that cannot be understood is not cont
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from wcore.errors import WcoreError
-from wcore.persistence.shell_text_codec import fact, program_fact
 from wcore.store import Kind, Record, ToolApprovalDecisionEvent
 from wcore.vocabulary import (
     Args,
@@ -170,8 +169,7 @@ def prepared(
         "description": found.description,
         "touches": [[touch.path, touch.access.value] for touch in found.accesses],
         "command": found.command,
-        **({} if found.named is None else {"named": [fact(each) for each in found.named]}),
-        **({"programs": [program_fact(p) for p in found.programs]} if found.programs else {}),
+        "named": to_builtins(found.names),
         "preview": [preview.kind, preview.text, preview.truncated] if preview else None,
         "args": None if found.args == asked else found.args,
         "unread": unread,

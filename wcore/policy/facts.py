@@ -58,6 +58,8 @@ def gather(
         paths += paths_named(prepared.command, places)
     if analysis is not None and prepared.programs:
         analysis = replace(analysis, programs=prepared.programs)
+    if analysis is not None and prepared.folders:
+        analysis = shell.in_folders(analysis, prepared.folders)
     return Facts(
         prepared.tool,
         prepared.category,

@@ -194,7 +194,7 @@ def find_danger(
         for pattern, check in ((_FORK_BOMB, _BOMB), (_TO_DEVICE, _DEVICES)):
             if pattern.search(text):
                 return Danger(check, analysis.span)
-    for started in seen.heads:
+    for started in (*seen.heads, *seen.possible):
         for check in CHECKS:
             if check.verdict is verdict and check.applies(started):
                 return Danger(check, started.span)

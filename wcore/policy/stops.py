@@ -13,8 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
+from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.input_scripts import (
-    EXECUTES,
     printed,
     puts_input_into_words,
     runs_its_input,
@@ -44,7 +44,10 @@ _SOURCES: Final = frozenset([".", "source"])
 _IS_TEXT: Final = re.compile(r"[\s;|&<>()$`]")
 _SAYS: Final = re.compile(r"\w")
 _NO_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=")
-_XARGS_VALUED: Final = frozenset("-n -P -L -s -d -E -a -I -J".split())
+_LOOKS_UP: Final = re.compile(r"-p?[vV]\w*")  # `command -v x` runs nothing
+#: They run what stands behind one of their options, and nothing else.
+_SEARCHES: Final = frozenset("find gfind fd fdfind jobs".split())
+_EXECUTES: Final = re.compile(r"-(?:exec|ok)(?:dir)?|--exec(?:-batch)?|-[xX]")
 #: By which git learns aliases, or bash commands, that this text does not show.
 _ELSEWHERE: Final = re.compile(
     r"GIT_CONFIG|--config-env=alias\.|BASH_ENV\b|(?:PS4|PROMPT_COMMAND)(?:\+?=.*[$`]|$)", re.DOTALL
@@ -58,11 +61,15 @@ _ESCAPE: Final = re.compile(
 
 
 class Head(Struct, frozen=True):
-    """The words of a command that a text may start; `shapes` are those of `ReadWord`."""
+    """The words of a command that a text may start; `shapes` are those of `ReadWord`.
+
+    A rule with fewer words than `words_min` is not about it: `terraform-docs` is no `terraform`.
+    """
 
     words: tuple[str, ...]
     shapes: tuple[str, ...]
     span: Span
+    words_min: int = 1
 
     @property
     def program(self) -> str:
@@ -72,10 +79,12 @@ class Head(Struct, frozen=True):
 class Scan(Struct, frozen=True):
     """All that is seen of a text; `computed` are programs whose names the shell makes.
 
+    `possible` are words behind a program that may run them, or may not.
     `doubt`: it may start more than that; a code, and where.
     """
 
     heads: tuple[Head, ...]
+    possible: tuple[Head, ...]
     computed: tuple[Head, ...]
     spelled: frozenset[str]
     doubt: str | None = None
@@ -94,7 +103,12 @@ def scan(analysis: shell.Analysis) -> Scan:
     code, span = scanner.doubt or (None, None)
     spelled = frozenset(token for text in scanner.values for token in tokens(text))
     return Scan(
-        tuple(scanner.heads), tuple(scanner.computed), spelled | _spelled(analysis.text), code, span
+        tuple(scanner.heads),
+        tuple(scanner.possible),
+        tuple(scanner.computed),
+        spelled | _spelled(analysis.text),
+        code,
+        span,
     )
 
 
@@ -122,6 +136,7 @@ class _Scanner:
 
     def __init__(self, analysis: shell.Analysis) -> None:
         self.heads: dict[Head, None] = {}
+        self.possible: dict[Head, None] = {}
         self.computed: dict[Head, None] = {}
         self.values: list[str] = []
         self.doubt: tuple[str, Span | None] | None = None
@@ -171,12 +186,18 @@ class _Scanner:
         given, more = _with_input(given)
         values = tuple(word.value for word in given)
         runs = shell.may_start_any(values)
-        if (runs and len(values) > PARTS_MAX) or len(self.heads) > HEADS_MAX:
+        if (runs and len(values) > PARTS_MAX) or len(self.heads) + len(self.possible) > HEADS_MAX:
             self._lose(shell.Reason.TOO_MANY_COMMANDS, span)
         heads = range(min(len(values), PARTS_MAX) if runs else 1)
-        for at in heads:
-            self._head((*given[at : at + WORDS_MAX], *more)[:WORDS_MAX], span)
-        self._program(given, span)
+        walk = _Walk(given)
+        if walk.reads_name:  # `xargs env`
+            self._lose(shell.Reason.EVALUATED, span)
+        for at in sorted({*walk.programs, *heads[walk.possible :]}):
+            words = (*given[at : at + WORDS_MAX], *more)[:WORDS_MAX]
+            self._head(words, span, self.heads if at in walk.programs else self.possible)
+            shape = given[at].shape.rsplit("/", 1)[-1]
+            if HOLE in shape and walk.may_compute(at):
+                self.computed[Head((given[at].value,), (shape,), span)] = None
         if program(values[0]) != "alias" and shell.renames(values):
             self._lose(shell.Reason.RENAMED, span)
         for text in self._texts(given, heads, command, span):
@@ -184,37 +205,17 @@ class _Scanner:
         if runs_its_input([word.literal for word in given]):
             self._input(command, values, span, depth)
 
-    def _head(self, given: Sequence[ReadWord], span: Span) -> None:
+    def _head(self, given: Sequence[ReadWord], span: Span, found: dict[Head, None]) -> None:
         values = tuple(word.value for word in given)
         shapes = tuple(word.shape for word in given)
         for value in (values[0], *self._leads_to.get(values[0], ())):
             shape = shapes[0] if value == values[0] else value
-            self.heads[Head((value, *values[1:]), (shape, *shapes[1:]), span)] = None
+            found[Head((value, *values[1:]), (shape, *shapes[1:]), span)] = None
             main, dash, sub = program(value).partition("-")
             if main and dash:  # `git-push`, `docker-compose`
-                self.heads[Head((main, sub, *values[1:]), (main, sub, *shapes[1:]), span)] = None
-
-    def _program(self, given: Sequence[ReadWord], span: Span) -> None:
-        """Note a program that the shell computes, also behind one that runs it."""
-        at = 0
-        reads = False  # words of others, as `xargs` does
-        runner = ""
-        while at < len(given):
-            word = given[at].value
-            if at and _NO_HEAD.match(word):
-                at += 1 + (reads and word in _XARGS_VALUED)
-                continue
-            if not shell.may_start_any((word,)):
-                break
-            runner = program(word)
-            reads = reads or puts_input_into_words([word])
-            at += 1
-        if at >= len(given) and reads and not puts_input_into_words([runner]):  # `xargs env`
-            self._lose(shell.Reason.EVALUATED, span)
-        for head in sorted({at, *_programs(given)} - {len(given)}):
-            shape = given[head].shape.rsplit("/", 1)[-1]
-            if HOLE in shape:
-                self.computed[Head((given[head].value,), (shape,), span)] = None
+                words, parts = (main, sub, *values[1:]), (main, sub, *shapes[1:])
+                is_known = f"{main} {sub}" in COMMANDS or f"{main} {sub}" in GROUPS
+                found[Head(words, parts, span, words_min=1 if is_known else 2)] = None
 
     def _texts(
         self, given: Sequence[ReadWord], heads: Iterable[int], command: ReadCommand, span: Span
@@ -267,25 +268,67 @@ class _Scanner:
         return start, start + len(utf8(self._text[given[0].span[0] : given[-1].span[1]]))
 
 
-def _programs(given: Sequence[ReadWord]) -> list[int]:
-    """Return where programs may stand: behind runners, and behind values of their options."""
-    values = tuple(word.value for word in given[:PARTS_MAX])
-    found, known = [0], {0}
-    programs: list[int] = []
-    for at in found:  # grows
-        if at >= len(values):
-            continue
-        behind: set[int] = set()
-        if at and _NO_HEAD.match(values[at]):
-            behind = {at + 1}
-        else:
-            programs.append(at)
-        if shell.may_start_any((values[at],)):
-            behind = {*behind_options(values, at + 1, program_key(program(values[at])))}
-            behind |= {each + 1 for each, word in enumerate(values) if EXECUTES.fullmatch(word)}
-        found += sorted(behind - known)
-        known |= behind
-    return programs
+class _Walk:
+    """Where programs stand in the words of a command: behind runners and values of their options.
+
+    From `possible` on any word may be one, from `computed` on any that the shell computes; those of
+    `may_be_values` are likely none. `reads_name`: the program is a word that is read.
+    """
+
+    def __init__(self, given: Sequence[ReadWord]) -> None:
+        self._values = tuple(word.value for word in given[:PARTS_MAX])
+        self.programs: list[int] = []
+        self.may_be_values: set[int] = set()
+        self.possible = self.computed = len(self._values)
+        ended: set[str] = set()  # runners behind which nothing stands
+        found = {0: ""}
+        waiting = [0]
+        for at in waiting:  # grows
+            if at >= len(self._values):
+                ended.add(found[at])
+                continue
+            is_none = at and _NO_HEAD.match(self._values[at])
+            behind = {at + 1: found[at]} if is_none else self._run_by(at)
+            if not is_none:
+                self.programs.append(at)
+            waiting += sorted(behind.keys() - found.keys())
+            found |= {each: name for each, name in behind.items() if each not in found}
+        appends = {name for name in ended if puts_input_into_words([name])}
+        runners = [shell.may_start_any(self._values[at : at + 3]) for at in self.programs]
+        reads = puts_input_into_words([self._values[at] for at in self.programs])
+        self.reads_name = reads and all(runners) and bool(ended - appends)
+
+    def may_compute(self, at: int) -> bool:
+        """Whether the program that may stand here is one where the shell computes the word."""
+        if at in self.programs:
+            return at not in self.may_be_values
+        return at >= self.computed and not _NO_HEAD.match(self._values[at])
+
+    def _run_by(self, at: int) -> dict[int, str]:
+        """Return where the programs may stand that the one at `at` runs, with its name."""
+        values, name = self._values, program(self._values[at])
+        if not shell.may_start_any(values[at : at + 3]):
+            return {}
+        if name == "command" and any(map(_LOOKS_UP.fullmatch, values[at + 1 : at + 2])):
+            return {}
+        if name in _SEARCHES:
+            behind = {at + 1 for at, word in enumerate(values) if _EXECUTES.fullmatch(word)}
+            return dict.fromkeys(behind, name)
+        own, count = shell.own_of_runner((name, *values[at + 1 : at + 3]))
+        start = at + count
+        if own is None:
+            self.possible = min(self.possible, start)
+        if own is None and count == 1:
+            self.computed = min(self.computed, start)
+        behind = {*behind_options(values, start, program_key(name))}
+        if count > 1:
+            self.may_be_values |= behind - {start}
+        operands = (each for each in range(start, len(values)) if values[each][:1] != "-")
+        behind.add(next(operands, len(values)) + (own or 0))
+        if count > 1 and "--" in values[start:]:  # `kubectl exec pod -- x`
+            behind.add(values.index("--", start) + 1)
+            self.may_be_values.discard(values.index("--", start) + 1)
+        return dict.fromkeys(behind, name)
 
 
 def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:

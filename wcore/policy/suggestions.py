@@ -28,6 +28,7 @@ from wcore.vocabulary import (
     Verdict,
 )
 
+_ANYWHERE: Final = "It holds in any folder of the workspace."
 _TRIED: Final = "tried"  # the id of a grant that is only imagined
 
 
@@ -62,9 +63,11 @@ def note_of(scope: Scope) -> str | None:
 
 def _sentences(prefix: str) -> tuple[str, ...]:
     grant = shell.parse_grant(prefix)
-    return (
-        () if isinstance(grant, shell.PrefixGrantRefused) else shell.note_of(grant.words).sentences
-    )
+    if isinstance(grant, shell.PrefixGrantRefused):
+        return ()
+    note = shell.note_of(grant.words)
+    says_where = note.runs_project_code or not note.holds_anywhere
+    return note.sentences if says_where else (*note.sentences, _ANYWHERE)
 
 
 def scopes_for(facts: Facts) -> list[Scope]:

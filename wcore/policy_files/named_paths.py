@@ -8,6 +8,7 @@ from typing import Final
 from wcore.policy.protected import Places
 from wcore.policy.shell.paths.named_paths import candidates, paths_named
 from wcore.policy.shell.paths.values import Candidate, Component, LookupResult
+from wcore.policy_files.plain_folders import plain_folders
 from wcore.policy_files.programs import programs_of
 from wcore.vocabulary import Named
 
@@ -24,7 +25,8 @@ def finder(places: Places) -> Finder:
         look = _PathLookup()
         disk = {each: look.at(each) for each in candidates(command, places, environ)}
         paths = tuple(paths_named(command, places, environ, disk))
-        return Named(paths, programs_of(command, environ.get("PATH", ""), places.workspace))
+        programs = programs_of(command, environ.get("PATH", ""), places.workspace)
+        return Named(paths, programs, plain_folders(command, places.workspace))
 
     return find
 

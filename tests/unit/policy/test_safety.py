@@ -1,19 +1,21 @@
 """Commands that are never right: every spelling that a careless model might choose."""
 
+import json
 import time
 from fnmatch import fnmatchcase
 
 import pytest
+from msgspec import convert
 from tables import rows
 
-from wcore.persistence.shell_text_codec import fact, named
+from wcore.persistence import records
 from wcore.policy import shell
 from wcore.policy.protected import Places
 from wcore.policy.safety import CHECKS, Check, find_danger
 from wcore.policy.shell.paths.named_paths import candidates, paths_named
 from wcore.policy.shell.paths.values import HOLES, Candidate, LookupResult
 from wcore.policy.stops import scan
-from wcore.vocabulary import Verdict
+from wcore.vocabulary import Category, Named, Prepared, Verdict
 
 PLACES = Places("/home/me/ws", "/home/me")
 ENVIRON = {"HOME": "/home/me", "SET": "/srv/x"}
@@ -221,4 +223,11 @@ def test_no_text_runs_away(text: str) -> None:
 def test_a_record_keeps_which_check_a_tree_meets() -> None:
     facts = tuple(paths_named("rm -rf ~/. x", PLACES, ENVIRON, on_disk("rm -rf ~/. x")))
     assert {each.danger for each in facts} == {None, "rm-home"}
-    assert named({"named": [fact(each) for each in facts]}) == facts
+    call = Prepared("Bash", Category.EXEC, {}, "", "", (), "rm", named=facts, folders=("a",))
+    kept = json.loads(json.dumps(records.prepared("c1", call, {})["named"]))
+    assert convert(kept, Named) == call.names
+
+
+@rows("text", ["flock f mkfs /dev/sda", "perf stat dd if=a of=/dev/sda", "flock f rm -rf /"])
+def test_behind_a_program_that_runs_others_in_its_own_way_it_is_denied_as_well(text: str) -> None:
+    assert found(text, Verdict.DENY) is not None

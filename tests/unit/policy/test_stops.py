@@ -190,6 +190,70 @@ def test_a_computed_program_behind_values_of_options_asks(runner: str) -> None:
 
 
 @rows("text", [
+    *("perf stat {}", "perf record -g -- {}", "npm exec -- {}", "uv run {}"),
+    *("mise exec n@20 -- {}", "kubectl exec p -- {}", "docker exec c {}", "docker run img {}"),
+    *("taskset 0x3 {}", "flock f {}", "git bisect run {}", "strace -f sudo {}", "fd -x {}"),
+    *("jobs -x {}", "flock f env A=1 {}"),
+])  # fmt: skip
+def test_what_a_runner_starts_is_never_less_than_asked(text: str) -> None:
+    for computed in ("$(rev<<<mr) F", "$X", "r$X F", '"$X" F'):
+        assert verdict(text.format(computed), "rm") == "ask", computed
+    assert verdict(text.format("git $X"), "git push") == "ask"
+    assert verdict(text.format("bash -c '$X'"), "rm") == "ask"
+    assert verdict(text.format("rm -f x"), "rm") != "allow"
+
+
+def test_a_word_that_may_become_what_a_rule_wants_asks_wherever_a_program_may_stand() -> None:
+    for text in ("git $X", "git pu$X", "g$X push"):
+        assert verdict(f"docker compose exec web {text}", "git push") == "ask", text
+    assert verdict("docker compose exec web ls $X", "git push") == "allow"
+
+
+@rows("text", [
+    *("sudo -u me {}", "timeout -k 5 10 {}", "env -u X A=1 {}", "nice -n 5 {}", "xargs -n 1 {}"),
+    *("find . -exec {} +", "find . -name x -okdir sudo {} +", "fd -x {}", "command {}"),
+    *("exec -a x {}", "docker exec c {}", "docker run --rm img {}", "kubectl exec p -- {}"),
+    *("uv run {}", "npx -y {}", "taskset 0x3 {}", "chrt -f 10 {}", "busybox {}", "strace -f {}"),
+    *("nohup setsid {}", "jobs -x {}", "npm exec -- {}", "conda run -n e {}", "time -p {}"),
+    *("builtin command -p {}", "git bisect run {}"),
+])  # fmt: skip
+def test_what_stands_at_the_head_behind_runners_is_denied(text: str) -> None:
+    for command, rule in (("rm -f x", "rm"), ("git -C a push", "git push"), ("/bin/rm x", "rm")):
+        assert verdict(text.format(command), rule) == "deny", command
+
+
+@rows("text", [
+    *("command -v {}", "command -pV {}", "sudo apt-get install {}", "find . -name {}"),
+    *("find {}", "find -name {} -delete", "fd {}", "fd -e py {}", "flock f {}", "perf stat {}"),
+    "echo {}",
+])  # fmt: skip
+def test_a_word_behind_a_runner_that_may_be_no_program_asks(text: str) -> None:
+    assert verdict(text.format("terraform"), "terraform") == "ask"
+    assert verdict(text.format("terraform apply"), "terraform apply") == "ask"
+
+
+@rows("text", [
+    *("terraform-docs .", "nice terraform-docs", "flock f terraform-docs ."),
+    *("find . -name x -delete", "find . -name $X", "find -name $X", "find ~ -delete"),
+    *("command -v $X", "uv run --python $X x", 'docker run -e A=b -v "$PWD":/x img'),
+    *('docker run -v "$PWD":/x img ls', "timeout 5 ls $X", "nice apt-get install $X"),
+    *("kubectl exec p -- ls $X", "xargs env A=1 ls", "docker-compose up"),
+])  # fmt: skip
+def test_what_is_about_something_else_is_not_concerned(text: str) -> None:
+    assert verdict(text, "terraform") == "allow"
+
+
+def test_a_command_with_its_subcommand_in_its_name_is_both() -> None:
+    for text, rule, expected in (
+        ("docker-compose up", "docker compose", "deny"),
+        ("docker-compose up", "docker", "deny"),
+        ("git-push origin", "git", "deny"),
+        ("terraform-docs .", "terraform docs", "deny"),
+    ):
+        assert verdict(text, rule) == expected, text
+
+
+@rows("text", [
     *(r"$'\x{72}m' F", r"$'\x{72m' F", r"r$'\x{00}zz'm F", r"sh -c $'\x{72}m F'", r"r$'\x{6d}' F"),
 ])  # fmt: skip
 def test_an_escape_that_nobody_should_guess_asks(text: str) -> None:

@@ -115,11 +115,13 @@ def test_what_no_grant_can_spare_has_none(prepared: Prepared, rules: str) -> Non
 def test_a_suggestion_says_what_it_runs_and_what_it_leaves_out() -> None:
     assert note_of(AlwaysPrefix("npm run build")) is not None
     for prefix in ("make test", "npm run build", "pytest", "cargo test"):
-        assert "It runs the project's own code." in str(note_of(AlwaysPrefix(prefix))), prefix
+        assert "It runs the project's own code, in any folder" in str(
+            note_of(AlwaysPrefix(prefix))
+        ), prefix
     assert "It does not cover -o" in str(note_of(AlwaysPrefix("sort")))
-    for scope in (AlwaysPrefix("echo"), AlwaysExact("make test"), AlwaysPath("/data")):
+    assert note_of(AlwaysPrefix("echo")) == "It holds in any folder of the workspace."
+    for scope in (AlwaysExact("make test"), AlwaysPath("/data")):
         assert note_of(scope) is None, scope
     both = str(note_of(AlwaysPrefixes(("make test", "sort", "echo"))))
-    assert both.startswith("`make test`: It runs the project's own code.")
+    assert both.startswith("`make test`: It runs the project's own code, in any folder")
     assert "`sort`: It does not cover" in both
-    assert "`echo`" not in both

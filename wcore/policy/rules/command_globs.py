@@ -98,7 +98,7 @@ def _find(wanted: tuple[str, ...], seen: Scan, *, guesses: bool) -> Stop | None:
             return Stop(head.span)
     if _is_spelled(wanted, seen.spelled):
         return Stop(None, Reason.EVALUATED)
-    for head in seen.heads:
+    for head in (*seen.heads, *seen.possible):
         if _begins(head, wanted, guesses=True):
             return Stop(head.span, Reason.DYNAMIC_ARGUMENT)
     for made in seen.computed:
@@ -172,6 +172,8 @@ def _begins(head: Head, wanted: tuple[str, ...], *, guesses: bool) -> bool:
     Options may stand anywhere behind the program. With `guesses` a word that the shell computes
     may be any of its shape, and so may what was not read.
     """
+    if len(wanted) < head.words_min:
+        return False
     first = head.words[0].casefold() if "/" in wanted[0] else head.program
     name = wanted[0].casefold()
     shape = head.shapes[0].rsplit("/", 1)[-1]

@@ -23,6 +23,7 @@ from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, l
 from wcore.policy.shell.bashlex_check import warm
 from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import CommandKind
+from wcore.policy.shell.folders import folders_entered, in_folders
 from wcore.policy.shell.grant_matcher import covers, matches
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
@@ -36,7 +37,13 @@ from wcore.policy.shell.model import Analysis, Coverage, Redirect, SimpleCommand
 from wcore.policy.shell.prefix_notes import PrefixNote, note_of
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX, rough_words
-from wcore.policy.shell.runners import SHELLS, is_device, is_shared_file, may_start_any
+from wcore.policy.shell.runners import (
+    SHELLS,
+    is_device,
+    is_shared_file,
+    may_start_any,
+    own_of_runner,
+)
 from wcore.policy.shell.suggestions import SUGGESTIONS_MAX, suggest, suggest_prefix
 
 __all__ = [
@@ -59,7 +66,9 @@ __all__ = [
     "Word",
     "analyse",
     "covers",
+    "folders_entered",
     "folders_gone_to",
+    "in_folders",
     "is_device",
     "is_shared_file",
     "lex",
@@ -67,6 +76,7 @@ __all__ = [
     "may_start_any",
     "note_of",
     "mentions_of",
+    "own_of_runner",
     "parse_grant",
     "renames",
     "rough_words",

@@ -95,6 +95,18 @@ def find_uncovered(command: SimpleCommand, granted: Words) -> Word | None:
     return words[located.end - 1] if is_short else uncovered
 
 
+def may_name_paths(command: SimpleCommand, granted: Words) -> bool:
+    """Whether a grant may name files for its command, which are others in another folder.
+
+    It does not where the command reads or runs a project's code: behind its own words are tasks.
+    """
+    start = runners.innermost(granted)
+    located = locate(command.words[start:], len(granted) - start)
+    operands = granted[start + (located.end if located.key else 1) :]
+    is_known = located.kind is not CommandKind.OTHER
+    return not is_known and any(not word.startswith("-") for word in operands)
+
+
 def locate(words: Sequence[Word], granted: int = 0) -> TableEntry:
     """Return the longest command of the tables with which `words` begin.
 

@@ -7,7 +7,7 @@ from typing import Final
 from wcore.policy.shell.analysis import analyse
 from wcore.policy.shell.builtins import find_hazard
 from wcore.policy.shell.characters import ASSIGNMENT
-from wcore.policy.shell.coverage import find_uncovered
+from wcore.policy.shell.coverage import find_uncovered, may_name_paths
 from wcore.policy.shell.grants import PrefixGrant
 from wcore.policy.shell.model import Analysis, Coverage, SimpleCommand, Span
 from wcore.policy.shell.other_programs import find_other_program
@@ -47,11 +47,15 @@ def matches(analysis: Analysis, grants: Sequence[PrefixGrant]) -> Coverage:
         lengths[words[0]].add(len(words))
     moved = False
     for command in analysis.commands:
-        sources = tuple(word.source for word in command.words)
-        begins = (sources[:length] for length in sorted(lengths.get(sources[0], ())))
-        granted = [words for words in begins if words in spelled]
-        problems = [_problem(command, words, moved=moved) for words in granted]
-        if all(problems):
+        for form in (command, command.elsewhere or command):
+            here = moved or form.moved
+            sources = tuple(word.source for word in form.words)
+            begins = (sources[:length] for length in sorted(lengths.get(sources[0], ())))
+            granted = [words for words in begins if words in spelled]
+            problems = [_problem(form, words, moved=here) for words in granted]
+            if not all(problems):
+                break
+        else:
             reason, span = next(filter(None, problems), None) or _why_not(command)
             return Coverage(covered=False, reason=reason, span=span, commands=analysis.commands)
         moved = moved or any(command_words(words)[0] == _CHANGES_FOLDER for words in granted)
@@ -64,6 +68,8 @@ def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem 
     """Return why `command` must be asked although it begins with `granted`."""
     program = command_words(granted)
     if moved and (names_relative_program(program) or names_relative_script(program)):
+        return Reason.RELATIVE_AFTER_CD, command.span
+    if command.moved and may_name_paths(command, granted):
         return Reason.RELATIVE_AFTER_CD, command.span
     head = len(granted) - len(program)
     hazard = find_hazard(program[0], command.words[head + 1 :])

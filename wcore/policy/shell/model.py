@@ -48,10 +48,16 @@ class Redirect(Struct, frozen=True):
 
 
 class SimpleCommand(Struct, frozen=True):
-    """One command of a list or pipeline: at least one word."""
+    """One command of a list or pipeline: at least one word.
+
+    A `moved` one is run in another folder than the text, see `folders`; `elsewhere` is one that
+    names its folder by an option, without that.
+    """
 
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...] = ()
+    moved: bool = False
+    elsewhere: "SimpleCommand | None" = None
 
     @property
     def span(self) -> Span:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from wcore.policy.shell import runners
 from wcore.policy.shell.coverage import COMMANDS, GROUPS, CommandKind, locate
+from wcore.policy.shell.folders import FOLDER_OPTIONS
 from wcore.policy.shell.model import Word
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.programs_with_scripts import SCRIPT_EXAMPLES
@@ -23,6 +24,7 @@ class PrefixNote(Struct, frozen=True):
     kind: CommandKind
     not_covered: tuple[str, ...] = ()
     only_listed: bool = False
+    holds_anywhere: bool = True  # in the workspace: it names nothing by where that is
 
     @property
     def runs_project_code(self) -> bool:
@@ -33,7 +35,8 @@ class PrefixNote(Struct, frozen=True):
         """The note in words, the same on every card and page."""
         found: list[str] = []
         if self.runs_project_code:
-            found.append("It runs the project's own code.")
+            where = ", in any folder of the workspace" if self.holds_anywhere else ""
+            found.append(f"It runs the project's own code{where}.")
         if self.not_covered:
             shown = ", ".join(self.not_covered[:EXAMPLES_MAX])
             more = " and others" if len(self.not_covered) > EXAMPLES_MAX else ""
@@ -49,7 +52,10 @@ def note_of(words: Words) -> PrefixNote:
     located = locate([Word((0, 0), word, word) for word in own], len(own))
     text = COMMANDS.get(located.key, GROUPS.get(own[0], "*"))
     spec = option_spec(text)
-    named = set(own)
+    named = {*own, FOLDER_OPTIONS.get(own[0])}  # which it covers within the workspace
     examples = SCRIPT_EXAMPLES.get(located.key, spec.never_covered)
     not_covered = tuple(example for example in examples if example not in named)
-    return PrefixNote(located.kind, not_covered, only_listed=not spec.is_open)
+    stays = runners.names_relative_program(words) or runners.names_relative_script(words)
+    return PrefixNote(
+        located.kind, not_covered, only_listed=not spec.is_open, holds_anywhere=not stays
+    )

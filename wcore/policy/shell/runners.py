@@ -151,6 +151,18 @@ def own_words(head: str) -> int | None:
     return 0 if program(head) in ("command", "exec", "builtin") else _OWN_WORDS.get(program(head))
 
 
+def own_of_runner(words: Words) -> tuple[int | None, int]:
+    """Return how many words of its own a runner has, and how many words its name and subcommand.
+
+    `None`: its command line is too rich to say.
+    """
+    for count in (3, 2):
+        subcommand = " ".join(words[:count])
+        if subcommand in RUNNING_SUBCOMMANDS:
+            return _OWN_WORDS_OF_SUBCOMMANDS.get(subcommand), count
+    return own_words(words[0]), 1
+
+
 def check_runner(words: Words) -> Words | None:
     """Return the command within the command `words`, or `None` where there is none to look at.
 

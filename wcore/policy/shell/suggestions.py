@@ -79,7 +79,8 @@ def suggest(command: Analysis | str) -> list[str]:
     analysis = lex(command) if isinstance(command, str) else command
     if analysis.reason is not None or not analysis.commands:
         return []
-    first = suggest_prefix(analysis.commands[0])
+    first = analysis.commands[0]
+    first = suggest_prefix(first.elsewhere or first)
     grant = None if first is None else parse_grant(first.text)
     covers = isinstance(grant, PrefixGrant) and matches(analysis, [grant]).covered
     return [first.text] if first is not None and covers else []

@@ -109,8 +109,7 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        found = await self._look(command)
-        return Prepared(
+        prepared = Prepared(
             tool=NAME,
             category=Category.EXEC,
             args=args,
@@ -121,9 +120,8 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
-            named=found.paths if found else None,
-            programs=found.programs if found else (),
         )
+        return prepared.naming(await self._look(command))
 
     async def _look(self, command: str) -> Named | None:
         """Return what a command names now, if anybody can tell."""
@@ -134,22 +132,23 @@ class Bash(Struct, frozen=True):
         """Make sure that a command still leads to nothing that would have been judged otherwise.
 
         Raises:
-            ToolError: one is protected, outside the workspace, or denied by now.
+            ToolError: one is protected, outside the workspace, or denied by now; or the command
+                would run in a folder that is no plain one any more.
         """
         shown = prepared.named or ()
         known = {(os.path.dirname(fact.path), fact.access) for fact in shown if _matters(fact)}
-        found = await self._look(prepared.command or "")
-        for fact in found.paths if found else ():
+        now = prepared.naming(await self._look(prepared.command or ""))
+        for folder in set(prepared.folders) - set(now.folders):
+            raise ToolError(f"{quote_path(folder)} {_CHANGED}; nothing was done")
+        for fact in now.named or ():
             # Beside what was shown more may fit a pattern, and processes come and go in /proc.
             beside = (os.path.dirname(fact.path), fact.access) in known
             passes = fact.access is Access.READ and fact.path.startswith("/proc/")
             if _matters(fact) and fact not in shown and not (beside or passes):
                 path = quote_path(fact.path) if fact.path else "a path"
                 raise ToolError(f"{path} {_CHANGED}; nothing was done")
-        if found and found != Named(shown, prepared.programs):
-            denial = live.denial(replace(prepared, named=found.paths, programs=found.programs))
-            if denial:
-                raise ToolError(f"a file {_CHANGED}, and is denied now: {denial}")
+        if now != prepared and (denial := live.denial(now)):
+            raise ToolError(f"a file {_CHANGED}, and is denied now: {denial}")
 
     async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
         """Run it. All that it started is dead when this leaves, but what runs as another user.
