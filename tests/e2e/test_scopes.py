@@ -103,6 +103,24 @@ async def test_a_script_that_has_changed_is_another_command(talk: Talk, text: st
         await host.hear("stream_end")
 
 
+async def test_an_environment_is_entered_as_it_was_on_the_card(talk: Talk) -> None:
+    text = "source .venv/bin/activate && echo $A"
+    change = [call("Write", file_path=".venv/bin/activate", content="A=second\n")]
+    replies = [*bash(text, text), [call("Read", file_path=".venv/bin/activate")], change]
+    async with talk(*replies, *bash(text), [], flags=("--mode", "auto_edit")) as host:
+        script = host.workspace / ".venv/bin/activate"
+        script.parent.mkdir(parents=True)
+        script.write_text("A=first\n")
+        card = await begun(host)
+        assert card["suggestions"] == [exact(text)], "no prefix may read a script"
+        await host.approve(card["call_id"], scope=exact(text))
+        card = await asked(host)
+        assert script.read_text() == "A=second\n", "the second one ran unasked"
+        await host.deny(card["call_id"])
+        await host.hear("stream_end")
+        assert [e["output"] for e in host.of("tool_result")][:2] == ["first\n"] * 2
+
+
 async def test_a_script_that_comes_to_be_there_was_not_on_the_card(talk: Talk) -> None:
     text = "sh later.sh || true"
     make = [call("Write", file_path="later.sh", content="echo later\n")]

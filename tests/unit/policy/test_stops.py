@@ -170,11 +170,25 @@ def test_little_is_given_up() -> None:
 
 
 def test_lint_says_what_a_rule_that_names_an_option_cannot_hold() -> None:
-    text = 'deny = ["Bash(rm -rf)", "Bash(git push)", "Bash(git push --force)"]\n'
+    text = 'deny = ["Bash(rm -rf)", "Bash(git push)", "Bash(find -delete)"]\n'
+    text += '[[rule]]\nmatch = "Bash(git push --force -f)"\ndo = "ask"\n'
     found = list(lint(parse(text, "/p.toml", Level.USER, ParseContext(PLACES, {}))))
-    assert [finding.kind for finding in found] == ["partial", "partial"]
-    assert "`-rf` in every order and bundling" in found[0].text
-    assert "--force" in found[1].text
+    assert [finding.kind for finding in found] == ["partial"] * 3
+    other = ", but no other name of it, short or long"
+    assert [finding.text for finding in found] == [
+        f"`Bash(rm -rf)` holds `-rf` in every order and bundling{other}",
+        f"`Bash(find -delete)` holds `-delete` in every place{other}",
+        "`Bash(git push --force -f)` holds `--force` in every place and shortened and"
+        f" `-f` in every order and bundling{other}",
+    ]
+
+
+@rows(("text", "rule"), [
+    *(("rm --recursive --force x", "rm -rf"), ("git push -f", "git push --force")),
+    *(("find . -dele", "find -delete"), ("find . -eltd", "find -delete")),
+])  # fmt: skip
+def test_what_lint_says_is_not_held_is_not(text: str, rule: str) -> None:
+    assert verdict(text, rule) == "allow"
 
 
 COMPUTED: Final = "$(rev<<<mr) F"

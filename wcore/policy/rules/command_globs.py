@@ -150,10 +150,16 @@ def _has_option(wanted: str, words: Iterable[str]) -> bool:
         return True
     if wanted.startswith("--"):
         return any(wanted.startswith(word) for word in given if word[2:])
-    letters = wanted[1:]
-    if len(letters) > LETTERS_MAX or len(set(letters)) < len(letters):
-        return False  # the long name of an option with one dash
-    return set(letters) <= {letter for word in given if word[1] != "-" for letter in word[1:]}
+    return is_bundle(wanted) and set(wanted[1:]) <= {
+        letter for word in given if word[1] != "-" for letter in word[1:]
+    }
+
+
+def is_bundle(option: str) -> bool:
+    """Whether an option of a rule is letters, not the long name of one with one dash."""
+    letters = option[1:]
+    is_long = option.startswith("--") or len(letters) > LETTERS_MAX
+    return not is_long and len(set(letters)) == len(letters)
 
 
 def _may_be_program(made: Head, name: str, seen: Scan, *, guesses: bool) -> bool:

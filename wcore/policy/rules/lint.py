@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import patterns, shell
+from wcore.policy.rules.command_globs import is_bundle
 from wcore.policy.rules.policy_file import PolicyFile
 from wcore.policy.rules.rule import FILE_TOOLS, SHELL_TOOL, Rule, split
 from wcore.vocabulary import Verdict
@@ -81,10 +82,17 @@ def _options(rule: Rule) -> Iterator[Finding]:
     """Say what a rule that names an option of a command cannot hold."""
     for target in rule.targets:
         for words in target.stop.alternatives if target.stop else ():
-            options = [f"`{word}`" for word in words[1:] if word.startswith("-")]
-            if options:
-                said = f"{' '.join(options)} in every order and bundling, but no other name of it"
+            held = [_held(word) for word in words[1:] if word.startswith("-")]
+            if held:
+                said = f"{' and '.join(held)}, but no other name of it, short or long"
                 yield Finding(rule.source, "partial", f"`{rule.text}` holds {said}")
+
+
+def _held(option: str) -> str:
+    """Return where a rule that stops holds an option that it names."""
+    if is_bundle(option):
+        return f"`{option}` in every order and bundling"
+    return f"`{option}` in every place" + (" and shortened" if option.startswith("--") else "")
 
 
 def _misspelled(rule: Rule) -> Iterator[Finding]:
