@@ -169,6 +169,7 @@ class AlwaysServer(Struct, frozen=True):
 Scope: TypeAlias = (
     Once | Always | AlwaysPrefix | AlwaysPrefixes | AlwaysPath | AlwaysExact | AlwaysServer
 )
+Offer: TypeAlias = tuple[Scope, str | None]  # with what a person should know of it
 
 
 # --- tools ------------------------------------------------------------------------------------

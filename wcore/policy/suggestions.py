@@ -24,6 +24,7 @@ from wcore.vocabulary import (
     AlwaysPrefix,
     AlwaysPrefixes,
     AlwaysServer,
+    Offer,
     Scope,
     Verdict,
 )
@@ -43,6 +44,17 @@ def suggest(
     """
     spares = (s for s in scopes_for(facts) if _spares(s, facts, context, places, above))
     return list(spares)[: shell.SUGGESTIONS_MAX]
+
+
+def offered_by_all(
+    found: Sequence[Sequence[Scope]], analysis: shell.Analysis | None
+) -> list[Offer]:
+    """Return the scopes that stand in each list, with notes: of an exact text why it is alone."""
+    first, *others = found
+    offered = [scope for scope in first if all(scope in other for other in others)]
+    has_prefix = any(isinstance(each, AlwaysPrefix | AlwaysPrefixes) for each in offered)
+    why_not = shell.why_not_offered(analysis) if analysis and not has_prefix else None
+    return [(each, why_not if isinstance(each, AlwaysExact) else note_of(each)) for each in offered]
 
 
 def note_of(scope: Scope) -> str | None:

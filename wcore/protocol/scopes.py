@@ -63,6 +63,7 @@ class Prefixes(_Part):
 
 class Exact(_Part):
     command: Annotated[str, Field(max_length=COMMAND_CHARS_MAX)]
+    note: str | None = None
 
 
 class Path(_Part):
@@ -140,7 +141,7 @@ def to_wire(scope: Scope, note: str | None = None) -> WireScope:
         case AlwaysPrefixes(prefixes):
             return PrefixesScope(always_prefixes=Prefixes(prefixes=list(prefixes), note=note))
         case AlwaysExact(command):
-            return ExactScope(always_exact=Exact(command=command))
+            return ExactScope(always_exact=Exact(command=command, note=note))
         case AlwaysPath(root, write):
             return PathScope(always_path=Path(root=root, write=write))
         case AlwaysServer(server):

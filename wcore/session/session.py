@@ -31,7 +31,7 @@ from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED
 from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.inheritance import Situation, decide_strictest, situations
-from wcore.policy.suggestions import suggest
+from wcore.policy.suggestions import offered_by_all, suggest
 from wcore.policy_files.session_policy import SessionPolicy
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
@@ -48,6 +48,7 @@ from wcore.vocabulary import (
     Decision,
     Message,
     Mode,
+    Offer,
     Once,
     Prepared,
     Scope,
@@ -342,15 +343,13 @@ class Session:
             for grant in grants
         )
 
-    def suggestions(self, facts: Facts) -> list[Scope]:
+    def suggestions(self, facts: Facts) -> list[Offer]:
         """Return narrow scopes that would have spared this very question, each one grantable."""
         if self.policy.refuses_grants(self.grants):
             return []
         places = self.settings.places
-        first, *others = (
-            suggest(facts, each.own, places, each.above) for each in self._situations()
-        )
-        return [scope for scope in first if all(scope in other for other in others)]
+        found = [suggest(facts, each.own, places, each.above) for each in self._situations()]
+        return offered_by_all(found, facts.analysis)
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""

@@ -10,11 +10,10 @@ from typing import Final, Literal
 
 from wcore.approval.manager import ApprovalResult, move_of
 from wcore.approval.table import Move
-from wcore.policy.suggestions import note_of
 from wcore.protocol import events, scopes
 from wcore.turn.call import ToolCall
 from wcore.visible import visible_line
-from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args, Prepared, Scope, Why
+from wcore.vocabulary import DESCRIPTION_CHARS_MAX, Args, Offer, Prepared, Why
 
 TOO_LARGE: Final = "the call is too large to be shown to the host"
 REASON_SUSPEND: Final = "Tool requires host decision"
@@ -29,7 +28,7 @@ _OUTCOMES: Final[dict[Move, Literal["approved", "denied", "expired", "cancelled"
 
 
 def request_event(
-    call: ToolCall, prepared: Prepared, why: Why, suggestions: Sequence[Scope], expires_in_s: int
+    call: ToolCall, prepared: Prepared, why: Why, offered: Sequence[Offer], expires_in_s: int
 ) -> events.ToolRequest:
     """Return the question for the host; sending it is the announcement."""
     return events.ToolRequest(
@@ -38,7 +37,7 @@ def request_event(
         tool=_info(call, prepared.tool, prepared.args, prepared.description),
         why=why,
         preview=prepared.preview,
-        suggestions=tuple(scopes.to_wire(s, note_of(s)) for s in suggestions) or None,
+        suggestions=tuple(scopes.to_wire(*each) for each in offered) or None,
         digest=prepared.digest,
         expires_in_s=expires_in_s,
         agent=call.session.agent or None,

@@ -324,6 +324,8 @@ export interface ErrorEvent {
 export interface Exact {
   /** `args.command` of the call as it will run; at most 4,096 characters */
   command: string;
+  /** in suggestions: why no prefix is offered, for people; in answers it counts for nothing */
+  note?: string | null;
 }
 
 /** This very command, to the byte. */

@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
@@ -11,7 +12,7 @@ from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
-from wcore.policy.suggestions import note_of, suggest
+from wcore.policy.suggestions import note_of, offered_by_all, suggest
 from wcore.vocabulary import (
     Access,
     AlwaysExact,
@@ -125,3 +126,26 @@ def test_a_suggestion_says_what_it_runs_and_what_it_leaves_out() -> None:
     both = str(note_of(AlwaysPrefixes(("make test", "sort", "echo"))))
     assert both.startswith("`make test`: It runs the project's own code, in any folder")
     assert "`sort`: It does not cover" in both
+
+
+@rows(
+    ("text", "why"),
+    [
+        ("git add -A && git commit -m x", "`git add` may do more than read or run a task."),
+        ("find . -name x | xargs wc -l", "`xargs wc` may do more than read or run a task."),
+        ("npx tsc --noEmit", "`npx tsc` may do more than read or run a task."),
+        ("rm -rf dist", "`rm` may do more than read or run a task."),
+        ("$X a", "a command of it may do more than read or run a task."),
+        ("for i in 1; do ls; done", "not all of it can be read before it runs."),
+    ],
+)
+def test_an_exact_text_says_why_there_is_no_prefix(text: str, why: str) -> None:
+    exact = AlwaysExact(text)
+    assert offered_by_all([[exact]], shell.lex(text)) == [(exact, f"No prefix is offered: {why}")]
+
+
+def test_where_there_is_a_prefix_the_exact_text_says_nothing() -> None:
+    offered = (AlwaysExact("npm test"), AlwaysPrefix("npm test"))
+    notes = [note for _, note in offered_by_all([offered], shell.lex("npm test"))]
+    assert notes[0] is None
+    assert notes[1] is not None

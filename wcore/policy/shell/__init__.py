@@ -44,7 +44,12 @@ from wcore.policy.shell.runners import (
     may_start_any,
     own_of_runner,
 )
-from wcore.policy.shell.suggestions import SUGGESTIONS_MAX, suggest, suggest_prefix
+from wcore.policy.shell.suggestions import (
+    SUGGESTIONS_MAX,
+    suggest,
+    suggest_prefix,
+    why_not_offered,
+)
 
 __all__ = [
     "ALTERNATIVES_MAX",
@@ -83,5 +88,6 @@ __all__ = [
     "suggest",
     "suggest_prefix",
     "warm",
+    "why_not_offered",
     "working_folders",
 ]

@@ -27,6 +27,7 @@ from wcore.policy.shell.project_tasks import (
 )
 
 SUGGESTIONS_MAX: Final = 3  # a card with more choices is not read
+NAMED_CHARS_MAX: Final = 60  # of a command that a note names
 
 _ASSIGNMENTS_OFFERED: Final = frozenset(
     "CI DEBUG NO_COLOR FORCE_COLOR COLUMNS LINES TERM TZ RUST_BACKTRACE RUST_LOG NODE_ENV"
@@ -84,6 +85,22 @@ def suggest(command: Analysis | str) -> list[str]:
     grant = None if first is None else parse_grant(first.text)
     covers = isinstance(grant, PrefixGrant) and matches(analysis, [grant]).covered
     return [first.text] if first is not None and covers else []
+
+
+def why_not_offered(analysis: Analysis) -> str | None:
+    """Return, for people, why there is no prefix to offer for a text, if there is none."""
+    if analysis.reason is not None:
+        return "No prefix is offered: not all of it can be read before it runs."
+    for command in analysis.commands:
+        if suggest_prefix(command.elsewhere or command) is None:
+            return f"No prefix is offered: {_named(command)} may do more than read or run a task."
+    return None
+
+
+def _named(command: SimpleCommand) -> str:
+    plain = [word.source for word in takewhile(lambda word: word.is_plain, command.words[:2])]
+    words = [*plain[:1], *(each for each in plain[1:] if not each.startswith("-"))]
+    return f"`{' '.join(words)[:NAMED_CHARS_MAX]}`" if words else "a command of it"
 
 
 def _known_words(words: tuple[Word, ...], sources: list[str]) -> tuple[int, CommandKind] | None:
