@@ -133,7 +133,7 @@ def _choices(source: str, known: Known) -> Sequence[str]:
         case "[":
             return [PATTERN if len(source) > 1 else _BRACKET]
         case "(":  # of a pattern
-            return [NAME, *source[1:-1].split("|")[: VALUES_MAX // 4]]
+            return [known.pattern, *source[1:-1].split("|")[: VALUES_MAX // 4]]
         case "<" | ">":
             return ["/dev/stdin"]
         case _ if source in _FOLDER_NOW:
