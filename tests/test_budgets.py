@@ -11,10 +11,10 @@ from test_tidy import ROOT, sources, tree
 
 #: A ceiling only goes down. Behind it, what we aim at.
 CEILINGS: Final = {
-    "wcore/policy": 8_900,  # 7,200
+    "wcore/policy": 8_898,  # 7,200
     "wcore/engine wcore/turn wcore/session wcore/approval": 3_406,  # 2,950
     "wcore/store wcore/persistence": 3_663,  # 2,850
-    "wcore/policy_files": 1_136,  # 1,180
+    "wcore/policy_files": 1_135,  # 1,180
     "wcore/tools": 4_841,  # 3,750
     "wcore/models": 3_371,  # 2,550
     "wcore/cli": 2_598,  # 2,150
