@@ -131,7 +131,7 @@ def _choices(source: str, known: Known) -> Sequence[str]:
         case "*" | "?":
             return [known.pattern]
         case "[":
-            return [PATTERN if len(source) > 1 else _BRACKET]
+            return [_BRACKET if source in ("[", "[!]", "[^]") else PATTERN]
         case "(":  # of a pattern
             return [known.pattern, *source[1:-1].split("|")[: VALUES_MAX // 4]]
         case "<" | ">":
