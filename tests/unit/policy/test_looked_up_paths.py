@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tables import rows
 
 from wcore.policy.shell.paths.mentions import MENTIONS_MAX, READ_CHARS_MAX, mentions_of
+from wcore.policy.shell.paths.named_paths import paths_named
+from wcore.policy.shell.paths.values import HOLES
 from wcore.vocabulary import Mode, Row
 
 from .test_shell_paths import ENVIRON, PLACES, decided
@@ -146,4 +148,5 @@ def test_expansions_within_expansions_are_followed_so_far() -> None:
 
 @given(st.text(alphabet=st.sampled_from("a./~$(){}[]*'\"\\ \n;|&<>=x-\0\1\7`,#!"), max_size=60))
 def test_every_text_has_an_answer(text: str) -> None:
-    mentions_of(text, PLACES, ENVIRON)
+    for fact in paths_named(text, PLACES, ENVIRON):
+        assert fact.unknown or not HOLES.search(fact.path)

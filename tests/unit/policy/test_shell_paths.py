@@ -80,6 +80,7 @@ def test_writing_our_own_files_is_denied_in_every_mode(text: str, mode: Mode) ->
         ('cat ./"$X".env', Row.PROTECTED),
         ('cat .e"$X"nv', Row.PROTECTED),
         ("cat {.,}env", Row.PROTECTED),
+        ("cat .en[!]x]", Row.PROTECTED),
         ('cat "$HOME/.s$X"sh/id', Row.PROTECTED),
         ('cat "${X}.git/config"', Row.PROTECTED),
         ("cat /etc/shadow", Row.PROTECTED),

@@ -81,8 +81,7 @@ def within_quotes(text: str) -> ReadWord:
     """Return the word that a text is between double quotes. Never raises."""
     parts = Parts()
     _Reader(text, 0, 0).quoted(parts, "")
-    value, shape = "".join(parts.value), "".join(parts.shape)
-    return ReadWord((0, len(text)), text, value, shape, tuple(parts.made))
+    return parts.word((0, len(text)), text)
 
 
 class _Level:
@@ -226,8 +225,7 @@ class _Reader(PartReader):
             inner = _Reader(text, self._base + start, len(self._levels) + self._depth)
             inner.quoted(parts, "")
             self._take(inner)
-        value, shape = "".join(parts.value), "".join(parts.shape)
-        command.inputs.append(ReadWord(self._span(start), text, value, shape, tuple(parts.made)))
+        command.inputs.append(parts.word(self._span(start), text))
 
     def read_apart(self, text: str, base: int) -> None:
         inner = _Reader(text, base, self._depth + 1)

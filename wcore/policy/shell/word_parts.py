@@ -87,6 +87,10 @@ class Parts:
         if not self.is_open:
             self.shape.append(text if is_known else HOLE)
 
+    def word(self, span: Span, source: str, shape: str | None = None) -> ReadWord:
+        shape = "".join(self.shape) if shape is None else shape
+        return ReadWord(span, source, "".join(self.value), shape, tuple(self.made))
+
 
 class PartReader:
     """Reads the words of one text. Spans are those of a text in which it begins at `base`."""
@@ -124,8 +128,8 @@ class PartReader:
 
     def _made(self, start: int, parts: Parts) -> ReadWord:
         source = self._text[start : self._at]
-        shape = source if source == "[" else "".join(parts.shape)
-        return ReadWord(self._span(start), source, "".join(parts.value), shape, tuple(parts.made))
+        shape = source if source == "[" else None
+        return parts.word(self._span(start), source, shape)
 
     def _parts(self, parts: Parts, start: int, *, at_head: bool) -> None:
         """Read the parts of a word up to its end."""

@@ -131,9 +131,9 @@ def _choices(source: str, known: Known) -> Sequence[str]:
         case "*" | "?":
             return [known.pattern]
         case "[":
-            return [PATTERN if len(source) > 1 else _BRACKET]
+            return [_BRACKET if source in ("[", "[!]", "[^]") else PATTERN]
         case "(":  # of a pattern
-            return [NAME, *source[1:-1].split("|")[: VALUES_MAX // 4]]
+            return [known.pattern, *source[1:-1].split("|")[: VALUES_MAX // 4]]
         case "<" | ">":
             return ["/dev/stdin"]
         case _ if source in _FOLDER_NOW:

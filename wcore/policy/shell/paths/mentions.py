@@ -324,8 +324,9 @@ class _Walk(Scope):
         """Note the paths that a word is, or that stand behind an option or a sign in it."""
         whole = replace(like, sweep=None, tree=False, filled=False)
         part_of = replace(whole, is_part=True)
+        is_pattern = any(not each.is_known and each.text[0] in "*?[(" for each in word.parts)
         for value in (*values, *(fields(values) if "$" in word.source else ())):
-            if not HOLES.sub("", value) and "*" not in word.source:
+            if not is_pattern and not HOLES.sub("", value):
                 value = ANY  # noqa: PLW2901 - of a number or the like
             if not value.startswith("-"):
                 self._add(value, like)

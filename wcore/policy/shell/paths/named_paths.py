@@ -192,7 +192,7 @@ def _of_tree(
         or any(protected.is_own(root, places) for root in roots)
         or (inner.exists and inner.real)
     ):
-        path = roots[0] if roots else candidate.path
+        path = roots[0] if roots else mention.source
         yield PathFact(path, Access.WRITE, inside=True, protected=_OWN, own=True)
 
 
@@ -297,7 +297,7 @@ def _of_pattern(
         if reason is not None:
             yield _doubtful(mention, reason)
     if "/../" in candidate.path:  # where nothing fits it stays as it is written
-        plain = posixpath.normpath(candidate.path)
+        plain = posixpath.normpath(HOLES.sub("*", candidate.path))
         yield from _of_path(mention, plain, LookupResult((plain,)), places)
     for real in found.real if found is not None else ():
         yield from _of_path(mention, real, LookupResult((real,)), places)

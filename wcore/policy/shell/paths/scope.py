@@ -20,7 +20,6 @@ _COMPUTED: Final = re.compile(
     r"|GROUPS|PIPESTATUS|REPLY|MAPFILE|COPROC|PS[1-4]|HIST\w+|TIMEFORMAT|LINES|COLUMNS|SHELLOPTS"
     r"|BASH\w*|COMP_\w+|READLINE_\w+|DIRSTACK|_|[0-9]+|[@*!]"
 )
-_NUMBER: Final = re.compile(r"[?#$-]")
 #: Where a name stands that is neither used nor given a value: `read x`, `printf -v x`.
 _BARE_NAME: Final = re.compile(rf"(?<![\w$-])(?<!\$\{{)({VARIABLE})(?![\w=]|\+=)")
 _USED: Final = re.compile(rf"\$\{{?({VARIABLE})")
@@ -46,12 +45,9 @@ class Scope:
 
     def values(self, name: str) -> Sequence[str]:
         """Return what a variable may hold; unset is empty."""
-        if name == "PWD":
-            return self.folders
-        if _NUMBER.fullmatch(name):
-            return [NAME]
-        if name == "IFS":
-            return [" "]
+        fixed = {"PWD": self.folders, "IFS": [" "], **dict.fromkeys("?#$-", (NAME,))}
+        if name in fixed:
+            return fixed[name]
         given = (self._environ or {}).get(name)
         found = [*self._assigned.get(name, ()), *([] if given is None else [given])]
         if name == "HOME" and not found:
