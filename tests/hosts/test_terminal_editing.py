@@ -8,6 +8,7 @@ from hosts.places import Place
 from hosts.screens import BUSY_S, SHORT_S, Screen, looking
 from talking import call
 from textual.events import Paste
+from textual.screen import ModalScreen
 from textual.widgets import TextArea
 from wcore_host.headless import card_queue
 from wcore_host.terminal.editor import EditScreen
@@ -180,12 +181,13 @@ async def test_the_time_of_a_card_goes_on_while_the_screen_is_taken_down(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with editing(place, monkeypatch, call("Bash", command="true")) as screen:
-        taken_down = screen.pane.tick
-        assert len(screen.pane.talk.cards)
-        await screen.app.screen.query_one("#list-title").remove()
-        await screen.app.pop_screen()
-        taken_down()
-    taken_down()
+        tick, editor = screen.pane.tick, screen.app.screen
+        assert isinstance(editor, EditScreen)
+        await screen.app.push_screen(ModalScreen[None]())
+        await editor.query_one("#list-title").remove()
+        editor.left(1)
+        tick()
+    tick()
 
 
 @pytest.mark.clock

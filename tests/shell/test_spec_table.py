@@ -3,7 +3,7 @@ from pathlib import Path
 
 from tables import rows
 
-from .gate import decide
+from wcore.policy import shell
 
 SPEC = Path(__file__).parents[2] / "protocol-spec" / "shell-grants.md"
 CODE = re.compile(r"``(.+?)``|`(.+?)`")
@@ -41,4 +41,7 @@ def test_the_table_has_the_examples_that_are_looked_for() -> None:
 def test_an_example_of_the_specification_is_decided_as_it_says(
     text: str, grants: tuple[str, ...], covered: bool
 ) -> None:
-    assert decide(text, grants) is covered
+    analysis = shell.in_folders(shell.analyse(text), {"sub"})
+    parsed = map(shell.parse_grant, grants)
+    found = [grant for grant in parsed if isinstance(grant, shell.PrefixGrant)]
+    assert shell.matches(analysis, found).covered is covered

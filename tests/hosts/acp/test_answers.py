@@ -34,7 +34,10 @@ async def test_a_yes_can_last_for_the_session_the_project_or_everywhere(place: P
             session_id = await editor.open()
             await editor.prompt(session_id)
             if option == "grant-2-user":
-                note = "(It covers options that only read: others ask.)"
+                note = (
+                    "(It covers options that only read: others ask. It holds in any folder of the "
+                )
+                note += "workspace.)"
                 assert names(editor)["grant-2"].endswith(f"“git status” in this session {note}")
                 assert names(editor)["grant-2-project"].endswith("in this project, also later")
                 assert names(editor)["grant-2-user"].endswith("everywhere, also later")

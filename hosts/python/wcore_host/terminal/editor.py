@@ -67,7 +67,7 @@ class EditScreen(ModalScreen[JsonObject | None]):
 
     def left(self, seconds: int | None) -> None:
         """Show how long there is to answer."""
-        has_parts = self.is_current and self.query(TextField)  # not before, nor when they go
+        has_parts = self.is_active and self.query(TextField)  # not before, nor when they go
         if seconds != self._left_s and has_parts:
             self._left_s = seconds
             self._draw()

@@ -147,7 +147,7 @@ class Pane(Vertical):
     @property
     def _is_shown(self) -> bool:
         """Whether nothing is taken down: an application ends part by part."""
-        return self.is_running and self.app.is_running
+        return self.is_running and self.app.is_running  # pyright: ignore[reportUnknownMemberType]
 
     def _draw_status(self) -> None:
         hint = HINTS[bool(len(self.talk.cards)) and not self._panel.has_keys]

@@ -15,8 +15,8 @@ OPENED_MAX: Final = 64  # braces in one word
 BRACES_MAX: Final = 256  # words that the braces of one make
 
 #: What may not stand in a text that is read here: holes, bare braces, and numbers of expansions.
-RESERVED: Final = re.compile("[\0-\x08\U000f0000-\U000fffff]")
-_OPEN, _COMMA, _CLOSE, _BRACKET, _TILDE = "\4\5\6\7\x08"
+RESERVED: Final = re.compile("[\0-\6\x0e\x0f\U000f0000-\U000fffff]")
+_OPEN, _COMMA, _CLOSE, _BRACKET, _TILDE = "\4\5\6\x0e\x0f"
 _BARE: Final = str.maketrans("{,}~", _OPEN + _COMMA + _CLOSE + _TILDE)
 _LITERAL: Final = str.maketrans(_OPEN + _COMMA + _CLOSE, "{,}")
 _FIRST: Final = 0xF0000
