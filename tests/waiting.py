@@ -59,15 +59,17 @@ class Look:
         self._pids = tuple(pids)
         self._own = time.process_time()
         self._queued = _queued()
-        self._used = {process: used for process, used, _ in self._processes()}
+        self._before = {process: (used, status) for process, used, status in self._processes()}
 
     def verdict(self, what: str, seen: object = "") -> OverdueError:
         """Return the error that says who was at work since this look."""
         lines: list[str] = []
         at_work = 0
         for process, used, status in self._processes():
-            worked_s = used - self._used.get(process, 0.0)
-            at_work += (busy := status in RUNNABLE or worked_s >= WORK_S_MIN)
+            used_before, status_before = self._before.get(process, (0.0, status))
+            worked_s = used - used_before
+            waits_for_turn = status in RUNNABLE and status_before in RUNNABLE  # no mere heartbeat
+            at_work += (busy := waits_for_turn or worked_s >= WORK_S_MIN)
             words = f"{' '.join(_words(process))[:100]} (pid {process.pid})"
             lines.append(f"{'*' if busy else ' '} {words}: {status}, {worked_s:.2f} s of CPU")
         queued_s = sum(s - self._queued.get(thread, 0.0) for thread, s in _queued().items())

@@ -129,6 +129,7 @@ def test_what_could_be_one_of_our_own_files_is_not_written(text: str, verdict: s
         ),
     ],
 )
+@pytest.mark.clock
 def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
     def spent(length: int) -> float:
         text = (piece * length)[:length]
