@@ -42,7 +42,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of a project with all that a text may want to enter."""
     folder = tmp_path_factory.mktemp("home").resolve() / "ws"
     plain = ("packages/app", "my app", "tools", "shadowed")
-    odd = ("-", "-odd", "~", "$PWD", "packages*", "pack{,}ages")
+    odd = ("-", "-odd", "~", "~root", "$PWD", "${HOME}", "packages*", "pack{,}ages")
     ignored = ("build/x", "made/y", "packages/app/node_modules/z", ".venv/bin", ".git/hooks")
     for each in (*plain, *odd, *ignored, "clone/.git", "clone/sub"):
         (folder / each).mkdir(parents=True)
@@ -142,6 +142,7 @@ def test_a_granted_command_runs_in_any_plain_folder(project: Path, text: str) ->
             "{ws}/link/app",
             "../ws/packages",
         ),
+        *("'${HOME}'", "\\$\\{HOME\\}", "'~root'", "'~root/x'", "'$PWD'"),
         *("packages/\\*", "$(pwd)", "pack?ges", "//tmp", "packages/app\\\n/left-out", "x\0y"),
     ],
 )

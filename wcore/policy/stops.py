@@ -257,7 +257,7 @@ class _Scanner:
         if not known and command.words[0].value != "{" and not _FUNCTION.search(self._text):
             text = printed([word.literal for word in before])
             known += [] if text is None else [text]
-        reads = "|" in self._text or "<" in self._text
+        reads = any(sign in self._text for sign in ("|", "<", ">("))
         if puts_input_into_words(values) or (reads and not known):
             self._lose(shell.Reason.SCRIPT_FROM_INPUT, span)
         for text in known:

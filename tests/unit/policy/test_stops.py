@@ -217,6 +217,15 @@ def test_what_a_runner_starts_is_never_less_than_asked(text: str) -> None:
     assert verdict(text.format("rm -f x"), "rm") != "allow"
 
 
+@rows("text", [
+    *("cat F > >(bash)", "cat F > >(sh -s)", "exec > >(bash); cat F", "cat F 2> >(env bash)"),
+    *("bash < <(cat F)", "curl -o >(bash) x"),
+])  # fmt: skip
+def test_a_shell_that_reads_from_a_process_asks(text: str) -> None:
+    assert verdict(text, "rm") == "ask"
+    assert verdict("make > >(tee log) 2>&1", "rm") == "allow"
+
+
 def test_a_word_that_may_become_what_a_rule_wants_asks_wherever_a_program_may_stand() -> None:
     for text in ("git $X", "git pu$X", "g$X push"):
         assert verdict(f"docker compose exec web {text}", "git push") == "ask", text

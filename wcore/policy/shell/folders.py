@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wcore.policy.shell.model import Analysis, SimpleCommand, Word, utf8
 
 _ENTERS: Final = "cd"
+_EXPANDED: Final = frozenset("~$")  # by the programs themselves: npm `${NAME}`, make `~user`
 _AND_THEN: Final = b"&&"
 #: Right behind these programs, and followed by the folder: `git log -C` is about copies.
 FOLDER_OPTIONS: Final = {"make": "-C", "git": "-C", "npm": "--prefix"}
@@ -75,4 +76,5 @@ def _entered_first(analysis: Analysis) -> str | None:
 
 def _literal(folder: Word) -> str | None:
     is_literal = not folder.dynamic and not folder.value.startswith("-")
+    is_literal = is_literal and _EXPANDED.isdisjoint(folder.value)
     return folder.value or None if is_literal else None

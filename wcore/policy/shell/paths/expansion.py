@@ -14,6 +14,8 @@ NESTED_MAX: Final = 4  # variables in what stands for another that is not set
 OPENED_MAX: Final = 64  # braces in one word
 BRACES_MAX: Final = 256  # words that the braces of one make
 
+PRINTED_MAX: Final = 16  # names within a substitution
+
 #: What may not stand in a text that is read here: holes, bare braces, and numbers of expansions.
 RESERVED: Final = re.compile("[\0-\6\x0e\x0f\U000f0000-\U000fffff]")
 _OPEN, _COMMA, _CLOSE, _BRACKET, _TILDE = "\4\5\6\x0e\x0f"
@@ -29,6 +31,8 @@ _PARAMETER: Final = re.compile(
 _DEFAULT: Final = re.compile(r":?([-=+?])(.*)", re.DOTALL)
 _QUOTES: Final = re.compile("[\"']")
 _CUT: Final = re.compile(r"(%%?|##?)([\w.,+@/-]+)")
+_FILE_NAME: Final = re.compile(r"(?<![\w./-])[\w-]*[._][\w.-]*")
+_SLICE: Final = re.compile(r":(?: *(?=[0-9])| +(?=-))(-?[0-9]{1,4})(?::([0-9]{1,4}))?")
 _SHORTER: Final = re.compile(r"[%#^,]|:[ 0-9]")
 _GLOB: Final = re.compile(r"[*?]+|\[[^\]/]+\]")
 _FOLDER_NOW: Final = frozenset(["$(pwd)", "`pwd`"])
@@ -46,6 +50,10 @@ class Known(Protocol):
 
     def tilde(self, name: str) -> Sequence[str]:
         """Return what `~name` may be."""
+        ...
+
+    def assign(self, name: str, values: Iterable[str]) -> None:
+        """Note what else a variable may hold from now on."""
         ...
 
 
@@ -138,6 +146,9 @@ def _choices(source: str, known: Known) -> Sequence[str]:
             return ["/dev/stdin"]
         case _ if source in _FOLDER_NOW:
             return known.values("PWD")
+        case _ if source.startswith(("$(", "`")):  # files that it names it may print
+            named = dict.fromkeys(_FILE_NAME.findall(source))
+            return [ANY, *(f"{ANY}/{each}" for each in list(named)[:PRINTED_MAX])]
         case _ if source.startswith("${#"):
             return [NAME]
         case _:
@@ -150,26 +161,38 @@ def _parameter(source: str, known: Known) -> Sequence[str]:
         return [ANY]
     held, operator = known.values(match[1] or match[2]), match[3] or ""
     if not operator:
-        return [*held, *(_GLOB.sub(PATTERN, each) for each in held if _GLOB.search(each))]
+        return _with_patterns(held)
     if default := _DEFAULT.fullmatch(operator):
         kept = [each for each in held if each]
         given = [ANY, default[2].rstrip("}").rpartition("-")[2]]
         if default[2].count("${") <= NESTED_MAX:
-            given = expanded(within_quotes(_QUOTES.sub("", default[2])), known)
+            given = _with_patterns(expanded(within_quotes(_QUOTES.sub("", default[2])), known))
+        if default[1] == "=":
+            known.assign(match[1] or match[2], given)
         if default[1] == "+":
             return ["", *given]
         return kept if default[1] == "?" else [*kept, *(given if len(kept) < len(held) else ())]
-    if not any(held):
-        return [""]
-    cut = _CUT.fullmatch(operator)
+    return [_shaped(each, operator) if each else "" for each in held]
+
+
+def _shaped(value: str, operator: str) -> str:
+    """Return what is left of a value that an operator takes something from."""
+    cut, slice_ = _CUT.fullmatch(operator), _SLICE.fullmatch(operator)
     if operator == "##*/":
-        return [each.rpartition("/")[2] for each in held]
-    if cut and cut[1][0] == "%":
-        return [each.removesuffix(cut[2]) for each in held]
+        return value.rpartition("/")[2]
+    if operator == "%/*":
+        return value.rpartition("/")[0]
+    if slice_ and literal(value):
+        behind = value[int(slice_[1]) :]
+        return behind if slice_[2] is None else behind[: int(slice_[2])]
     if cut:
-        return [each.removeprefix(cut[2]) for each in held]
-    has_folder = any("/" in each or ANY in each for each in held)
-    return [NAME if _SHORTER.match(operator) and not has_folder else ANY]
+        return value.removesuffix(cut[2]) if cut[1][0] == "%" else value.removeprefix(cut[2])
+    return NAME if _SHORTER.match(operator) and "/" not in value and ANY not in value else ANY
+
+
+def _with_patterns(values: Sequence[str]) -> list[str]:
+    """Return values, and what they may be where the shell takes them for patterns."""
+    return [*values, *(_GLOB.sub(PATTERN, each) for each in values if _GLOB.search(each))]
 
 
 def fields(values: Sequence[str]) -> list[str]:

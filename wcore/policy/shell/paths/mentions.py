@@ -50,6 +50,8 @@ _FOLDER: Final = re.compile(
     r"(?:-[A-Za-z0]*C|-D|--(?:directory|dir|cd|cwd|chd?i?r?|project|prefix|workdir|wd|output-dir))"
     r"=?(.*)"
 )
+_FOLDER_OF_EACH: Final = ("-execdir", "-okdir")  # of `find`
+_MARK: Final = re.compile(r"(?:-[A-Za-z0]*[Ii]|--replace=?)(.*)")  # `xargs -I{}`
 #: They evaluate subscripts in their words, quoted or not.
 _SUBSCRIPTS: Final = _DECLARERS | frozenset(
     "getopts let unset wait read mapfile readarray printf test [ [[".split()
@@ -92,7 +94,7 @@ class _Walk(Scope):
         super().__init__(command, places, environ, folders)
         self.found: dict[Mention, None] = {}
         self.lost = False
-        self._has_input = "|" in command or "<" in command
+        self._has_input = any(sign in command for sign in ("|", "<", ">("))
         self._has_functions = _FUNCTION.search(command) is not None
         self._seen: set[tuple[str, ...]] = set()
         self._left = 4 * READ_CHARS_MAX  # characters of texts that are handed on
@@ -152,6 +154,9 @@ class _Walk(Scope):
 
     def _run(self, argv: list[_Argument], command: ReadCommand, depth: int) -> None:
         literals = _known(argv)
+        if puts_input_into_words(literals):
+            argv = _with_marks_open(argv)
+            literals = _known(argv)
         texts, more = self._input(command, argv, literals)
         self._arguments([*argv, *((argv[-1][0], each) for each in more)])
         if not more and not handed.runs_shell(literals):
@@ -176,7 +181,9 @@ class _Walk(Scope):
         name = begin.rstrip("+").partition("[")[0]
         values = [each.partition("=")[2] for each in expanded(word, self)]
         if word.bare.startswith("=~", len(begin)):
-            values = [home + each.removeprefix("~") for each in values for home in self.tilde("")]
+            name_of = word.bare[len(begin) + 2 :].partition("/")[0]
+            behind = (each.removeprefix("~" + name_of) for each in values)
+            values = [home + each for each in behind for home in self.tilde(name_of)]
         if word.parts[-1].text.startswith("(") and not word.parts[-1].is_known:
             inner = (each for command in words(word.parts[-1].text[1:-1]).commands
                      for each in command.words)  # fmt: skip
@@ -227,6 +234,8 @@ class _Walk(Scope):
         for at, (_, value) in enumerate(argv[1:], 1):
             if match := _FOLDER.fullmatch(value):
                 self.reach(match[1] or next((each for _, each in argv[at + 1 :]), ""))
+            if value in _FOLDER_OF_EACH:
+                self.reach(ANY)
 
     def _change(self, argv: Sequence[_Argument], literals: Sequence[str | None]) -> None:
         """Note what a builtin changes for those behind it."""
@@ -286,7 +295,10 @@ class _Walk(Scope):
             printer = command.printed_by
             is_said = printer is None or not (printer.inputs or self._has_functions)
             texts += map(literal, given if is_said and command.words[0].bare != "{" else ["\0"])
-            is_script = any(each.operator in ("<", "<>") for each in command.redirections)
+            is_script = any(
+                each.operator in ("<", "<>") and not each.target.source.startswith("<(")
+                for each in command.redirections
+            )
             is_lost = self._has_input and not given and not is_script
             self.lost = self.lost or is_lost or puts_input_into_words(literals)
         self.lost = self.lost or None in texts
@@ -359,6 +371,16 @@ class _Walk(Scope):
             adrift = path[0] == ANY and value[0] != ANY
             sweep = None if adrift or ":?" in like.source else like.sweep
             self.found[replace(like, value=path, adrift=adrift, sweep=sweep)] = None
+
+
+def _with_marks_open(argv: list[_Argument]) -> list[_Argument]:
+    """Return the words with anything in the place of the mark that `xargs` fills."""
+    marks, values = {"{}"}, [value for _, value in argv]
+    for at, value in enumerate(values):
+        if match := _MARK.fullmatch(value):
+            marks |= {match[1] or next(iter(values[at + 1 : at + 2]), "{}")}
+    marked = re.compile("|".join(map(re.escape, marks)))
+    return [(word, marked.sub(ANY, value)) for word, value in argv]
 
 
 def _known(argv: Sequence[_Argument]) -> list[str | None]:

@@ -50,6 +50,8 @@ class Scope:
             return fixed[name]
         given = (self._environ or {}).get(name)
         found = [*self._assigned.get(name, ()), *([] if given is None else [given])]
+        if name == "OLDPWD":
+            return few([*self.visited, *(found or [""])])
         if name == "HOME" and not found:
             return [self._home]
         if _COMPUTED.fullmatch(name):
