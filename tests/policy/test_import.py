@@ -133,7 +133,7 @@ def test_gemini(imported: Any, workspace: Path) -> None:
     assert verdict(workspace, "--tool", "mcp__tracker__find") == "allow"
     assert verdict(workspace, "--tool", "mcp__tracker__drop") == "ask"
     assert verdict(workspace, "--tool", "Write", "a", "--mode", "auto_edit") == "ask"
-    assert [note["kind"] for note in told["report"]] == ["stricter"]
+    assert [note["kind"] for note in told["report"]] == ["stricter", "looser"]
 
 
 def test_opencode(imported: Any, workspace: Path) -> None:

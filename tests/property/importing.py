@@ -173,7 +173,7 @@ def gemini_judge(rules: Sequence[Mapping[str, Any]], *, whole_words: bool) -> Ju
         for rule in sorted(rules, key=lambda rule: -rule["priority"]):
             if fits(rule, command):
                 verdict = named[rule["decision"]]
-                redirects = ">" in command and verdict is ALLOW
+                redirects = ">" in command.replace("2>&1", "") and verdict is ALLOW
                 return ASK if redirects and not rule.get("allowRedirection") else verdict
         return ASK
 

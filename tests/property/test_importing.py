@@ -13,6 +13,7 @@ from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.importers import OBJECTS, TEXTS, Difference, Draft, ForeignError, as_toml
+from wcore.policy.importers.gemini import NO_REDIRECTION
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
@@ -63,8 +64,9 @@ def touch(tool: str, path: str, policies: PolicySet, agent: str = "main") -> Ver
 
 
 def is_looser(draft: Draft) -> bool:
-    """Whether the report says that something is lost, but for what every allow of Codex loses."""
-    return any(n.kind is Difference.LOOSER and n.said != "decision = allow" for n in draft.notes)
+    """Whether the report says that something is lost, but for what every allow loses."""
+    always = ("decision = allow", NO_REDIRECTION)
+    return any(n.kind is Difference.LOOSER and n.said not in always for n in draft.notes)
 
 
 def at_least(ours: Verdict, source: Verdict, draft: Draft) -> None:

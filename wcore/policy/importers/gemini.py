@@ -35,6 +35,7 @@ _KNOWN: Final = (
     *("toolName", "mcpName", "commandPrefix", "commandRegex", "decision", "priority"),
     *("denyMessage", "allowRedirection", "name", "description", *_CONDITIONS),
 )
+NO_REDIRECTION: Final = "decision = allow, without allowRedirection"
 _IN_BRACKETS: Final = re.compile(r"\([^()]*\)")
 _REGEX: Final = re.compile(r"[][.^$*+?{}\\|()]")
 
@@ -63,6 +64,8 @@ def from_gemini(text: str, context: ParseContext) -> Draft:
     for rule in sorted(found, key=lambda rule: rule.rank):
         rule.add_to(draft, redirections_ask=redirections_ask)
         redirections_ask = redirections_ask or rule.asks_redirections
+    if redirections_ask:
+        draft.looser(NO_REDIRECTION, "`2>&1` is none here: what writes no file runs unasked")
     draft.finish()
     return draft
 
