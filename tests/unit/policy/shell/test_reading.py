@@ -170,7 +170,8 @@ def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
         words(text)
         return time.process_time() - start
 
-    small, large = spent(4_000), spent(32_000)
+    # The fastest of three: others are at work as well.
+    small, large = (min(spent(length) for _ in range(3)) for length in (4_000, 32_000))
     assert large < 40 * max(small, 0.005), (small, large)
 
 
