@@ -226,13 +226,18 @@ def of_a_day(nodes: Iterable[str]) -> set[str]:
 
 def _has_its_turn(node: str) -> bool:
     file = node.partition("tests/")[2].partition("::")[0]
-    one_in = next((many for files, many in IN_TURN.items() if fnmatch(file, files)), 1)
+    one_in = _one_in(file)
     if one_in == 1 or random.Random(f"{commit()} {node}").randrange(one_in) == 0:
         return True
     about = [
         place for folder, places in ABOUT.items() if file.startswith(folder) for place in places
     ]
     return any(path.startswith((f"tests/{file}", *about)) for path in changed())
+
+
+@cache
+def _one_in(file: str) -> int:
+    return next((many for files, many in IN_TURN.items() if fnmatch(file, files)), 1)
 
 
 @cache
