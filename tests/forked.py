@@ -46,9 +46,12 @@ POLL_S: Final = 0.0005
 PROGRAMS: Final = {
     *("wcore", "wcore_host.acp", "wcore_host.chat", "wcore_host.web"),
     *(str(TESTS / "crash" / "dying.py"), str(TESTS / "conformance" / "mutants.py")),
+    str(TESTS / "mcp" / "restartable.py"),
 }
 #: Those of them that start others: a host has one child and one descriptor more.
-PARENTS: Final = PROGRAMS - {"wcore", str(TESTS / "crash" / "dying.py")}
+PARENTS: Final = PROGRAMS - {
+    *("wcore", str(TESTS / "crash" / "dying.py"), str(TESTS / "mcp" / "restartable.py")),
+}
 #: What Python and its library read of the environment before any line of ours.
 READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
 #: What our modules import only when they need it.
@@ -229,9 +232,32 @@ def main() -> None:
     for module in (*LIBRARIES, *_below("wcore"), *_below("wcore_host")):
         with suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(module)
+    _warm()
     gc.collect()
     gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))
+
+
+def _warm() -> None:
+    """Build what pydantic leaves to the first use: in a short conversation, a quarter of it."""
+    from pydantic import BaseModel
+
+    from wcore.protocol import codec
+    from wcore.tools.arguments import Arguments, schema_of
+
+    for _ in codec.warm():
+        pass
+    for model in _kinds_of(BaseModel):
+        if model.__module__.startswith("wcore."):
+            model.model_rebuild()
+    for arguments in _kinds_of(Arguments):
+        schema_of(arguments)
+
+
+def _kinds_of(model: Any) -> Generator[Any]:
+    for kind in model.__subclasses__():
+        yield kind
+        yield from _kinds_of(kind)
 
 
 def _below(package: str) -> list[str]:
