@@ -90,7 +90,7 @@ SAMPLED: Final = {
 
 #: Of the tests in these files, the first pattern that fits says of how many a day runs one: each is
 #: about one thing, and takes long for what is around it, be it a screen, a browser, other people's
-#: programs, or a great many calls.
+#: programs, or a great many calls. The policy imports nothing but what its tests are `ABOUT`.
 IN_TURN: Final = {
     "bench/*": 4,
     "e2e/test_many_calls.py": 3,
@@ -107,9 +107,7 @@ IN_TURN: Final = {
     "store/test_in_memory.py": 2,
     "store/test_own_files.py": 2,
     "unit/cli/test_output.py": 3,
-    "unit/policy/shell/test_coverage.py": 2,
-    "unit/policy/test_decide_*.py": 2,
-    "unit/policy/test_rules_through_options.py": 2,
+    "unit/policy/*": 4,
     "unit/test_second_look.py": 4,
     "unit/test_shell_worker.py": 2,
     "web/test_page*.py": 3,
@@ -123,7 +121,7 @@ ABOUT: Final = {
     "mcp": ("wcore/tools/mcp/", "wcore/engine/mcp_servers.py"),
     "models": ("wcore/models/",),
     "policy": ("wcore/policy/", "wcore/policy_files/"),
-    "unit/policy": ("wcore/policy/",),
+    "unit/policy": ("wcore/policy/", "wcore/errors.py", "wcore/visible.py", "wcore/vocabulary.py"),
     "unit/cli": ("wcore/cli/",),
     "store": ("wcore/store/", "wcore/persistence/"),
     "e2e": ("wcore/turn/", "wcore/supervisor/"),
