@@ -47,7 +47,8 @@ PROGRAMS: Final = {
     *(str(TESTS / "crash" / "dying.py"), str(TESTS / "conformance" / "mutants.py")),
     str(TESTS / "mcp" / "restartable.py"),
 }
-#: Those of them that start others: a host has one child and one descriptor more.
+#: Those of them that start others, as `wcore conformance` does: they have one child and one
+#: descriptor more.
 PARENTS: Final = PROGRAMS - {
     *("wcore", str(TESTS / "crash" / "dying.py"), str(TESTS / "mcp" / "restartable.py")),
 }
@@ -308,7 +309,7 @@ def _become(request: list[Any], descriptors: list[int]) -> None:
     _arrange(dict(zip(numbers, descriptors, strict=True)))
     os.chdir(folder)
     program = program_of(words)
-    if program in PARENTS:
+    if program in PARENTS or "conformance" in words:
         forking = Forking(dict(os.environ), _fork_nursery)
         forking.install()
         forking.load()  # now, as one thread
