@@ -108,7 +108,7 @@ IN_TURN: Final = {
     "store/test_in_memory.py": 2,
     "store/test_own_files.py": 2,
     "unit/cli/test_output.py": 3,
-    "unit/policy/*": 4,
+    "unit/policy/*": 2,
     "unit/test_second_look.py": 4,
     "unit/test_shell_worker.py": 2,
     "web/test_page*.py": 3,
