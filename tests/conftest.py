@@ -1,5 +1,6 @@
 """Fixtures for every room. Hypothesis prints its seed with `print_blob`."""
 
+import gc
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -20,6 +21,8 @@ DYING = Path(__file__).parent / "crash" / "dying.py"
 
 for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):  # users have none, nor some tests
     os.environ.pop(name, None)
+
+gc.disable()  # until all is collected: what that makes stays, and is not worth looking at
 
 EXAMPLES_WHEN_FAST = 25  # of generated text; the first Python of CI sees four times as many
 
@@ -79,6 +82,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (item for item in items if item.nodeid in chosen),
         key=lambda item: selection.rank(item.nodeid),
     )
+
+
+def pytest_collection_finish() -> None:
+    """Begin to look for garbage, but never among the tests and what they have imported."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,12 +1,12 @@
 """Engines and hosts that start in a third of the time: forked where their code is loaded already.
 
 Most of what a short conversation costs is the start of Python and its imports. So the first of our
-programs that a test starts makes a *nursery* beside it: a process with one thread that imports it
-all. Once it has, `python -m wcore` is not executed but forked from it, with the arguments, folder,
-environment, descriptors and session that it would have got, and as a child of who started it: he
-cannot tell. All else is executed: other programs, options of Python, users; and all programs of
-tests marked `real`, whose subject is the start itself or what others see of a process, of a night,
-and of the other Pythons of CI.
+programs that a test starts waits for a *nursery*: a process with one thread that imports it all.
+`python -m wcore` is not executed but forked from that, with the arguments, folder, environment,
+descriptors and session that it would have got, and as a child of who started it: he cannot tell.
+All else is executed: other programs, options of Python, users; and all programs of tests marked
+`real`, whose subject is the start itself or what others see of a process, of a night, and of the
+other Pythons of CI.
 
     with installed():  # `subprocess`, and with it asyncio and anyio, fork these programs
         ...
@@ -19,7 +19,6 @@ import importlib
 import json
 import os
 import runpy
-import select
 import socket
 import subprocess
 import sys
@@ -46,9 +45,13 @@ POLL_S: Final = 0.0005
 PROGRAMS: Final = {
     *("wcore", "wcore_host.acp", "wcore_host.chat", "wcore_host.web"),
     *(str(TESTS / "crash" / "dying.py"), str(TESTS / "conformance" / "mutants.py")),
+    str(TESTS / "mcp" / "restartable.py"),
 }
-#: Those of them that start others: a host has one child and one descriptor more.
-PARENTS: Final = PROGRAMS - {"wcore", str(TESTS / "crash" / "dying.py")}
+#: Those of them that start others, as `wcore conformance` does: they have one child and one
+#: descriptor more.
+PARENTS: Final = PROGRAMS - {
+    *("wcore", str(TESTS / "crash" / "dying.py"), str(TESTS / "mcp" / "restartable.py")),
+}
 #: What Python and its library read of the environment before any line of ours.
 READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
 #: What our modules import only when they need it.
@@ -101,7 +104,6 @@ class Forking:
         """Have a nursery that has imported it all."""
         with self._lock:
             self._nursery = self._nursery or Nursery(self._start)
-            self._nursery.wait()
 
     def __call__(self, args: Sequence[Any], executables: Any, *more: Any) -> int:
         """Take what `subprocess` knows of a program, return a process id."""
@@ -122,11 +124,10 @@ class Forking:
         ends = {std: end if end >= 0 else std for std, end in enumerate((read, write, error))}
         ends.update((each, each) for each in kept if each != errors)
         request = (words, folder, environ, bool(session), [*ends])
+        self.load()
         with self._lock:
-            self._nursery = self._nursery or Nursery(self._start)
-            if self._nursery.has_loaded():
-                return self._nursery.fork(request, [*ends.values()])
-        return self._execute(args, executables, *more)
+            assert self._nursery
+            return self._nursery.fork(request, [*ends.values()])
 
 
 class Nursery:
@@ -134,21 +135,9 @@ class Nursery:
 
     def __init__(self, start: Callable[[socket.socket], int]) -> None:
         self._link, theirs = socket.socketpair()
-        self._is_loading = True
         with theirs:
             self._pid = start(theirs)
-
-    def wait(self) -> None:
-        """Wait until all is imported."""
-        if self._is_loading:
-            _exactly(self._link, len(LOADED))
-            self._is_loading = False
-
-    def has_loaded(self) -> bool:
-        """Tell whether all is imported."""
-        if self._is_loading and select.select([self._link], [], [], 0)[0]:
-            self.wait()
-        return not self._is_loading
+        _exactly(self._link, len(LOADED))
 
     def fork(self, request: object, descriptors: list[int]) -> int:
         """Start what is asked for, as our child; return its process id."""
@@ -229,9 +218,32 @@ def main() -> None:
     for module in (*LIBRARIES, *_below("wcore"), *_below("wcore_host")):
         with suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(module)
+    _warm()
     gc.collect()
     gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))
+
+
+def _warm() -> None:
+    """Build what pydantic leaves to the first use: in a short conversation, a quarter of it."""
+    from pydantic import BaseModel
+
+    from wcore.protocol import codec
+    from wcore.tools.arguments import Arguments, schema_of
+
+    for _ in codec.warm():
+        pass
+    for model in _kinds_of(BaseModel):
+        if model.__module__.startswith("wcore."):
+            model.model_rebuild()
+    for arguments in _kinds_of(Arguments):
+        schema_of(arguments)
+
+
+def _kinds_of(model: Any) -> Generator[Any]:
+    for kind in model.__subclasses__():
+        yield kind
+        yield from _kinds_of(kind)
 
 
 def _below(package: str) -> list[str]:
@@ -297,7 +309,7 @@ def _become(request: list[Any], descriptors: list[int]) -> None:
     _arrange(dict(zip(numbers, descriptors, strict=True)))
     os.chdir(folder)
     program = program_of(words)
-    if program in PARENTS:
+    if program in PARENTS or "conformance" in words:
         forking = Forking(dict(os.environ), _fork_nursery)
         forking.install()
         forking.load()  # now, as one thread

@@ -90,25 +90,25 @@ SAMPLED: Final = {
 
 #: Of the tests in these files, the first pattern that fits says of how many a day runs one: each is
 #: about one thing, and takes long for what is around it, be it a screen, a browser, other people's
-#: programs, or a great many calls.
+#: programs, or a great many calls. The policy imports nothing but what its tests are `ABOUT`.
 IN_TURN: Final = {
     "bench/*": 4,
     "e2e/test_many_calls.py": 3,
     "e2e/test_processes.py": 2,
     "hosts/acp/test_official_clients.py": 4,
+    "hosts/test_typescript.py": 4,
     "hosts/*": 2,
     "mcp/*": 2,
     "models/*": 2,
     "policy/*": 2,
+    "shell/*": 2,
     "soak/*": 2,
     "store/test_conversation_text.py": 3,
     "store/test_engines.py": 2,
     "store/test_in_memory.py": 2,
     "store/test_own_files.py": 2,
     "unit/cli/test_output.py": 3,
-    "unit/policy/shell/test_coverage.py": 2,
-    "unit/policy/test_decide_*.py": 2,
-    "unit/policy/test_rules_through_options.py": 2,
+    "unit/policy/*": 2,
     "unit/test_second_look.py": 4,
     "unit/test_shell_worker.py": 2,
     "web/test_page*.py": 3,
@@ -122,7 +122,8 @@ ABOUT: Final = {
     "mcp": ("wcore/tools/mcp/", "wcore/engine/mcp_servers.py"),
     "models": ("wcore/models/",),
     "policy": ("wcore/policy/", "wcore/policy_files/"),
-    "unit/policy": ("wcore/policy/",),
+    "shell": ("wcore/policy/", "wcore/vocabulary.py"),
+    "unit/policy": ("wcore/policy/", "wcore/errors.py", "wcore/visible.py", "wcore/vocabulary.py"),
     "unit/cli": ("wcore/cli/",),
     "store": ("wcore/store/", "wcore/persistence/"),
     "e2e": ("wcore/turn/", "wcore/supervisor/"),
@@ -142,40 +143,53 @@ ONE_BY_ONE: Final = (
 
 #: Long files, longest first: one that begins last is waited for by all other workers.
 FIRST: Final = (
-    "conformance/test_this_engine.py",
+    "store/test_silence.py",  # waits nearly all of its time
+    "hosts/test_terminal_cards.py",
+    "hosts/test_typescript.py",
+    "e2e/test_processes.py",
     "crash/test_crashes.py",
-    "conformance/test_variants.py",
+    "conformance/test_this_engine.py",
+    "shell/test_generated.py",
     "shell/test_labels.py",
     "conformance/test_mutants.py",
-    "shell/test_generated.py",
+    "conformance/test_variants.py",
     "hosts/acp/test_answers.py",
     "hosts/acp/test_calls.py",
-    "hosts/test_terminal_cards.py",
+    "hosts/test_terminal_session.py",
     "hosts/acp/test_sessions.py",
+    "hosts/test_terminal_editing.py",
     "mcp/test_restarts.py",
     "mcp/test_questions.py",
-    "mcp/test_servers.py",
-    "e2e/test_wire.py",
-    "policy/test_import.py",
-    "hosts/test_terminal_session.py",
+    "e2e/test_turns.py",
     "e2e/test_resume.py",
+    "unit/test_shell_worker.py",
+    "e2e/test_wire.py",
+    "web/test_page_access.py",
+    "models/test_failures.py",
+    "policy/test_managed.py",
     "conformance/test_hosts.py",
+    "shell/test_named_paths.py",
+    "shell/test_rules_that_deny.py",
+    "mcp/test_hostile.py",
+    "e2e/test_approvals.py",
+    "e2e/test_scopes.py",
+    "e2e/test_signals.py",
+    "mcp/test_servers.py",
     "web/test_page.py",
     "web/test_page_attacks.py",
-    "web/test_page_access.py",
     "web/test_page_change.py",
     "web/test_page_settings.py",
+    "web/test_page_sessions.py",
+    "web/test_page_many.py",
     "bench/test_bench.py",
-    "e2e/test_processes.py",
     "unit/policy/shell/test_coverage.py",
-    "unit/test_shell_worker.py",
+    "unit/test_waiting.py",
+    "unit/policies/test_named_paths.py",
     "hosts/acp/test_questions.py",
-    "mcp/test_hostile.py",
-    "hosts/test_typescript.py",
-    "e2e/test_approvals.py",
     "hosts/test_chat_terminal.py",
-    "models/test_failures.py",
-    "e2e/test_turns.py",
+    "spec/test_official_tools.py",
+    "spec/test_transcripts.py",
+    "policy/test_import.py",
 )
 
 
@@ -226,13 +240,18 @@ def of_a_day(nodes: Iterable[str]) -> set[str]:
 
 def _has_its_turn(node: str) -> bool:
     file = node.partition("tests/")[2].partition("::")[0]
-    one_in = next((many for files, many in IN_TURN.items() if fnmatch(file, files)), 1)
+    one_in = _one_in(file)
     if one_in == 1 or random.Random(f"{commit()} {node}").randrange(one_in) == 0:
         return True
     about = [
         place for folder, places in ABOUT.items() if file.startswith(folder) for place in places
     ]
     return any(path.startswith((f"tests/{file}", *about)) for path in changed())
+
+
+@cache
+def _one_in(file: str) -> int:
+    return next((many for files, many in IN_TURN.items() if fnmatch(file, files)), 1)
 
 
 @cache

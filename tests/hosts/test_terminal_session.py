@@ -101,6 +101,7 @@ async def test_a_turn_that_is_stopped_before_it_began_is_over_when_the_engine_sa
 ) -> None:
     async with looking(place, monkeypatch, engine_flag(fake("begins_late"))) as screen:
         await screen.say("go")
+        await screen.until(lambda: bool(screen.pane.talk.turn), "the turn")
         for _ in range(2):
             assert screen.pane.talk.turn
             await screen.press("escape")

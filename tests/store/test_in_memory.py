@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
 import pytest
 import waiting
 from ordinary import become, give
@@ -318,6 +317,8 @@ async def test_a_server_that_ends_takes_no_conversation_along(
 async def test_a_server_that_only_ends_the_connection_is_not_lost(
     talk: Talk, server: Server
 ) -> None:
+    import psycopg
+
     async with talk(WRITE, OK, WRITE, OK, flags=("--store", server.new_schema())) as host:
         await host.ready()
         await approved(host, "m1")

@@ -1,23 +1,15 @@
-"""Models through pydantic-ai: what it is given, what it says, and how it fails."""
+"""Models through pydantic-ai: what it is given, what it says, and how it fails.
+
+It takes long to import: no worker does that but the one that runs these tests.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 import anyio
 import pytest
-from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
-from pydantic_ai.messages import (
-    BinaryContent,
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-from wcore.errors import ConfigError, ProviderError, SettingError
+from wcore.errors import ConfigError, SettingError
 from wcore.models.conversation import ConversationModel
 from wcore.models.errors import AuthRequiredError, RefusedError, StalledError, TransientError
 from wcore.models.factory import ModelEnvironment, create_model
@@ -44,10 +36,12 @@ from wcore.vocabulary import (
 pytestmark = pytest.mark.anyio
 
 READ = ToolSpec("Read", Category.INFO, "Reads.", {"type": "object", "properties": {}})
-Saying = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
+Saying = Callable[[list[Any], Any], AsyncIterator[Any]]
 
 
 def model(say: Saying, stall_s: float = 5.0, **keys: str) -> ConversationModel:
+    from pydantic_ai.models.function import FunctionModel
+
     def make(name: str, access: Access) -> FunctionModel:
         return FunctionModel(stream_function=say, model_name=name)
 
@@ -61,7 +55,9 @@ async def asked(chosen: ConversationModel, *messages: Message) -> list[Delta]:
     return [delta async for delta in chosen.stream(request)]
 
 
-async def calling(_: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+async def calling(_: list[Any], info: Any) -> AsyncIterator[Any]:
+    from pydantic_ai.models.function import DeltaToolCall
+
     assert [tool.name for tool in info.function_tools] == ["Read"]
     yield "Let me "
     yield "look."
@@ -78,9 +74,11 @@ async def test_a_reply_streams_and_its_calls_come_whole_and_are_not_run() -> Non
 
 
 async def test_the_history_goes_back_in_the_librarys_own_form() -> None:
-    seen: list[ModelMessage] = []
+    from pydantic_ai.messages import ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 
-    async def say(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    seen: list[Any] = []
+
+    async def say(messages: list[Any], info: Any) -> AsyncIterator[Any]:
         seen[:] = messages
         async for part in calling(messages, info):
             yield part
@@ -110,9 +108,11 @@ async def test_the_history_goes_back_in_the_librarys_own_form() -> None:
 
 
 async def test_a_picture_follows_the_result_that_it_is() -> None:
-    seen: list[ModelMessage] = []
+    from pydantic_ai.messages import BinaryContent, UserPromptPart
 
-    async def say(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+    seen: list[Any] = []
+
+    async def say(messages: list[Any], _: Any) -> AsyncIterator[Any]:
         seen[:] = messages
         yield "ok"
 
@@ -125,26 +125,25 @@ async def test_a_picture_follows_the_result_that_it_is() -> None:
     assert any(isinstance(item, BinaryContent) and item.data == b"hi" for item in picture.content)
 
 
-@pytest.mark.parametrize(
-    ("raised", "error"),
-    [
+async def test_an_error_of_the_library_becomes_one_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+
+    monkeypatch.setattr("wcore.models.backoff.BACKOFF_S", 0.0)
+    for raised, error in (
         (ModelHTTPError(400, "m", {"message": "unknown field"}), RefusedError),
         (ModelAPIError("m", "no route"), TransientError),
         (ValueError("a bug\nof theirs"), RefusedError),
-    ],
-)
-async def test_an_error_of_the_library_becomes_one_of_ours(
-    raised: Exception, error: type[ProviderError], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wcore.models.backoff.BACKOFF_S", 0.0)
+    ):
 
-    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
-        raise raised
-        yield ""
+        async def say(_: list[Any], __: Any, raised: Exception = raised) -> AsyncIterator[Any]:
+            raise raised
+            yield ""
 
-    with pytest.raises(error) as caught:
-        await asked(model(say), UserMessage("hi"))
-    assert "\n" not in str(caught.value)
+        with pytest.raises(error) as caught:
+            await asked(model(say), UserMessage("hi"))
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +152,8 @@ async def test_an_error_of_the_library_becomes_one_of_ours(
 def test_a_window_that_is_full_is_told_from_a_limit_of_the_reply(
     word: str, *, is_full: bool
 ) -> None:
+    from pydantic_ai.messages import ModelResponse, TextPart
+
     details = {"finish_reason": word}
     whole = ModelResponse([TextPart("I star")], finish_reason="length", provider_details=details)
     end = _ended("p", whole)[-1]
@@ -161,7 +162,7 @@ def test_a_window_that_is_full_is_told_from_a_limit_of_the_reply(
 
 
 async def test_a_library_that_says_nothing_is_given_up() -> None:
-    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
+    async def say(_: list[Any], __: Any) -> AsyncIterator[Any]:
         yield "wait"
         await anyio.sleep_forever()
 
@@ -175,7 +176,9 @@ async def test_without_a_key_it_says_which_one() -> None:
 
 
 async def test_arguments_that_are_no_object_are_a_problem_and_no_call() -> None:
-    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
+    from pydantic_ai.models.function import DeltaToolCall
+
+    async def say(_: list[Any], __: Any) -> AsyncIterator[Any]:
         yield {0: DeltaToolCall("Read", "[1", tool_call_id="c")}
 
     found = await asked(model(say), UserMessage("hi"))
@@ -210,7 +213,7 @@ async def test_a_key_that_no_header_can_carry_is_named_before_the_library_sees_i
 async def test_what_making_a_client_raises_is_an_error_of_the_settings_without_its_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def make(name: str, access: Access) -> FunctionModel:
+    def make(name: str, access: Access) -> Any:
         raise ValueError("http://me:secret@h is no proxy")
 
     access = Access({"FAKE_KEY": "k"}, None, None)

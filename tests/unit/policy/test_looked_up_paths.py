@@ -167,10 +167,9 @@ def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
         assert len(mentions_of(text, PLACES, ENVIRON).mentions) <= MENTIONS_MAX
         return time.process_time() - start
 
-    # The fastest of three: others are at work as well.
-    lengths = (READ_CHARS_MAX // 32, READ_CHARS_MAX // 4)
-    small, large = (min(spent(length) for _ in range(3)) for length in lengths)
-    assert large < 40 * max(small, 0.005), (small, large)
+    # The fastest of three, or the first that is fast enough: others are at work as well.
+    small = min(spent(READ_CHARS_MAX // 32) for _ in range(3))
+    assert any(spent(READ_CHARS_MAX // 4) < 40 * max(small, 0.005) for _ in range(3)), small
 
 
 def test_expansions_within_expansions_are_followed_so_far() -> None:

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 from tables import rows
-from unit.policy.shell.gate import why
+from unit.policy.shell.gate import why, why_lexed
 
 from wcore.policy.shell import (
     PrefixGrant,
@@ -68,7 +68,7 @@ def test_an_option_that_does_harm_asks_in_every_spelling(key: str) -> None:
         for form in forms:
             if spec.hands_on and form.startswith("x "):
                 continue
-            assert why(f"{command} {form}", command) == ARGUMENT, form
+            assert why_lexed(f"{command} {form}", command) == ARGUMENT, form
 
 
 def _means_another(spec: OptionSpec, short: str) -> bool:
@@ -85,8 +85,8 @@ def test_a_letter_that_does_harm_asks_among_others(key: str) -> None:
     before = [name[1] for name, takes in spec.known.items()
               if len(name) == 2 and takes is OptionArgument.NOTHING]  # fmt: skip
     for harmless, letter in product(before, letters):
-        assert why(f"{command} -{harmless}{letter}", command) == ARGUMENT
-        assert why(f"{command} -{harmless}{letter}x", command) == ARGUMENT
+        assert why_lexed(f"{command} -{harmless}{letter}", command) == ARGUMENT
+        assert why_lexed(f"{command} -{harmless}{letter}x", command) == ARGUMENT
 
 
 @rows("key", SPECS)
@@ -94,7 +94,7 @@ def test_an_option_that_no_list_names_asks_of_what_only_reads(key: str) -> None:
     spec, command = SPECS[key], spelled(key)
     if not spec.is_open:
         for word in ("--no-such-option", "--no-such-option=x", "-\N{SECTION SIGN}"):
-            assert why(f"{command} {word}", command) == ARGUMENT
+            assert why_lexed(f"{command} {word}", command) == ARGUMENT
 
 
 @rows("key", SPECS)

@@ -170,9 +170,9 @@ def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
         words(text)
         return time.process_time() - start
 
-    # The fastest of three: others are at work as well.
-    small, large = (min(spent(length) for _ in range(3)) for length in (4_000, 32_000))
-    assert large < 40 * max(small, 0.005), (small, large)
+    # The fastest of three, or the first that is fast enough: others are at work as well.
+    small = min(spent(4_000) for _ in range(3))
+    assert any(spent(32_000) < 40 * max(small, 0.005) for _ in range(3)), small
 
 
 def shapes(text: str) -> list[list[str]]:

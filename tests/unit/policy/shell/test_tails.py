@@ -2,7 +2,7 @@
 
 import pytest
 from tables import rows
-from unit.policy.shell.gate import why
+from unit.policy.shell.gate import why, why_lexed
 
 from wcore.policy.shell import Reason, suggest
 from wcore.policy.shell.coverage import COMMANDS
@@ -40,7 +40,7 @@ def test_code_from_elsewhere_asks_as_an_operand_of_every_runner(key: str) -> Non
     for task in ("", " x"):
         granted = spelled(key) + task
         for tail in FROM_ELSEWHERE:
-            assert why(f"{granted} {tail}", granted) == ARGUMENT, tail
+            assert why_lexed(f"{granted} {tail}", granted) == ARGUMENT, tail
 
 
 @rows("key", sorted(OFFERED.keys() - SCRIPT_CHECKS.keys()))
@@ -53,8 +53,10 @@ def test_an_option_that_loads_or_writes_asks_of_whatever_is_offered(key: str) ->
         if spec.single_dash:
             name = "--" + name.lstrip("-")
         if name not in spec.known or name in spec.values:
-            assert why(f"{spelled(key)} {tail}", spelled(key)) == ARGUMENT, tail
-            assert why(f"{spelled(key)} {tail.replace('=', ' ')}", spelled(key)) == ARGUMENT, tail
+            assert why_lexed(f"{spelled(key)} {tail}", spelled(key)) == ARGUMENT, tail
+            assert (
+                why_lexed(f"{spelled(key)} {tail.replace('=', ' ')}", spelled(key)) == ARGUMENT
+            ), tail
 
 
 @pytest.mark.parametrize("key", [key for key, text in COMMANDS.items() if option_spec(text).values])

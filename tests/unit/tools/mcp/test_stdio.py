@@ -6,11 +6,8 @@ from typing import Any, cast
 import anyio
 import pytest
 import waiting
-from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 from supervising import supervised
 
-from wcore.tools.mcp import stdio
 from wcore.tools.mcp.environment import McpEnvironment
 from wcore.tools.mcp.server_config import ServerConfig
 
@@ -25,6 +22,11 @@ async def test_what_a_server_was_that_hears_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, told: str
 ) -> None:
     """It may be seen not to read before it is seen to have ended."""
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    from wcore.tools.mcp import stdio
+
     monkeypatch.setattr(stdio, "LEAVE_S", waiting.PATIENCE_S)
     script = CLOSES.format(code=code)
     config = ServerConfig("s", "s", "stdio", "/bin/sh", ("-c", script), cwd=str(tmp_path))
