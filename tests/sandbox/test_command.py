@@ -83,8 +83,8 @@ def test_what_may_not_be_left_behind_is_taken_away_and_told(ws: Path) -> None:
     assert done.returncode == 3
     assert not (ws / ".vscode").exists()
     told = done.stderr.strip()
-    assert told.startswith(f"wcore sandbox: taken away: {ws}/.vscode is now ")
-    to = Path(told.partition(" is now ")[2].partition(",")[0])
+    assert told.startswith(f"wcore sandbox: {ws}/.vscode was moved to ")
+    to = Path(told.partition(" moved to ")[2].partition(":")[0])
     assert (to / "tasks.json").read_text() == "x\n"
 
 

@@ -15,7 +15,6 @@ from typing import Final
 
 import anyio
 
-from wcore.cli.main import read_shell_texts
 from wcore.cli.sandbox import workspace_of
 from wcore.policy.protected import Places
 from wcore.sandbox import escapes, sandbox
@@ -201,7 +200,7 @@ async def _told(supervisor: Supervisor, bwrap: str, holes: list[str]) -> dict[st
 
 
 def main() -> None:
-    supervisor = Supervisor(*process.fork(read_shell_texts))
+    supervisor = Supervisor(*process.fork(lambda _: None))
     try:
         json.dump(anyio.run(_told, supervisor, sys.argv[1], sys.argv[2:]), sys.stdout)
     finally:

@@ -1,6 +1,5 @@
 """`wcore sandbox`: try a command in the sandbox of a workspace, and prove what it holds."""
 
-import secrets
 import signal
 import sys
 from argparse import Namespace
@@ -8,28 +7,28 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from wcore import user_folders
 from wcore.cli import EXIT_INTERRUPTED, environment, policy_check
-from wcore.cli.main import read_shell_texts
 from wcore.cli.subcommand import Parser, split_command, write, write_json
 from wcore.errors import ConfigError, UsageError
 from wcore.policy import protected
 from wcore.policy.protected import Places
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.repositories import names_no_program
-from wcore.sandbox import escapes, quarantine, sandbox
+from wcore.sandbox import escapes
 from wcore.sandbox.masks import Rules, SandboxError
 from wcore.sandbox.mounts import View
+from wcore.sandbox.sandbox import Sandbox, Start, candidates
 from wcore.sandbox.workspace import Workspace, programs
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
 from wcore.tools.process.child_environment import child_environment, find_bash
-from wcore.visible import visible_line
+from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Access, Verdict
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
-PATH_CHARS_MAX: Final = 400  # of a path that is told
 _EXEC: Final = 'exec "$@"'  # finds a program as people expect it, and says if there is none
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -62,8 +61,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     options = _read(ours)
     if options.what == "run" and not command:
         raise UsageError("missing command: give it behind `--`")
-    link, pid = process.fork(read_shell_texts)
-    supervisor = Supervisor(link, pid)
+    supervisor = Supervisor(*process.fork(lambda _: None))  # reads no shell texts
     try:
         if options.what == "run":
             return anyio.run(_run, options, command, environ, supervisor)
@@ -91,40 +89,53 @@ def workspace_of(
         return is_protected and not protected.is_secret(path)
 
     rules = Rules(protected.is_secret, is_kept, is_denied)
-    found = programs(environ, shell, *sandbox.candidates(environ, places.workspace))
+    found = programs(environ, shell, *candidates(environ, places.workspace))
     known = protected.secret_places(places.home)
     return Workspace(places.workspace, places.home, places.own, known, found, rules)
+
+
+def sandbox_of(
+    places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], start: Start
+) -> Sandbox:
+    """Return the sandbox of a workspace; `environ` is that of children.
+
+    Raises:
+        ConfigError: there is no bash.
+    """
+    shell = find_bash(environ, places.workspace)
+    if shell is None:
+        raise ConfigError("bash was not found on this machine")
+    workspace = workspace_of(places, is_denied, environ, shell)
+    to = f"{user_folders.state_folder(environ)}/quarantine"
+    return Sandbox(workspace, start, environ, shell, to, names_no_program)
+
+
+def added(tools: ToolEnvironment, places: Places) -> ToolEnvironment:
+    """Return where tools work, with the sandbox in which commands run.
+
+    Raises:
+        ConfigError: there is no bash.
+    """
+    environ = child_environment(tools.environ)
+    return replace(tools, sandbox=sandbox_of(places, tools.denied, environ, tools.start))
 
 
 async def _run(
     options: Namespace, command: list[str], environ: Mapping[str, str], supervisor: Supervisor
 ) -> int:
-    workspace, shell, clean = _of(options, environ)
-    place, masks = workspace.look()
-    bwrap = await sandbox.find(supervisor.start, clean, shell, place, masks)
-    argv = (shell, "--noprofile", "--norc", "-c", _EXEC, shell, *command)
-    program = Program(argv, place.workspace, clean, (0, 1, 2), GRACE_S)
-    folders, rules = (place.workspace, place.repository), workspace.rules
-    noted = quarantine.before(*folders, rules)
-    try:
-        with sandbox.confined(bwrap, program, options.view, place, masks) as inner:
-            is_stopped = await _ended(await supervisor.start(inner.program))
-            code = inner.exit_code()
-    finally:
-        to = f"{user_folders.state_folder(environ)}/quarantine/{secrets.token_hex(8)}"
-        for each in quarantine.take_away(noted, *folders, rules, to, names_no_program):
-            _tell(each)
+    sandbox = _of(options, environ, supervisor)
+    argv = (sandbox.shell, "--noprofile", "--norc", "-c", _EXEC, sandbox.shell, *command)
+    program = Program(argv, "/", child_environment(environ), (0, 1, 2), GRACE_S)
+    async with sandbox.around(program, options.view) as inner:
+        is_stopped = await _ended(await supervisor.start(inner.program))
+        code = inner.exit_code()
+    for line in inner.told():
+        sys.stderr.write(f"wcore sandbox: {line}\n")
     if is_stopped:
         return EXIT_INTERRUPTED
     if code is None:
         raise SandboxError("bubblewrap failed: the command was not run")
     return code
-
-
-def _tell(moved: quarantine.Moved) -> None:
-    path, to = (visible_line(each, PATH_CHARS_MAX) for each in (moved.path, moved.to))
-    told = f"{path} is now {to}, as other programs would do what it says"
-    sys.stderr.write(f"wcore sandbox: taken away: {told}\n")
 
 
 async def _ended(held: Held) -> bool:
@@ -147,14 +158,12 @@ async def _ended(held: Held) -> bool:
 
 
 async def _check(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) -> int:
-    workspace, shell, clean = _of(options, environ)
-    bwrap = await sandbox.find(supervisor.start, clean, shell, *workspace.look())
+    sandbox = _of(options, environ, supervisor)
+    bwrap, shell = await sandbox.bubblewrap(), sandbox.shell
 
     def workspace_in(planted: escapes.Planted) -> Workspace:
         places = Places(planted.workspace, planted.home, (planted.own,))
-        return workspace_of(
-            places, lambda path: path.endswith("denied.txt"), planted.environ, shell
-        )
+        return workspace_of(places, escapes.is_denied, planted.environ, shell)
 
     found = await escapes.check(supervisor.start, bwrap, shell, workspace_in)
     if options.json:
@@ -165,15 +174,11 @@ async def _check(options: Namespace, environ: Mapping[str, str], supervisor: Sup
     return 0 if all(each.held for each in found) else 1
 
 
-def _of(options: Namespace, environ: Mapping[str, str]) -> tuple[Workspace, str, dict[str, str]]:
+def _of(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) -> Sandbox:
     places = environment.places(environment.folder(options.cwd), environ)
-    shell = find_bash(environ, places.workspace)
-    if shell is None:
-        raise ConfigError("bash was not found on this machine")
-    clean = child_environment(environ)
     policies = policy_check.in_force(PolicyFiles.of(places))
 
     def is_denied(path: str) -> bool:
         return policies.on_reading(path) is Verdict.DENY
 
-    return workspace_of(places, is_denied, clean, shell), shell, clean
+    return sandbox_of(places, is_denied, child_environment(environ), supervisor.start)

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.errors import WcoreError
+from wcore.errors import ToolError
 
 MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
 ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a second
@@ -30,7 +30,7 @@ GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", 
 _GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
 
 
-class SandboxError(WcoreError):
+class SandboxError(ToolError):
     """No sandbox can be made as it should be; the message says why."""
 
 

@@ -6,24 +6,29 @@ and not through its environment, which could change what it does itself.
 
 import json
 import os
-import platform
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+import signal
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
 import anyio
-from msgspec import Struct
+from anyio import to_thread
 from msgspec.structs import replace
 
 from wcore.sandbox import environment, seccomp
 from wcore.sandbox.masks import Masks, SandboxError
 from wcore.sandbox.mounts import Place, View, arguments
+from wcore.sandbox.quarantine import Before, Moved, before, take_away
+from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Held, Program
+from wcore.visible import visible_line
+from wcore.vocabulary import Json, ToolOutput
 
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
 STATUS_BYTES_MAX: Final = 4096  # two short objects
 SAID_BYTES_MAX: Final = 4096  # of what bubblewrap says when it fails
+SIGNAL_EXIT: Final = 128  # bubblewrap tells a death by signal as shells do
 
 _ARGUMENTS, _FILTER, _STATUS = "3", "4", "5"  # descriptors of bubblewrap
 _SYSTEM: Final = ("/usr/bin", "/bin", "/usr/local/bin")
@@ -31,16 +36,19 @@ _SYSTEM: Final = ("/usr/bin", "/bin", "/usr/local/bin")
 Start = Callable[[Program], Awaitable[Held]]
 
 
-class Confined(Struct, frozen=True):
-    """What is to be started in the place of a program, and where its exit code comes from."""
+class Confined:
+    """What is to be started in the place of a program, and what became of it."""
 
-    program: Program
-    _pipe: int
+    def __init__(self, program: Program, view: View, pipe: int) -> None:
+        self.program = program
+        self.moved: list[Moved] = []  # what it left that may not stay, once it is over
+        self._view = view
+        self._pipe = pipe
 
     def exit_code(self) -> int | None:
-        """Return the exit code of the program, once it has ended; `None`: it never began.
+        """Return the exit code, once the program has ended; `None`: it never began.
 
-        Death by signal n is 128 + n.
+        Death by signal n is 128 + n. To be asked once.
         """
         try:
             lines = os.read(self._pipe, STATUS_BYTES_MAX).splitlines()
@@ -50,6 +58,95 @@ class Confined(Struct, frozen=True):
         for line in lines:
             found |= json.loads(line)
         return found.get("exit-code")
+
+    def status(self, output: str) -> int:
+        """Return how the program ended, as `Held.status`; `output` is all that came of it.
+
+        Raises:
+            SandboxError: it never began.
+        """
+        code = self.exit_code()
+        if code is None:
+            raise SandboxError(f"no sandbox could be made, nothing was run: {output.strip()}")
+        number = code - SIGNAL_EXIT
+        return -number if 0 < number < signal.NSIG else code
+
+    def finished(self, done: ToolOutput) -> ToolOutput:
+        """Return a result with the view, and with what was taken away."""
+        moved: list[Json] = [{"path": each.path, "to": each.to} for each in self.moved]
+        view: dict[str, Json] = {"view": self._view.value, "quarantined": moved}
+        told = [f"[{line}]\n" for line in self.told()]
+        is_open = bool(told and done.output) and not done.output.endswith("\n")
+        output = "".join([done.output, "\n" if is_open else "", *told])
+        return replace(done, output=output, metadata={**done.metadata, "sandbox": view})
+
+    def told(self) -> list[str]:
+        """Return a sentence for each path that was taken away."""
+        why = "other programs would do what it says"
+        pairs = [(visible_line(each.path), visible_line(each.to)) for each in self.moved]
+        return [f"{path} was moved to {to}: {why}" for path, to in pairs]
+
+
+class Sandbox:
+    """The sandbox of a workspace, for one program after another or beside another.
+
+    What may not stay is moved below the folder `quarantine`; `is_harmless` tells whether a
+    configuration of git names no program.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        start: Start,
+        environ: Mapping[str, str],
+        shell: str,
+        quarantine: str,
+        is_harmless: Callable[[str], bool],
+    ) -> None:
+        self._workspace = workspace
+        self._start = start
+        self._environ = environ
+        self.shell = shell
+        self._quarantine = quarantine
+        self._is_harmless = is_harmless
+        self._bwrap: str | None = None
+
+    @asynccontextmanager
+    async def around(
+        self, program: Program, view: View = View.WORKSPACE
+    ) -> AsyncGenerator[Confined]:
+        """Have what runs `program` in a view. It must be over, and all it started, when this ends.
+
+        Raises:
+            SandboxError: no sandbox can be made, or something that may not stay does.
+        """
+        place, masks = await to_thread.run_sync(self._workspace.look)
+        noted = await to_thread.run_sync(self._before, place)
+        bwrap = self._bwrap or await self.bubblewrap()
+        with confined(bwrap, program, view, place, masks) as inner:
+            try:
+                yield inner
+            finally:
+                with anyio.CancelScope(shield=True):
+                    inner.moved = await to_thread.run_sync(self._take_away, noted, place)
+
+    async def bubblewrap(self) -> str:
+        """Return the bubblewrap that makes the views of this workspace; it is looked for once.
+
+        Raises:
+            SandboxError: there is none.
+        """
+        place, masks = await to_thread.run_sync(self._workspace.look)
+        self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
+        return self._bwrap
+
+    def _before(self, place: Place) -> Before:
+        return before(place.workspace, place.repository, self._workspace.rules)
+
+    def _take_away(self, noted: Before, place: Place) -> list[Moved]:
+        to = f"{self._quarantine}/{os.urandom(8).hex()}"
+        rules, is_harmless = self._workspace.rules, self._is_harmless
+        return take_away(noted, place.workspace, place.repository, rules, to, is_harmless)
 
 
 @contextmanager
@@ -61,9 +158,9 @@ def confined(
     Raises:
         SandboxError: there is no filter for this machine.
     """
-    rules = seccomp.program(platform.machine())
+    rules = seccomp.program(os.uname().machine)
     if rules is None:
-        raise SandboxError(f"there is no filter of system calls for {platform.machine()}")
+        raise SandboxError(f"there is no filter of system calls for {os.uname().machine}")
     told = arguments(view, place, masks, as_root=os.geteuid() == 0)
     told.append("--clearenv")
     for name, value in environment.within(program.environ, place).items():
@@ -76,7 +173,7 @@ def confined(
         argv = (bwrap, "--args", _ARGUMENTS, "--seccomp", _FILTER, "--json-status-fd", _STATUS)
         more = (opened[0], opened[1], theirs)
         outer = replace(program, argv=(*argv, "--", *program.argv), cwd="/", environ={}, more=more)
-        yield Confined(replace(outer, boundary=True), pipe)
+        yield Confined(replace(outer, boundary=True), view, pipe)
     finally:
         for descriptor in opened:
             os.close(descriptor)
