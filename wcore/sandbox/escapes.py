@@ -238,10 +238,9 @@ class _Try(Struct, frozen=True):
         """Run one script in the sandbox, and look at what it left."""
         place, masks = self.workspace.look()
         folders, rules = (place.workspace, place.repository), self.workspace.rules
-        noted = quarantine.before(*folders, rules)
         code, said = await self._confined(script, place, masks)
         to = f"{self.planted.home}/quarantine/{secrets.token_hex(4)}"
-        moved = quarantine.take_away(noted, *folders, rules, to, lambda _: False)
+        moved = quarantine.take_away(masks.names, *folders, rules, to, lambda _: False)
         if code is None or code in _UNTRIED:
             return Tried(name, held=False, said=f"it could not be tried: {said}")
         is_held = bool(moved) if name in LEFTOVERS else code != 0

@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -46,11 +47,15 @@ class Rules(Struct, frozen=True):
 
 
 class Masks(Struct, frozen=True):
-    """Real paths, all of which are there: hidden files and folders, and what cannot be changed."""
+    """Real paths, all of which are there: hidden files and folders, and what cannot be changed.
+
+    `names` are those that decide what other programs run; with where they lead, if they are links.
+    """
 
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    names: tuple[tuple[str, str | None], ...] = ()
 
 
 def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules) -> Masks:
@@ -61,8 +66,8 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
     """
     files: dict[str, None] = {}
     folders: dict[str, None] = {}
-    kept: dict[str, None] = {}
     tracked = _Tracked([f"{workspace}/.git", *repository])
+    names = _Guarded(rules)
     for entry, is_git in _entries(workspace, repository):
         path = real = entry.path
         if entry.is_symlink():
@@ -74,27 +79,56 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
             folders[real] = None
         elif entry.is_file() and (is_denied or (is_secret and not tracked.has(real))):
             files[real] = None
-        if _is_guarded(entry, rules, is_git=is_git) and is_below(real, (workspace, *repository)):
-            kept[real] = None
-    return Masks(tuple(files), tuple(folders), tuple(kept))
+        names.add(entry, is_git=is_git)
+    inside = (workspace, *repository)
+    real_names = dict.fromkeys(os.path.realpath(path) if to else path for path, to in names.found)
+    kept = tuple(path for path in real_names if is_below(path, inside) and os.path.exists(path))
+    return Masks(tuple(files), tuple(folders), kept, tuple(names.found))
 
 
-def guarded_names(workspace: str, repository: Sequence[str], rules: Rules) -> list[str]:
-    """Return the paths whose names decide what other programs run, folders before what is in them.
+def guarded_names(
+    workspace: str, repository: Sequence[str], rules: Rules
+) -> list[tuple[str, str | None]]:
+    """Return the paths whose names decide what other programs run; links with where they lead.
 
     Raises:
         SandboxError: there is too much to look at.
     """
-    found = _entries(workspace, repository)
-    return sorted(e.path for e, is_git in found if _is_guarded(e, rules, is_git=is_git))
+    names = _Guarded(rules)
+    for entry, is_git in _entries(workspace, repository):
+        names.add(entry, is_git=is_git)
+    return names.found
 
 
-def _is_guarded(entry: "os.DirEntry[str]", rules: Rules, *, is_git: bool) -> bool:
-    if is_git:
-        return entry.name in GIT_KEPT
-    if entry.name == ".git":  # a file that says where the repository is
-        return not entry.is_dir(follow_symlinks=False)
-    return rules.is_kept(entry.path)
+class _Guarded:
+    """Collects such names; what lies in a folder of that kind counts with the folder."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.found: list[tuple[str, str | None]] = []
+        self._is_kept = rules.is_kept
+        self._folders: set[str] = set()
+
+    def add(self, entry: "os.DirEntry[str]", *, is_git: bool) -> None:
+        is_within = os.path.dirname(entry.path) in self._folders
+        is_guarded = is_within or self._is_guarded(entry, is_git=is_git)
+        if is_guarded and entry.is_dir(follow_symlinks=False):
+            self._folders.add(entry.path)
+        if is_guarded and not is_within:
+            self.found.append((entry.path, link_of(entry.path)))
+
+    def _is_guarded(self, entry: "os.DirEntry[str]", *, is_git: bool) -> bool:
+        if is_git:
+            return entry.name in GIT_KEPT
+        if entry.name == ".git":  # a file that says where the repository is
+            return not entry.is_dir(follow_symlinks=False)
+        return self._is_kept(entry.path)
+
+
+def link_of(path: str) -> str | None:
+    """Return where a link leads, as it says; `None`: it is none."""
+    with suppress(OSError):
+        return os.readlink(path)
+    return None
 
 
 def hidden_of(paths: Iterable[str]) -> Masks:
@@ -143,23 +177,33 @@ def together(*each: Masks) -> Masks:
     """Return all masks, each once.
 
     Raises:
-        SandboxError: there are too many, or a hidden file has another name.
+        SandboxError: there are too many, or what is masked has another name.
     """
     found = Masks(
         tuple(dict.fromkeys(path for masks in each for path in masks.files)),
         tuple(dict.fromkeys(path for masks in each for path in masks.folders)),
         tuple(dict.fromkeys(path for masks in each for path in masks.kept)),
+        tuple(name for masks in each for name in masks.names),
     )
     count = len(found.files) + len(found.folders) + len(found.kept)
     if count > MASKS_MAX:
         raise SandboxError(
             f"{count} files and folders would have to be hidden or kept, {MASKS_MAX} can be"
         )
-    for path in found.files:
+    kept = chain.from_iterable(_files_of(path) for path, _ in found.names if path in found.kept)
+    for path in (*found.files, *kept):
         with suppress(FileNotFoundError):
             if os.stat(path).st_nlink > 1:
-                raise SandboxError(f"{path} cannot be hidden: the file has another name as well")
+                raise SandboxError(f"{path} cannot be masked: the file has another name as well")
     return found
+
+
+def _files_of(path: str) -> Iterator[str]:
+    """Yield a file, or those in a folder: what has another name could be written by that."""
+    if not os.path.isdir(path):
+        yield path
+    for folder, _, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in names)
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:

@@ -6,7 +6,7 @@ runs, and may not stay: an editor, a shell or git would run what it says.
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -16,12 +16,6 @@ from wcore.sandbox.masks import Rules, SandboxError, guarded_names
 _SAMPLE = ".sample"  # of the hooks that `git init` makes: they do nothing
 
 
-class Before(Struct, frozen=True):
-    """The protected names of a workspace, before a program runs in it. Links lead somewhere."""
-
-    names: dict[str, str | None]
-
-
 class Moved(Struct, frozen=True):
     """A path that was taken away, and where it is now."""
 
@@ -29,14 +23,8 @@ class Moved(Struct, frozen=True):
     to: str
 
 
-def before(workspace: str, repository: Sequence[str], rules: Rules) -> Before:
-    """Note which protected names there are."""
-    found = guarded_names(workspace, repository, rules)
-    return Before({path: _link(path) for path in found})
-
-
 def take_away(
-    noted: Before,
+    before: Iterable[tuple[str, str | None]],
     workspace: str,
     repository: Sequence[str],
     rules: Rules,
@@ -45,15 +33,17 @@ def take_away(
 ) -> list[Moved]:
     """Move what is new to the folder `to`, which is made; links that were there come back.
 
-    `is_harmless` tells whether a configuration of git names no program. Blocks.
+    `before` are the names of the masks; `is_harmless` tells whether a configuration of git names
+    no program. Blocks.
 
     Raises:
         SandboxError: something could not be moved.
     """
     moved: list[Moved] = []
-    for path in guarded_names(workspace, repository, rules):
-        was_there = path in noted.names
-        if was_there and noted.names[path] == _link(path):
+    known = dict(before)
+    for path, link in guarded_names(workspace, repository, rules):
+        was_there = path in known
+        if was_there and known[path] == link:
             continue
         for each in [path] if was_there else _of_repository(path, is_harmless):
             if not os.path.lexists(each):
@@ -65,10 +55,10 @@ def take_away(
             except OSError as error:
                 raise SandboxError(f"{each} could not be taken away: {error.strerror}") from error
             moved.append(Moved(each, kept))
-    for path, target in noted.names.items():
-        if target is not None and not os.path.lexists(path):
+    for path, link in known.items():
+        if link is not None and not os.path.lexists(path):
             with suppress(OSError):
-                os.symlink(target, path)
+                os.symlink(link, path)
     return moved
 
 
@@ -82,9 +72,3 @@ def _of_repository(path: str, is_harmless: Callable[[str], bool]) -> list[str]:
     if name == "hooks" and os.path.isdir(path):
         return [f"{path}/{each}" for each in os.listdir(path) if not each.endswith(_SAMPLE)]
     return [] if name == "config" and os.path.isfile(path) and is_harmless(path) else [path]
-
-
-def _link(path: str) -> str | None:
-    with suppress(OSError):
-        return os.readlink(path)
-    return None

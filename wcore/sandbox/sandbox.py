@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from wcore.sandbox import environment, seccomp
 from wcore.sandbox.masks import Masks, SandboxError
 from wcore.sandbox.mounts import Place, View, arguments
-from wcore.sandbox.quarantine import Before, Moved, before, take_away
+from wcore.sandbox.quarantine import Moved, take_away
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Held, Program
 from wcore.visible import visible_line
@@ -88,7 +88,7 @@ class Confined:
 
 
 class Sandbox:
-    """The sandbox of a workspace, for one program after another or beside another.
+    """The sandbox of a workspace, for one program after the other.
 
     What may not stay is moved below the folder `quarantine`; `is_harmless` tells whether a
     configuration of git names no program.
@@ -110,6 +110,8 @@ class Sandbox:
         self._quarantine = quarantine
         self._is_harmless = is_harmless
         self._bwrap: str | None = None
+        # What runs could swap folders for links between the look at them and their mounts.
+        self._one_at_a_time = anyio.Lock()
 
     @asynccontextmanager
     async def around(
@@ -120,15 +122,15 @@ class Sandbox:
         Raises:
             SandboxError: no sandbox can be made, or something that may not stay does.
         """
-        place, masks = await to_thread.run_sync(self._workspace.look)
-        noted = await to_thread.run_sync(self._before, place)
-        bwrap = self._bwrap or await self.bubblewrap()
-        with confined(bwrap, program, view, place, masks) as inner:
-            try:
-                yield inner
-            finally:
-                with anyio.CancelScope(shield=True):
-                    inner.moved = await to_thread.run_sync(self._take_away, noted, place)
+        async with self._one_at_a_time:
+            place, masks = await to_thread.run_sync(self._workspace.look)
+            bwrap = self._bwrap or await self.bubblewrap()
+            with confined(bwrap, program, view, place, masks) as inner:
+                try:
+                    yield inner
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        inner.moved = await to_thread.run_sync(self._take_away, place, masks)
 
     async def bubblewrap(self) -> str:
         """Return the bubblewrap that makes the views of this workspace; it is looked for once.
@@ -140,13 +142,10 @@ class Sandbox:
         self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
         return self._bwrap
 
-    def _before(self, place: Place) -> Before:
-        return before(place.workspace, place.repository, self._workspace.rules)
-
-    def _take_away(self, noted: Before, place: Place) -> list[Moved]:
-        to = f"{self._quarantine}/{os.urandom(8).hex()}"
-        rules, is_harmless = self._workspace.rules, self._is_harmless
-        return take_away(noted, place.workspace, place.repository, rules, to, is_harmless)
+    def _take_away(self, place: Place, masks: Masks) -> list[Moved]:
+        to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
+        folders = (place.workspace, place.repository)
+        return take_away(masks.names, *folders, rules, to, self._is_harmless)
 
 
 @contextmanager

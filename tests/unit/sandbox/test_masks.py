@@ -62,7 +62,7 @@ def test_secrets_are_hidden_and_what_others_run_is_kept(ws: Path) -> None:
     assert found(ws) == {
         "files": {".env", "a/.env.local", "a/server.key", "b/denied", ".ssh/config"},
         "folders": {".ssh", "denied"},
-        "kept": {".vscode", ".vscode/tasks.json", ".mcp.json", ".wcore", ".wcore/policy.toml"},
+        "kept": {".vscode", ".mcp.json", ".wcore"},
     }
 
 
@@ -131,8 +131,26 @@ def test_what_is_installed_is_not_looked_into(ws: Path) -> None:
 def test_a_second_name_of_a_secret_is_an_error(ws: Path) -> None:
     write(ws / ".env")
     os.link(ws / ".env", ws / "plain")
-    with pytest.raises(SandboxError, match=r"\.env cannot be hidden: .* another name"):
+    with pytest.raises(SandboxError, match=r"\.env cannot be masked: .* another name"):
         masks.together(masks.masks_of(str(ws), [], str(ws.parent), rules(ws)))
+
+
+@pytest.mark.parametrize("path", [".mcp.json", ".vscode/tasks.json", ".git/hooks/pre-commit"])
+def test_a_second_name_of_what_is_kept_is_an_error(ws: Path, path: str) -> None:
+    """By it the file could be written."""
+    write(ws / path)
+    os.link(ws / path, ws / "plain")
+    with pytest.raises(SandboxError, match=f"{path} cannot be masked"):
+        masks.together(masks.masks_of(str(ws), [], str(ws.parent), rules(ws)))
+
+
+def test_a_link_that_is_kept_is_noted_with_where_it_leads(ws: Path) -> None:
+    write(ws / "ours/x")
+    (ws / ".vscode").symlink_to("ours")
+    (ws / ".idea").symlink_to("/etc")
+    given = masks.masks_of(str(ws), [], str(ws.parent), rules(ws))
+    assert given.kept == (f"{ws}/ours",)
+    assert sorted(given.names) == [(f"{ws}/.idea", "/etc"), (f"{ws}/.vscode", "ours")]
 
 
 def test_more_masks_than_a_program_can_have_are_an_error(ws: Path) -> None:

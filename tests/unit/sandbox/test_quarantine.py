@@ -10,7 +10,7 @@ from wcore.policy import protected
 from wcore.policy.protected import Places
 from wcore.policy_files.repositories import names_no_program
 from wcore.sandbox import quarantine
-from wcore.sandbox.masks import Rules, SandboxError
+from wcore.sandbox.masks import Rules, SandboxError, guarded_names
 from wcore.vocabulary import Access
 
 HARMLESS = '[core]\n\tbare = false\n[remote "o"]\n\turl = x\n'
@@ -37,7 +37,7 @@ class Left:
         full.write_text(text)
 
     def after(self, run: Callable[[], object]) -> list[str]:
-        noted = quarantine.before(str(self.folder), (), self.rules)
+        noted = guarded_names(str(self.folder), (), self.rules)
         run()
         moved = quarantine.take_away(
             noted, str(self.folder), (), self.rules, str(self.to), names_no_program
