@@ -14,10 +14,11 @@ CEILINGS: Final = {
     "wcore/policy": 9_103,  # 7,200
     "wcore/engine wcore/turn wcore/session wcore/approval": 3_404,  # 2,950
     "wcore/store wcore/persistence": 3_619,  # 2,850
-    "wcore/policy_files": 1_168,  # 1,180
+    "wcore/policy_files": 1_175,  # 1,180
     "wcore/tools": 4_837,  # 3,750
     "wcore/models": 3_371,  # 2,550
     "wcore/cli": 2_593,  # 2,150
+    "wcore/sandbox wcore/cli/sandbox.py": 1_000,  # 1,900, with all that is still to come
     "wcore/protocol wcore/conformance": 3_405,  # 3,200
     "hosts/python": 9_741,  # 7,900
 }
@@ -42,10 +43,16 @@ def code_lines(path: Path) -> int:
     return len(lines)
 
 
+def _place_of(path: Path) -> str:
+    """Return the narrowest place that is counted, of those that a file lies in."""
+    places = [place for folders in CEILINGS for place in folders.split()]
+    inside = [place for place in places if path.is_relative_to(ROOT / place)]
+    return max(inside, key=len, default="")
+
+
 @pytest.mark.parametrize("folders", CEILINGS)
 def test_packages_do_not_grow(folders: str) -> None:
-    places = [ROOT / folder for folder in folders.split()]
-    paths = [path for path in sources() if any(map(path.is_relative_to, places))]
+    paths = [path for path in sources() if _place_of(path) in folders.split()]
     count, ceiling = sum(map(code_lines, paths)), CEILINGS[folders]
     assert count <= ceiling, f"{count - ceiling} lines of code too many"
     assert count >= SLACK * ceiling, f"lower the ceiling to {count}"

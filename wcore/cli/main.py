@@ -19,6 +19,7 @@ SUBCOMMANDS = {
     "audit": "wcore.cli.audit",
     "conformance": "wcore.cli.conformance",
     "policy": "wcore.cli.policy",
+    "sandbox": "wcore.cli.sandbox",
     "sessions": "wcore.cli.sessions",
     "trust": "wcore.cli.trust",
 }

@@ -3,7 +3,7 @@
 import argparse
 import uuid
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 
@@ -77,12 +77,16 @@ class Options(Struct, frozen=True):
     max_tokens: int | None
     max_turns: int | None
     max_writes: int | None
+    is_sandboxed: bool
     system_prompt: str | None
     store: str | None
     user_id: str | None
     keep_sessions_days: float
     verbose: bool
     family: family.Taken
+
+
+_FIELDS: Final = frozenset(Options.__struct_fields__)
 
 
 def read(argv: list[str], environ: Mapping[str, str]) -> Options:
@@ -101,33 +105,22 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
     mode = MODE_ALIASES[mode_name]
     if mode.rank > max_mode.rank:
         raise UsageError(f"mode {mode} is above the ceiling {max_mode}")
-    cwd = environment.folder(options.cwd)
-    return Options(
-        provider=options.provider,
-        model=options.model,
-        base_url=options.base_url,
-        stall_timeout_s=options.stall_timeout,
-        keys_fd=options.keys_fd,
-        mode=mode,
-        mode_name=mode_name,
-        max_mode=max_mode,
-        session_id=options.session_id,
-        resume=options.resume,
-        cwd=cwd,
-        prompts=options.prompts != "none",
-        hitl_suspend=bool(options.hitl_suspend),
-        approval_ttl_s=options.approval_ttl,
-        reap_interval_s=options.reap_interval,
-        max_tokens=options.max_tokens,
-        max_turns=options.max_turns,
-        max_writes=options.max_writes,
-        system_prompt=options.system_prompt,
-        store=options.store,
-        user_id=options.user_id,
-        keep_sessions_days=_kept_days(options.keep_sessions, environ),
-        verbose=options.verbose or "WCORE_DEBUG" in environ,
-        family=family.taken(options),
-    )
+    given = {name: value for name, value in vars(options).items() if name in _FIELDS}
+    checked: dict[str, Any] = {
+        "mode": mode,
+        "mode_name": mode_name,
+        "max_mode": max_mode,
+        "cwd": environment.folder(options.cwd),
+        "prompts": options.prompts != "none",
+        "hitl_suspend": bool(options.hitl_suspend),
+        "approval_ttl_s": options.approval_ttl,
+        "reap_interval_s": options.reap_interval,
+        "is_sandboxed": options.sandbox == "required",
+        "keep_sessions_days": _kept_days(options.keep_sessions, environ),
+        "verbose": options.verbose or "WCORE_DEBUG" in environ,
+        "family": family.taken(options),
+    }
+    return Options(**{**given, **checked})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -157,7 +150,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="NAME", help="the provider's name for the model")
     add("--base-url", metavar="URL", help="use another server; /v1 at the end is optional")
     stall = "abort a request after S seconds without data (120)"
-    add("--stall-timeout", type=_seconds, metavar="S", help=stall)
+    add("--stall-timeout", dest="stall_timeout_s", type=_seconds, metavar="S", help=stall)
     keys = "read provider keys from descriptor N, a JSON object of names and keys"
     add("--keys-fd", type=_descriptor, metavar="N", help=keys)
     add("--max-tokens", type=_count, metavar="N", help="most tokens in one model reply")
@@ -207,6 +200,8 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
         help="let questions to the user also suspend (approval_required, suspend); default: no",
     )
     add("--max-writes", type=_count, metavar="N", help="most file changes in one turn")
+    held = "required: commands run in a sandbox, or not at all (see wcore sandbox --help)"
+    add("--sandbox", choices=("off", "required"), default="off", help=f"{held}; default: off")
 
 
 def _add_session_options(parser: argparse.ArgumentParser) -> None:

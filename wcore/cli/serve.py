@@ -134,7 +134,7 @@ async def _serve(
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    tool_environment = _place(places, parts, lambda: session.policy.rules)
+    tool_environment = _place(places, parts, lambda: session.policy.rules, options)
     wire = StdoutWriter(parts.fds[1])
     second_analysis = ShellWorker(parts.supervisor)
     session = Session(
@@ -153,8 +153,10 @@ async def _serve(
         await persistence.close()
 
 
-def _place(places: Places, parts: _ProcessParts, rules: Callable[[], Rules]) -> ToolEnvironment:
-    return ToolEnvironment(
+def _place(
+    places: Places, parts: _ProcessParts, rules: Callable[[], Rules], options: Options
+) -> ToolEnvironment:
+    found = ToolEnvironment(
         workspace=places.workspace,
         home=places.home,
         environ=parts.inherited,
@@ -166,6 +168,11 @@ def _place(places: Places, parts: _ProcessParts, rules: Callable[[], Rules]) -> 
         named=named_paths.finder(places),
         supervisor=parts.supervisor,
     )
+    if options.is_sandboxed:
+        from wcore.cli import sandbox  # noqa: PLC0415 - for those who asked for it
+
+        return sandbox.added(found, places)
+    return found
 
 
 def _first_lines(options: Options) -> tuple[bytes, ...]:

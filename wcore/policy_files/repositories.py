@@ -80,6 +80,7 @@ _VALUES: Final = {
     **dict.fromkeys(("credential.helper", "credential.*.helper"), _HELPER),
     "submodule.*.update": re.compile(r"checkout|rebase|merge|none"),
 }
+_SET_ASIDE: Final = frozenset(["core.pager", "core.fsmonitor"])  # for children of the engine
 _HOOKS_PATH: Final = "core.hookspath"
 #: Hooks that only run where somebody commits, changes branches, sends or receives.
 _HOOKS: Final = frozenset(
@@ -112,6 +113,15 @@ def names_programs(folder: str) -> bool:
             return False
         folder = above
     return True
+
+
+def names_no_program(config: str) -> bool:
+    """Whether a configuration of git names no program, also where nobody set one aside. Blocks."""
+    try:
+        entries = list(_entries(_text(config)))
+    except (OSError, ValueError):
+        return False
+    return all(_is_harmless(key, value) and key not in _SET_ASIDE for key, value in entries)
 
 
 def _names(place: str) -> bool:

@@ -44,6 +44,8 @@ class Program(Struct, frozen=True):
     The descriptors stay the caller's, to close once the program is started. When the engine ends,
     however it ends, everything gets SIGTERM and `grace_s` seconds, then SIGKILL. After `limit_s`
     seconds, and a little more, the holder ends everything by itself: the engine may be stopped.
+    `more` are descriptors that the program has as 3, 4, …. One that is the `boundary` of a PID
+    namespace is not asked to end itself, only what runs within.
     """
 
     argv: Sequence[str]
@@ -52,6 +54,8 @@ class Program(Struct, frozen=True):
     stdio: tuple[int | None, int | None, int | None]
     grace_s: float = 0.0
     limit_s: float | None = None
+    more: Sequence[int] = ()
+    boundary: bool = False
 
 
 class Supervisor:
@@ -202,10 +206,11 @@ class Held:
                 [descriptor is not None for descriptor in program.stdio],
                 program.grace_s,
                 program.limit_s,
+                program.boundary,
             )
         )
         try:
-            await self._send(request, given)
+            await self._send(request, [*given, *program.more])
         except OSError as error:
             raise SupervisorError(GONE) from error
         message = None

@@ -5,6 +5,7 @@ A holder is over when nothing is left below it: the kernel gives it every orphan
 """
 
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -35,7 +36,7 @@ def hold(link: socket.socket, engine: int) -> None:
     received = _request(link)
     if received is None:
         return  # the engine changed its mind, or is gone
-    (argv, cwd, environ, stdio, grace_s, limit_s), descriptors = received
+    (argv, cwd, environ, stdio, grace_s, limit_s, boundary), descriptors = received
     try:
         program = _started(argv, cwd, environ, _dealt(stdio, descriptors))
     except (OSError, ValueError) as error:  # a ValueError: what no program can be given
@@ -46,7 +47,7 @@ def hold(link: socket.socket, engine: int) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     _tell(link, ("started", program))
-    held = _Holder(link, waker, program, grace_s, parent)
+    held = _Holder(link, waker, program, grace_s, parent, boundary=boundary)
     if limit_s is not None:
         held.limit(limit_s, engine)
     held.run()
@@ -55,13 +56,21 @@ def hold(link: socket.socket, engine: int) -> None:
 
 class _Holder:
     def __init__(
-        self, link: socket.socket, waker: Waker, program: int, grace_s: float, parent: int
+        self,
+        link: socket.socket,
+        waker: Waker,
+        program: int,
+        grace_s: float,
+        parent: int,
+        *,
+        boundary: bool,
     ) -> None:
         self._link = link
         self._waker = waker
         self._program = program
         self._grace_s = grace_s
         self._parent = parent
+        self._boundary = boundary
         self._frames = frames.Frames()
         self._kill_at: float | None = None  # when everything is killed; `None`: not yet asked for
         self._ask_at: float | None = None  # when everything is asked to end
@@ -148,12 +157,14 @@ class _Holder:
         self._ask_at = None
         below = self._below()
         self._begin(below)
-        process_tree.signal_all(below, signal.SIGTERM)
+        asked = [pid for pid in below if pid != self._program] if self._boundary else below
+        process_tree.signal_all(asked, signal.SIGTERM)
 
     def _begin(self, below: "list[int]") -> None:
         """Tell how many are going to be ended, if the program left them behind."""
-        if self._has_exited and below and not self._has_begun:
-            _tell(self._link, ("left", len(below)))
+        left = len(below) - self._boundary  # the first process of a PID namespace reaps the others
+        if self._has_exited and left > 0 and not self._has_begun:
+            _tell(self._link, ("left", left))
         self._has_begun = True
 
     def _kill(self) -> None:
@@ -186,25 +197,32 @@ def _request(link: socket.socket) -> "tuple[tuple[Any, ...], list[int]] | None":
 
 
 def _dealt(stdio: "list[bool]", descriptors: "list[int]") -> "list[int]":
-    """Return what becomes descriptor 0, 1 and 2."""
+    """Return what becomes descriptor 0, 1, 2 and, as far as there are more, those behind."""
     given = iter(descriptors)
-    return [next(given) if is_given else 0 for is_given in stdio]  # our own 0 is `/dev/null`
+    first = [next(given) if is_given else 0 for is_given in stdio]  # our own 0 is `/dev/null`
+    return [*first, *given]
 
 
 def _started(argv: "list[str]", cwd: str, environ: "dict[str, str]", stdio: "list[int]") -> int:
     os.chdir(cwd)
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (CORE_BYTES, hard))
-    actions = [(os.POSIX_SPAWN_DUP2, given, number) for number, given in enumerate(stdio)]
-    return os.posix_spawn(
-        argv[0],
-        [_encoded(word) for word in argv],
-        environ,
-        file_actions=actions,
-        setsid=True,
-        setsigmask=(),
-        setsigdef=CHANGED,
-    )
+    # None of them may be overwritten before it has been put in its place.
+    apart = [fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, len(stdio)) for given in stdio]
+    actions = [(os.POSIX_SPAWN_DUP2, given, number) for number, given in enumerate(apart)]
+    try:
+        return os.posix_spawn(
+            argv[0],
+            [_encoded(word) for word in argv],
+            environ,
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=CHANGED,
+        )
+    finally:
+        for descriptor in apart:
+            os.close(descriptor)
 
 
 def _encoded(word: str) -> bytes:

@@ -14,6 +14,7 @@ from wcore.errors import ToolError
 from wcore.vocabulary import Args, Named, Prepared, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
+    from wcore.sandbox.sandbox import Sandbox
     from wcore.supervisor.client import Held, Program, Supervisor
 
 #: Asks a model: system prompt, messages as (role, text), most tokens; the text of its reply.
@@ -28,7 +29,8 @@ class ToolEnvironment(Struct, frozen=True):
     then. `environ` is the environment for children, free of provider keys.
     `named` tells the paths and programs that a shell text names in an environment; it reads the
     disk.
-    `supervisor` starts them; without one nothing can be started.
+    `supervisor` starts them; without one nothing can be started. Commands run in `sandbox`, if
+    there is one.
     """
 
     workspace: str
@@ -38,6 +40,7 @@ class ToolEnvironment(Struct, frozen=True):
     denied: Callable[[str], bool] = lambda _: False
     named: Callable[[str, Mapping[str, str]], Named] | None = None
     supervisor: "Supervisor | None" = None
+    sandbox: "Sandbox | None" = None
 
     async def start(self, program: "Program") -> "Held":
         """Start a program; see `Supervisor.start` for the errors."""

@@ -41,6 +41,7 @@ CONSEQUENCES = {
     "policy rules": "reads",
     "policy simulate": "reads",
     "policy test": "reads",
+    "sandbox": "narrows",
     "sessions export": "reads",
     "sessions list": "reads",
     "sessions purge": "changes",

@@ -3,8 +3,9 @@
 import os
 import re
 import signal
+from contextlib import nullcontext
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio import to_thread
@@ -36,6 +37,9 @@ from wcore.vocabulary import (
     ToolSpec,
 )
 
+if TYPE_CHECKING:  # not loaded where commands run without one
+    from wcore.sandbox.sandbox import Confined
+
 NAME = "Bash"
 NAMES_MAX: Final = 1024  # of files that a text may be about; a longer one is data
 _BETWEEN_WORDS: Final = re.compile(r"[\s\"'`\\$(){}<>|&;=:,!@]+")
@@ -44,6 +48,7 @@ TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
 DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
+_SIGNALS: Final = {each.value: each.name for each in signal.Signals}
 _CHANGED: Final = "was not what the command led to when it was shown: something has changed since"
 HELD_NO_MORE: Final = (
     "[broken off: the wcore process that held this call was killed from outside; "
@@ -159,30 +164,31 @@ class Bash(Struct, frozen=True):
         plan = prepared.plan
         assert isinstance(plan, _Plan)
         await self._hold_to(prepared, live)
-        environ = child_environment(self.environment.environ)
+        environ, sandbox = child_environment(self.environment.environ), self.environment.sandbox
         pipe, theirs = os.pipe()
         os.set_blocking(pipe, False)
         output = ShellOutput(pipe, live)
+        workspace, streams = self.environment.workspace, (None, theirs, theirs)
+        program = Program(plan.argv, workspace, environ, streams, limit_s=plan.timeout_s)
+        around = sandbox.around(program) if sandbox else nullcontext()
+        with os.fdopen(pipe, "rb", 0), os.fdopen(theirs, "wb", 0) as writing:
+            async with around as inner:
+                held = await self._started(inner.program if inner else program, output, live)
+                writing.close()
+                done = await _attended(held, output, plan.timeout_s, live, inner)
+            return inner.finished(done) if inner else done
+
+    async def _started(self, program: Program, output: ShellOutput, live: RunContext) -> Held:
         try:
-            try:
-                stdio = (None, theirs, theirs)
-                program = Program(
-                    plan.argv, self.environment.workspace, environ, stdio, limit_s=plan.timeout_s
-                )
-                held = await self.environment.start(program)
-            except anyio.get_cancelled_exc_class():  # it may have begun before we heard of it
-                with anyio.CancelScope(shield=True):
-                    await output.rest()
-                live.leave(_lines(output.text()[0]))
-                raise
-            except OSError as error:
-                problem = f"{quote_path(error.filename or plan.argv[0])}: {error.strerror}"
-                raise ToolError(f"bash could not be started: {problem}") from error
-            finally:
-                os.close(theirs)
-            return await _attended(held, output, plan.timeout_s, live)
-        finally:
-            os.close(pipe)
+            return await self.environment.start(program)
+        except anyio.get_cancelled_exc_class():  # it may have begun before we heard of it
+            with anyio.CancelScope(shield=True):
+                await output.rest()
+            live.leave(_lines(output.text()[0]))
+            raise
+        except OSError as error:
+            problem = f"{quote_path(error.filename or program.argv[0])}: {error.strerror}"
+            raise ToolError(f"bash could not be started: {problem}") from error
 
 
 def _matters(fact: PathFact) -> bool:
@@ -191,7 +197,7 @@ def _matters(fact: PathFact) -> bool:
 
 
 async def _attended(
-    held: Held, output: ShellOutput, timeout_s: int, live: RunContext
+    held: Held, output: ShellOutput, timeout_s: int, live: RunContext, inner: "Confined | None"
 ) -> ToolOutput:
     late = anyio.CancelScope()
     left = 0
@@ -223,7 +229,8 @@ async def _attended(
         held.close()
     # Our own clock does not tell: we may have been stopped. Without a status the holder was killed.
     timed_out = held.was_ended if held.status is not None else late.cancelled_caught
-    done = _result(output, held.status, timeout_s if timed_out else None, left)
+    status = held.status if inner is None or timed_out else inner.status(output.text()[0])
+    done = _result(output, status, timeout_s if timed_out else None, left)
     ended = held.left_behind - left
     return done if timed_out or ended <= 0 else _with_the_ended(done, ended)
 
@@ -241,7 +248,7 @@ def _result(
         metadata["exit_code"] = code
         last = f"[exit code {code}]" if code else ""
     if status is not None and status < 0:
-        metadata["signal"] = _signal_name(-status)
+        metadata["signal"] = _SIGNALS.get(-status, f"signal {-status}")
         last = f"[ended by {metadata['signal']}]"
     if timed_out_s is not None:
         metadata["timed_out"] = True
@@ -269,10 +276,3 @@ def _with_the_ended(done: ToolOutput, count: int) -> ToolOutput:
     what = "1 process that was" if count == 1 else f"{count} processes that were"
     told = f"[{what} still running when the command ended: ended too]"
     return replace(done, output=_lines(done.output) + told)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -13,8 +13,6 @@ CONTEXT_LINES: Final = 3  # as diff and git show it
 NAME_CHARS_MAX: Final = 1000  # a header line, not a path that goes on for ever
 _CUT: Final = "[diff cut here: it is longer than can be shown]"
 
-Hunk = tuple[int, int, int, int]  # old start, old end, new start, new end
-
 
 def unified(name: str, before: str | None, after: str | None, notes: Sequence[str] = ()) -> str:
     """Return the unified diff from `before` to `after`; `None` means that there is no file.

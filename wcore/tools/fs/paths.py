@@ -77,13 +77,11 @@ def target_paths(
     environment: ToolEnvironment, args: Args, *, entry: bool = False
 ) -> frozenset[str]:
     """Return the real path of `file_path`, or nothing when it is not a usable path."""
-    given = args.get("file_path")
+    given, find = args.get("file_path"), resolve_entry if entry else resolve
     if not isinstance(given, str):
         return frozenset()
     try:
-        return frozenset(
-            {resolve_entry(environment, given) if entry else resolve(environment, given)}
-        )
+        return frozenset({find(environment, given)})
     except (ToolError, OSError, ValueError):
         return frozenset()
 

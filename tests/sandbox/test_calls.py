@@ -1,0 +1,126 @@
+"""Calls of a model in a sandbox: conversations with a real engine."""
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import waiting
+from talking import Conversation, call
+
+Talk = Callable[..., Conversation]
+REQUIRED = ("--sandbox", "required", "--force")
+
+
+async def result_of(talk: Talk, command: str, timeout_s: int = 60) -> dict[str, Any]:
+    """Return the result of one call that nobody is asked about."""
+    async with talk(
+        [call("Bash", command=command, timeout_s=timeout_s)], [], flags=REQUIRED
+    ) as host:
+        await host.ready()
+        await host.message()
+        found = await host.hear("tool_result")
+        await host.hear("stream_end")
+        return found
+
+
+async def test_a_command_writes_to_the_workspace_only(talk: Talk, workspace: Path) -> None:
+    found = await result_of(talk, "echo x >new; echo x >~/new; echo x >../beside; ls new")
+    assert (workspace / "new").read_text() == "x\n"
+    assert found["output"].splitlines()[-1] == "new"
+    assert "new: Read-only file system" in found["output"]
+    assert not (workspace.parent / "beside").exists()
+    assert found["metadata"]["sandbox"] == {"view": "workspace", "quarantined": []}
+
+
+async def test_it_sees_no_secrets_and_has_no_network(talk: Talk, workspace: Path) -> None:
+    (workspace / ".env").write_text("secret\n")
+    found = await result_of(talk, "cat .env; cat /proc/net/dev | wc -l; exit 5")
+    assert "secret" not in found["output"]
+    assert ".env: Permission denied" in found["output"]
+    assert found["output"].endswith("3\n[exit code 5]")  # two lines of heading, and `lo`
+    assert found["metadata"]["exit_code"] == 5
+
+
+async def test_what_may_not_stay_is_told(talk: Talk, workspace: Path, tmp_path: Path) -> None:
+    found = await result_of(talk, "mkdir .vscode; echo x >.vscode/tasks.json; echo done")
+    [moved] = found["metadata"]["sandbox"]["quarantined"]
+    assert moved["path"] == f"{workspace}/.vscode"
+    assert Path(moved["to"]).is_relative_to(tmp_path / "home" / ".local/state/wcore/quarantine")
+    assert (Path(moved["to"]) / "tasks.json").read_text() == "x\n"
+    assert found["output"].splitlines() == [
+        "done",
+        f"[{moved['path']} was moved to {moved['to']}: other programs would do what it says]",
+    ]
+
+
+async def test_a_death_by_signal_is_told_as_one(talk: Talk) -> None:
+    found = await result_of(talk, "kill -KILL $$")
+    assert found["metadata"]["signal"] == "SIGKILL"
+    assert found["output"] == "[ended by SIGKILL]"
+
+
+async def test_what_was_left_running_is_counted_and_ended(talk: Talk) -> None:
+    found = await result_of(talk, "sleep 1000 & setsid sleep 1000 & echo started")
+    assert found["output"].splitlines()[-1].startswith("[2 processes that were still running")
+
+
+async def test_a_call_over_its_time_is_ended(talk: Talk) -> None:
+    with waiting.patience("the end of its time"):
+        found = await result_of(talk, "echo begun; sleep 1000", timeout_s=1)
+    assert found["metadata"]["timed_out"] is True
+    assert found["output"].startswith("begun\n[timed out after 1 s")
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_nothing_goes_on_after_stop_or_the_engines_death(
+    talk: Talk, workspace: Path, how: str
+) -> None:
+    command = "mkdir .vscode; setsid sleep 1001 & exec sleep 1001"
+    async with talk([call("Bash", command=command)], flags=REQUIRED) as host:
+        await host.ready()
+        await host.message()
+        await waiting.until(lambda: len(sleeping(host.process.pid)) == 2, "the command")
+        found = sleeping(host.process.pid)
+        if how == "stop":
+            await host.say(type="stop")
+            await host.hear("stream_end")
+            assert not (workspace / ".vscode").exists()
+        else:
+            os.kill(host.process.pid, signal.SIGKILL)
+            host.killed = True
+            await host.ended()
+        for pid in found:
+            await waiting.gone(pid)
+
+
+def sleeping(engine: int) -> list[int]:
+    """Return what sleeps below an engine, in whatever session or namespace."""
+    found: list[int] = []
+    for each in psutil.Process(engine).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found += [each.pid] if each.cmdline() == ["sleep", "1001"] else []
+    return found
+
+
+async def test_where_none_can_be_made_nothing_is_run(talk: Talk, workspace: Path) -> None:
+    (workspace / ".env").write_text("x")
+    os.link(workspace / ".env", workspace / "other")
+    found = await result_of(talk, "echo x >new")
+    assert found["status"] == "error"
+    assert "another name" in found["output"]
+    assert not (workspace / "new").exists()
+
+
+async def test_without_the_option_nothing_is_different(talk: Talk, workspace: Path) -> None:
+    async with talk([call("Bash", command="echo x >../beside")], [], flags=("--force",)) as host:
+        await host.ready()
+        await host.message()
+        found = await host.hear("tool_result")
+        await host.hear("stream_end")
+    assert (workspace.parent / "beside").exists()
+    assert "sandbox" not in found["metadata"]

@@ -1,0 +1,67 @@
+"""Programs with more descriptors, and those that run behind a boundary: held by the supervisor."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import waiting
+from sandbox.trying import SHELL, bubblewraps
+from supervising import Supervised, supervised
+
+from wcore.sandbox import sandbox
+from wcore.sandbox.masks import Masks
+from wcore.sandbox.mounts import Place, View
+from wcore.supervisor.client import Program
+
+ENVIRON = {"PATH": os.defpath}
+
+
+@pytest.fixture
+async def supervisor() -> AsyncIterator[Supervised]:
+    with supervised() as each, waiting.patience():
+        yield each
+
+
+def given(text: bytes) -> int:
+    """Return a descriptor to read a text from."""
+    descriptor = os.memfd_create("text")
+    os.write(descriptor, text)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+async def test_more_descriptors_stand_behind_the_first_three(
+    supervisor: Supervised, tmp_path: Path
+) -> None:
+    """In any order: what comes into the place of another must not have overwritten it."""
+    texts = [b"a", b"b", b"c", b"d"]
+    held = [given(text) for text in texts]
+    script = "cat <&3 >out; cat <&4 >>out; cat <&5 >>out; cat <&6 >>out; [ -e /proc/self/fd/7 ]"
+    program = Program(
+        (SHELL, "-c", script), str(tmp_path), ENVIRON, (None, None, None), more=held[::-1]
+    )
+    running = await supervisor.start(program)
+    for descriptor in held:
+        os.close(descriptor)
+    assert await running.exited() == 1
+    running.close()
+    assert (tmp_path / "out").read_bytes() == b"dcba"
+
+
+@pytest.mark.parametrize(("script", "count"), [("true", 0), ("sleep 1000 & sleep 1000 & true", 2)])
+async def test_what_is_left_within_is_counted_without_the_boundary(
+    supervisor: Supervised, tmp_path: Path, script: str, count: int
+) -> None:
+    folder = str(tmp_path)
+    program = Program((SHELL, "-c", script), folder, ENVIRON, (None, None, None))
+    with sandbox.confined(
+        bubblewraps()[0], program, View.WORKSPACE, Place(folder), Masks()
+    ) as inner:
+        held = await supervisor.start(inner.program)
+        assert await held.exited() == 0
+        assert await held.end(0.3) == 0
+        held.close()
+        assert held.left_behind == count
+        assert inner.exit_code() == 0
+    assert supervisor.programs() == []

@@ -1,0 +1,129 @@
+"""What a program may not leave behind is taken away."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wcore.policy import protected
+from wcore.policy.protected import Places
+from wcore.policy_files.repositories import names_no_program
+from wcore.sandbox import quarantine
+from wcore.sandbox.masks import Rules, SandboxError, guarded_names
+from wcore.vocabulary import Access
+
+HARMLESS = '[core]\n\tbare = false\n[remote "o"]\n\turl = x\n'
+
+
+class Left:
+    """A workspace; what is new in it is taken away."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "ws"
+        self.to = folder / "quarantine"
+        self.folder.mkdir()
+        places = Places(str(self.folder), "/nobody")
+
+        def is_kept(path: str) -> bool:
+            is_protected = protected.protection(path, Access.WRITE, places) is not None
+            return is_protected and not protected.is_secret(path)
+
+        self.rules = Rules(protected.is_secret, is_kept)
+
+    def write(self, path: str, text: str = "x") -> None:
+        full = self.folder / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(text)
+
+    def after(self, run: Callable[[], object]) -> list[str]:
+        noted = guarded_names(str(self.folder), (), self.rules)
+        run()
+        moved = quarantine.take_away(
+            noted, str(self.folder), (), self.rules, str(self.to), names_no_program
+        )
+        assert all(os.path.lexists(each.to) for each in moved)
+        return [each.path.removeprefix(f"{self.folder}/") for each in moved]
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Left:
+    return Left(Path(os.path.realpath(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("path", "gone"),
+    [
+        ("src/main.py", []),
+        (".env", []),  # a secret that it made itself
+        (".wcore/policy.toml", [".wcore"]),
+        ("a/.vscode/tasks.json", ["a/.vscode"]),
+        (".mcp.json", [".mcp.json"]),
+        (".git/hooks/pre-commit", [".git/hooks/pre-commit"]),
+        (".git/hooks/pre-commit.sample", []),
+        (".git/commondir", [".git/commondir"]),
+        (".git/config.worktree", [".git/config.worktree"]),
+        ("new/.git", ["new/.git"]),
+        (".git/modules/a/hooks/x", [".git/modules/a/hooks/x"]),
+        (".git/refs/heads/config", []),
+    ],
+)
+def test_what_is_new_under_a_protected_name_goes(left: Left, path: str, gone: list[str]) -> None:
+    assert left.after(lambda: left.write(path)) == gone
+    assert (left.folder / path).exists() == (not gone)
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        (HARMLESS, []),
+        (HARMLESS + "[core]\n\tfsmonitor = ./x\n", ["new/.git/config"]),
+        (HARMLESS + "[core]\n\tpager = ./x\n", ["new/.git/config"]),
+        (HARMLESS + "[core]\n\tsshCommand = ./x\n", ["new/.git/config"]),
+        (HARMLESS + "[core]\n\thooksPath = ./x\n", ["new/.git/config"]),
+        (HARMLESS + "[include]\n\tpath = ./x\n", ["new/.git/config"]),
+        (HARMLESS + "[alias]\n\tst = !x\n", ["new/.git/config"]),
+        ("\0", ["new/.git/config"]),
+    ],
+)
+def test_the_configuration_of_a_new_repository_may_name_no_program(
+    left: Left, text: str, gone: list[str]
+) -> None:
+    assert left.after(lambda: left.write("new/.git/config", text)) == gone
+
+
+def test_what_was_there_stays(left: Left) -> None:
+    left.write(".vscode/tasks.json")
+    left.write(".git/config", "[core]\n\tfsmonitor = x\n")
+    assert left.after(lambda: left.write(".vscode/tasks.json", "other")) == []
+
+
+def test_a_link_that_leads_elsewhere_now_is_put_back(left: Left) -> None:
+    left.write("ours/x")
+    left.write("theirs/x")
+    link = left.folder / ".vscode"
+    link.symlink_to("ours")
+
+    def turn() -> None:
+        link.unlink()
+        link.symlink_to("theirs")
+
+    assert left.after(turn) == [".vscode"]
+    assert os.readlink(link) == "ours"
+    assert left.after(link.unlink) == []
+    assert os.readlink(link) == "ours"
+
+
+def test_a_link_is_moved_and_not_what_it_leads_to(left: Left, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "file").write_text("x")
+    assert left.after(lambda: (left.folder / ".vscode").symlink_to(tmp_path / "outside")) == [
+        ".vscode"
+    ]
+    assert (tmp_path / "outside" / "file").exists()
+
+
+def test_what_cannot_be_moved_is_an_error(left: Left) -> None:
+    left.to.write_text("a file in the way")
+    with pytest.raises(SandboxError, match=r"\.mcp\.json could not be taken away"):
+        left.after(lambda: left.write(".mcp.json"))

@@ -1,0 +1,184 @@
+"""`wcore sandbox`: try a command in the sandbox of a workspace, and prove what it holds."""
+
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import anyio
+from msgspec.structs import replace
+
+from wcore import user_folders
+from wcore.cli import EXIT_INTERRUPTED, environment, policy_check
+from wcore.cli.subcommand import Parser, split_command, write, write_json
+from wcore.errors import ConfigError, UsageError
+from wcore.policy import protected
+from wcore.policy.protected import Places
+from wcore.policy_files.policy_files import PolicyFiles
+from wcore.policy_files.repositories import names_no_program
+from wcore.sandbox import escapes
+from wcore.sandbox.masks import Rules, SandboxError
+from wcore.sandbox.mounts import View
+from wcore.sandbox.sandbox import Sandbox, Start, candidates
+from wcore.sandbox.workspace import Workspace, programs
+from wcore.supervisor import process
+from wcore.supervisor.client import Held, Program, Supervisor
+from wcore.tools.process.child_environment import child_environment, find_bash
+from wcore.tools.tool import ToolEnvironment
+from wcore.vocabulary import Access, Verdict
+
+GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
+_EXEC: Final = 'exec "$@"'  # finds a program as people expect it, and says if there is none
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+DESCRIPTION: Final = """\
+What the kernel lets a command of this workspace reach: the workspace can be written, the rest of
+the machine read; secrets, wcore's own files and other users' homes are hidden; there is no network.
+`run` lets you try a command in it, `check` tries to get out of it."""
+EPILOG: Final = """\
+examples:
+  wcore sandbox run -- npm test
+  wcore sandbox run --view read_only -- bash -c 'rm -r build'
+  wcore sandbox check
+  wcore sandbox check --json
+
+exit codes:
+  run: those of the command; 1 if it could not be run
+  check: 0 everything is held   1 something is not, or there is no sandbox here
+"""
+
+
+def run(argv: list[str], environ: Mapping[str, str]) -> int:
+    """Run a command in a sandbox, or check it; return the exit code.
+
+    Raises:
+        UsageError: the command line is wrong.
+        ConfigError: there is no bash.
+        SandboxError: there is no sandbox here.
+    """
+    ours, command = split_command(argv)
+    options = _read(ours)
+    if options.what == "run" and not command:
+        raise UsageError("missing command: give it behind `--`")
+    supervisor = Supervisor(*process.fork(lambda _: None))  # reads no shell texts
+    try:
+        if options.what == "run":
+            return anyio.run(_run, options, command, environ, supervisor)
+        return anyio.run(_check, options, environ, supervisor)
+    finally:
+        supervisor.close()
+
+
+def _read(argv: list[str]) -> Namespace:
+    parser = Parser("wcore sandbox", DESCRIPTION, EPILOG)
+    parser.add_argument("what", choices=("run", "check"))
+    parser.add_argument("--cwd", metavar="DIR", help="the workspace; default: the current folder")
+    parser.add_argument("--view", choices=list(View), default=View.WORKSPACE, type=View)
+    parser.add_argument("--json", action="store_true", help="of check: JSON on one line")
+    return parser.parse_args(argv)
+
+
+def workspace_of(
+    places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], shell: str
+) -> Workspace:
+    """Return a workspace, with what the tables and rules of the policy say of its files."""
+
+    def is_kept(path: str) -> bool:
+        is_protected = protected.protection(path, Access.WRITE, places) is not None
+        return is_protected and not protected.is_secret(path)
+
+    rules = Rules(protected.is_secret, is_kept, is_denied)
+    found = programs(environ, shell, *candidates(environ, places.workspace))
+    known = protected.secret_places(places.home)
+    return Workspace(places.workspace, places.home, places.own, known, found, rules)
+
+
+def sandbox_of(
+    places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], start: Start
+) -> Sandbox:
+    """Return the sandbox of a workspace; `environ` is that of children.
+
+    Raises:
+        ConfigError: there is no bash.
+    """
+    shell = find_bash(environ, places.workspace)
+    if shell is None:
+        raise ConfigError("bash was not found on this machine")
+    workspace = workspace_of(places, is_denied, environ, shell)
+    to = f"{user_folders.state_folder(environ)}/quarantine"
+    return Sandbox(workspace, start, environ, shell, to, names_no_program)
+
+
+def added(tools: ToolEnvironment, places: Places) -> ToolEnvironment:
+    """Return where tools work, with the sandbox in which commands run.
+
+    Raises:
+        ConfigError: there is no bash.
+    """
+    environ = child_environment(tools.environ)
+    return replace(tools, sandbox=sandbox_of(places, tools.denied, environ, tools.start))
+
+
+async def _run(
+    options: Namespace, command: list[str], environ: Mapping[str, str], supervisor: Supervisor
+) -> int:
+    sandbox = _of(options, environ, supervisor)
+    argv = (sandbox.shell, "--noprofile", "--norc", "-c", _EXEC, sandbox.shell, *command)
+    program = Program(argv, "/", child_environment(environ), (0, 1, 2), GRACE_S)
+    async with sandbox.around(program, options.view) as inner:
+        is_stopped = await _ended(await supervisor.start(inner.program))
+        code = inner.exit_code()
+    for line in inner.told():
+        sys.stderr.write(f"wcore sandbox: {line}\n")
+    if is_stopped:
+        return EXIT_INTERRUPTED
+    if code is None:
+        raise SandboxError("bubblewrap failed: the command was not run")
+    return code
+
+
+async def _ended(held: Held) -> bool:
+    """Wait for the end of a program, or for a signal that ends it; whether it was one."""
+    async with anyio.create_task_group() as tasks:
+
+        async def listen() -> None:
+            with anyio.open_signal_receiver(*_SIGNALS) as signals:
+                async for _ in signals:
+                    tasks.cancel_scope.cancel()
+
+        tasks.start_soon(listen)
+        await held.exited()
+        tasks.cancel_scope.cancel()
+    is_stopped = held.status is None
+    with anyio.CancelScope(shield=True):
+        await held.end(GRACE_S)
+    held.close()
+    return is_stopped
+
+
+async def _check(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) -> int:
+    sandbox = _of(options, environ, supervisor)
+    bwrap, shell = await sandbox.bubblewrap(), sandbox.shell
+
+    def workspace_in(planted: escapes.Planted) -> Workspace:
+        places = Places(planted.workspace, planted.home, (planted.own,))
+        return workspace_of(places, escapes.is_denied, planted.environ, shell)
+
+    found = await escapes.check(supervisor.start, bwrap, shell, workspace_in)
+    if options.json:
+        write_json([{"name": e.name, "held": e.held, "said": e.said} for e in found])
+    for each in found if not options.json else ():
+        word = "held" if each.held else "NOT HELD"
+        write(f"{word:<9} {each.name}\n" + (f"          {each.said}\n" if not each.held else ""))
+    return 0 if all(each.held for each in found) else 1
+
+
+def _of(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) -> Sandbox:
+    places = environment.places(environment.folder(options.cwd), environ)
+    policies = policy_check.in_force(PolicyFiles.of(places))
+
+    def is_denied(path: str) -> bool:
+        return policies.on_reading(path) is Verdict.DENY
+
+    return sandbox_of(places, is_denied, child_environment(environ), supervisor.start)

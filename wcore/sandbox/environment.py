@@ -1,0 +1,38 @@
+"""The environment of programs in a sandbox: nothing that is a secret or leads out of it. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from wcore.sandbox.mounts import TMP, Place
+
+#: In doubt a variable is a secret: `AUTHOR` is none, `AUTH` and `NPM_AUTH` are.
+_SECRET: Final = re.compile(
+    r"(?:^|_)(?:[A-Z]*TOKENS?|SECRETS?|[A-Z]*PASS(?:WORD|WD|PHRASE)?|PWD|AUTH|CREDENTIALS?|CREDS"
+    r"|COOKIES?|[A-Z]*KEYS?|DSN|PAT|JWT|BEARER|SESSION)(?:_|$)|(?:DATABASE|DB|REDIS|MONGO\w*|AMQP"
+    r"|POSTGRES\w*|MYSQL\w*|BROKER)_UR[IL]$",
+    re.IGNORECASE,
+)
+#: They look like secrets and are none: folders, and what a shell says of itself.
+_HARMLESS: Final = re.compile(r"PWD|OLDPWD|GIT_CONFIG_KEY_[0-9]+|SSH_ASKPASS|XDG_SESSION_\w+")
+#: They lead to programs of the session that would do for a command what it may not.
+_LEADS_OUT: Final = re.compile(
+    r".*_SOCK(?:ET)?|GPG_AGENT_INFO|DBUS_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DOCKER_HOST"
+    r"|CONTAINER_HOST|KUBECONFIG|TMUX|STY|VSCODE_\w+|XDG_RUNTIME_DIR|NOTIFY_SOCKET|LISTEN_\w+"
+)
+_CACHE: Final = "XDG_CACHE_HOME"
+
+
+def within(environ: Mapping[str, str], place: Place) -> dict[str, str]:
+    """Return the variables for a program; temporary files and caches go where it may write."""
+    kept = {name: value for name, value in environ.items() if not _is_left_out(name)}
+    home = kept.get("HOME", "")
+    cache = kept.get(_CACHE) or f"{home}/.cache"
+    fixed = {"TMPDIR": TMP} | ({} if cache in place.private else {_CACHE: f"{TMP}/cache"})
+    return {**kept, **fixed}
+
+
+def _is_left_out(name: str) -> bool:
+    if _HARMLESS.fullmatch(name):
+        return False
+    return _SECRET.search(name) is not None or _LEADS_OUT.fullmatch(name) is not None

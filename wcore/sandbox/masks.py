@@ -1,0 +1,270 @@
+"""What of a workspace and a home is hidden or kept as it is, looked up on the disk.
+
+Masks lie on names, so they are looked up anew for each program. What cannot be masked soundly (a
+secret with a second name, more than `MASKS_MAX`) is an error: nothing runs with a part of them.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Final
+
+from msgspec import Struct
+
+from wcore.errors import ToolError
+
+MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
+ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a second
+TRACKED_BYTES_MAX: Final = 1024 * 1024  # of a file that may be in git; no key is longer
+INDEX_BYTES_MAX: Final = 64 * 1024 * 1024  # of git: some 500,000 files
+
+#: What tools install into a workspace; nobody keeps secrets there, nor opens it as a project.
+INSTALLED: Final = frozenset(
+    "node_modules bower_components .venv venv .tox .nox __pycache__ site-packages target Pods"
+    " .gradle .mypy_cache .pytest_cache .ruff_cache .hypothesis .terraform .next .nuxt".split()
+)
+#: Of a repository what decides which programs git runs, and where else it looks for that.
+GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", "gitdir"])
+_GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
+
+
+class SandboxError(ToolError):
+    """No sandbox can be made as it should be; the message says why."""
+
+
+class Rules(Struct, frozen=True):
+    """What is told of real paths: whether one is a secret, and whether it may not be written.
+
+    `is_denied`: not even read, though git has it.
+    """
+
+    is_secret: Callable[[str], bool]
+    is_kept: Callable[[str], bool]
+    is_denied: Callable[[str], bool] = lambda _: False
+
+
+class Masks(Struct, frozen=True):
+    """Real paths, all of which are there: hidden files and folders, and what cannot be changed.
+
+    `names` are those that decide what other programs run; with where they lead, if they are links.
+    """
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    names: tuple[tuple[str, str | None], ...] = ()
+
+
+def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules) -> Masks:
+    """Return what is to be masked in a workspace and its repository.
+
+    Raises:
+        SandboxError: there is too much to look at.
+    """
+    files: dict[str, None] = {}
+    folders: dict[str, None] = {}
+    tracked = _Tracked([f"{workspace}/.git", *repository])
+    names = _Guarded(rules)
+    for entry, is_git in _entries(workspace, repository):
+        path = real = entry.path
+        if entry.is_symlink():
+            real = os.path.realpath(path)
+        is_ours = not is_git and is_below(real, (workspace, home))
+        is_secret = is_ours and (rules.is_secret(path) or rules.is_secret(real))
+        is_denied = rules.is_denied(real)
+        if entry.is_dir() and (is_secret or is_denied):
+            folders[real] = None
+        elif entry.is_file() and (is_denied or (is_secret and not tracked.has(real))):
+            files[real] = None
+        names.add(entry, is_git=is_git)
+    inside = (workspace, *repository)
+    real_names = dict.fromkeys(os.path.realpath(path) if to else path for path, to in names.found)
+    kept = tuple(path for path in real_names if is_below(path, inside) and os.path.exists(path))
+    return Masks(tuple(files), tuple(folders), kept, tuple(names.found))
+
+
+def guarded_names(
+    workspace: str, repository: Sequence[str], rules: Rules
+) -> list[tuple[str, str | None]]:
+    """Return the paths whose names decide what other programs run; links with where they lead.
+
+    Raises:
+        SandboxError: there is too much to look at.
+    """
+    names = _Guarded(rules)
+    for entry, is_git in _entries(workspace, repository):
+        names.add(entry, is_git=is_git)
+    return names.found
+
+
+class _Guarded:
+    """Collects such names; what lies in a folder of that kind counts with the folder."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.found: list[tuple[str, str | None]] = []
+        self._is_kept = rules.is_kept
+        self._folders: set[str] = set()
+
+    def add(self, entry: "os.DirEntry[str]", *, is_git: bool) -> None:
+        is_within = os.path.dirname(entry.path) in self._folders
+        is_guarded = is_within or self._is_guarded(entry, is_git=is_git)
+        if is_guarded and entry.is_dir(follow_symlinks=False):
+            self._folders.add(entry.path)
+        if is_guarded and not is_within:
+            self.found.append((entry.path, link_of(entry.path)))
+
+    def _is_guarded(self, entry: "os.DirEntry[str]", *, is_git: bool) -> bool:
+        if is_git:
+            return entry.name in GIT_KEPT
+        if entry.name == ".git":  # a file that says where the repository is
+            return not entry.is_dir(follow_symlinks=False)
+        return self._is_kept(entry.path)
+
+
+def link_of(path: str) -> str | None:
+    """Return where a link leads, as it says; `None`: it is none."""
+    with suppress(OSError):
+        return os.readlink(path)
+    return None
+
+
+def hidden_of(paths: Iterable[str]) -> Masks:
+    """Return the masks of those of `paths` that are there."""
+    real = dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path))
+    folders = [path for path in real if os.path.isdir(path)]
+    files = [path for path in real if os.path.isfile(path) or _is_socket(path)]
+    return Masks(tuple(files), tuple(folders))
+
+
+def in_any_case(paths: Iterable[str]) -> list[str]:
+    """Return those of `paths` that are there, as they are written there: tables are folded."""
+    by_folder: dict[str, set[str]] = {}
+    for path in paths:
+        folder, name = os.path.split(path)
+        by_folder.setdefault(folder, set()).add(name.casefold())
+    found: list[str] = []
+    for folder, names in by_folder.items():
+        with suppress(OSError):
+            above = folder if os.path.isdir(folder) else "".join(in_any_case([folder])[:1])
+            found += [f"{above}/{each}" for each in os.listdir(above) if each.casefold() in names]
+    return found
+
+
+def sockets() -> list[str]:
+    """Return the sockets of this machine that have a path: a read-only mount does not hold them."""
+    with open("/proc/net/unix", "rb") as table:
+        lines = table.read().splitlines()[1:]
+    names = (os.fsdecode(line.split(b" ", 7)[-1]) for line in lines)
+    return sorted({name for name in names if name.startswith("/")})
+
+
+def other_views_of_processes() -> list[str]:
+    """Return where else than at /proc processes can be seen: in the root of another system."""
+    with open("/proc/self/mountinfo", "rb") as table:
+        lines = table.read().splitlines()
+    found: list[str] = []
+    for line in lines:
+        before, _, behind = line.partition(b" - ")
+        if behind.split()[0] == b"proc":
+            found.append(before.split()[4].decode("unicode_escape"))
+    return [path for path in found if not is_below(path, ("/proc",))]
+
+
+def together(*each: Masks) -> Masks:
+    """Return all masks, each once.
+
+    Raises:
+        SandboxError: there are too many, or what is masked has another name.
+    """
+    found = Masks(
+        tuple(dict.fromkeys(path for masks in each for path in masks.files)),
+        tuple(dict.fromkeys(path for masks in each for path in masks.folders)),
+        tuple(dict.fromkeys(path for masks in each for path in masks.kept)),
+        tuple(name for masks in each for name in masks.names),
+    )
+    count = len(found.files) + len(found.folders) + len(found.kept)
+    if count > MASKS_MAX:
+        raise SandboxError(
+            f"{count} files and folders would have to be hidden or kept, {MASKS_MAX} can be"
+        )
+    kept = chain.from_iterable(_files_of(path) for path, _ in found.names if path in found.kept)
+    for path in (*found.files, *kept):
+        with suppress(FileNotFoundError):
+            if os.stat(path).st_nlink > 1:
+                raise SandboxError(f"{path} cannot be masked: the file has another name as well")
+    return found
+
+
+def _files_of(path: str) -> Iterator[str]:
+    """Yield a file, or those in a folder: what has another name could be written by that."""
+    if not os.path.isdir(path):
+        yield path
+    for folder, _, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in names)
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Whether `path` is one of `folders` or lies in one."""
+    return any(path == each or path.startswith(f"{each.rstrip('/')}/") for each in folders)
+
+
+def _entries(
+    workspace: str, repository: Iterable[str]
+) -> Iterator[tuple["os.DirEntry[str]", bool]]:
+    """Yield all that may matter, and whether it is of a repository of git.
+
+    Raises:
+        SandboxError: there is too much of it.
+    """
+    left, count = [(workspace, False), *((folder, True) for folder in repository)], 0
+    while left:
+        folder, is_git = left.pop()
+        try:
+            listing = list(os.scandir(folder))
+        except OSError:
+            continue  # who runs this cannot look into it either
+        count += len(listing)
+        if count > ENTRIES_MAX:
+            raise SandboxError(f"there are more than {ENTRIES_MAX} files in {workspace}")
+        for entry in listing:
+            yield entry, is_git
+            passed_over = _GIT_LEFT if is_git else INSTALLED
+            if entry.is_dir(follow_symlinks=False) and entry.name not in passed_over:
+                left.append((entry.path, is_git or entry.name == ".git"))
+
+
+def _is_socket(path: str) -> bool:
+    return stat.S_ISSOCK(os.stat(path).st_mode)
+
+
+class _Tracked:
+    """Whether git has exactly the content of a file: what it has can be read there anyway."""
+
+    def __init__(self, repositories: Iterable[str]) -> None:
+        self._paths = [f"{folder}/index" for folder in repositories]
+        self._index: bytes | None = None
+
+    def has(self, path: str) -> bool:
+        if self._index is None:
+            self._index = b"".join(_read(each, INDEX_BYTES_MAX) or b"" for each in self._paths)
+        content = _read(path, TRACKED_BYTES_MAX) if self._index else None
+        if content is None:
+            return False
+        blob = b"blob %d\0" % len(content) + content
+        digests = (hashlib.sha1(blob, usedforsecurity=False), hashlib.sha256(blob))
+        return any(each.digest() in self._index for each in digests)
+
+
+def _read(path: str, most: int) -> bytes | None:
+    """Return the content of a file; `None`: it is no file, or too long."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+                return None
+            return file.read(most)
+    except OSError:
+        return None
