@@ -21,7 +21,6 @@ _EDITOR: Final = "configuration with which another program runs code"
 _HISTORY: Final = "what was typed or kept by other programs, secrets included"
 _BUILD: Final = "what builds, hooks or other machines run unasked"
 _SECRET: Final = frozenset([_KEYS, _HISTORY])
-_GIT_CONFIG: Final = ".config/git"
 
 #: A name with `/` inside is the end of a path or lies on the way; with `/` first it is absolute.
 _FOLDERS_ANY: Final[Mapping[str, str]] = {
@@ -30,7 +29,7 @@ _FOLDERS_ANY: Final[Mapping[str, str]] = {
         (
             *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".oci"),
             *(".fly", ".ngrok2", ".snowflake", ".snowsql", ".kaggle", ".aliyun", ".ibmcloud"),
-            *(".config/gcloud", ".config/gh", _GIT_CONFIG, ".config/op", ".config/hub"),
+            *(".config/gcloud", ".config/gh", ".config/git", ".config/op", ".config/hub"),
             *(".config/rclone", ".config/doctl", ".config/glab-cli", ".config/containers"),
             *(".config/sops", ".config/stripe", ".config/ngrok", ".config/github-copilot"),
             *(".config/linode-cli", ".config/netlify", ".config/configstore", ".config/keybase"),
@@ -183,7 +182,7 @@ def secret_places(home: str) -> list[str]:
     """Return where secrets are known to lie in a home and in the system; no pattern is among it."""
     both = {**_FOLDERS_ANY, **_NAMES_ANY}
     names = {name for name, why in both.items() if why in _SECRET and "*" not in name}
-    names = names - {_GIT_CONFIG} | {f"{_GIT_CONFIG}/credentials"}  # without the rest git fails
+    names ^= {".config/git", ".config/git/credentials"}  # git fails without the rest of it
     return [name if name.startswith("/") else f"{home}/{name}" for name in sorted(names)]
 
 
