@@ -4,6 +4,7 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 import anyio
@@ -29,6 +30,8 @@ from wcore.tools.tool import ToolEnvironment
 from wcore.vocabulary import Access, Verdict
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
+NAME_PARTS_MAX: Final = 4  # of a name in the tables: `.local/share/opencode/auth.json`
+ENDS_MAX: Final = 32_768  # of paths whose meaning is remembered: a few megabytes
 _EXEC: Final = 'exec "$@"'  # finds a program as people expect it, and says if there is none
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -83,15 +86,31 @@ def workspace_of(
     places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], shell: str
 ) -> Workspace:
     """Return a workspace, with what the tables and rules of the policy say of its files."""
-
-    def is_kept(path: str) -> bool:
-        is_protected = protected.protection(path, Access.WRITE, places) is not None
-        return is_protected and not protected.is_secret(path)
-
-    rules = Rules(protected.is_secret, is_kept, is_denied)
+    rules = Rules(is_secret, is_kept, is_denied)
     found = programs(environ, shell, *candidates(environ, places.workspace))
     known = protected.secret_places(places.home)
     return Workspace(places.workspace, places.home, places.own, known, found, rules)
+
+
+def is_secret(path: str) -> bool:
+    return _why(_end(path))[0]
+
+
+def is_kept(path: str) -> bool:
+    return _why(_end(path))[1]
+
+
+def _end(path: str) -> str:
+    """Return the last parts of a path, as many as the longest name of the tables has."""
+    return "/" + "/".join(path.rsplit("/", NAME_PARTS_MAX)[1:])
+
+
+@lru_cache(ENDS_MAX)
+def _why(end: str) -> tuple[bool, bool]:
+    """Return whether it is a secret, and whether it is protected for another reason."""
+    is_secret = protected.is_secret(end)
+    is_protected = protected.protection(end, Access.WRITE, Places("/", "/")) is not None
+    return is_secret, is_protected and not is_secret
 
 
 def sandbox_of(

@@ -70,10 +70,11 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
     names = _Guarded(rules)
     for entry, is_git in _entries(workspace, repository):
         path = real = entry.path
+        is_secret = not is_git and rules.is_secret(path)
         if entry.is_symlink():
             real = os.path.realpath(path)
-        is_ours = not is_git and is_below(real, (workspace, home))
-        is_secret = is_ours and (rules.is_secret(path) or rules.is_secret(real))
+            is_secret = is_secret or (not is_git and rules.is_secret(real))
+            is_secret = is_secret and is_below(real, (workspace, home))
         is_denied = rules.is_denied(real)
         if entry.is_dir() and (is_secret or is_denied):
             folders[real] = None
