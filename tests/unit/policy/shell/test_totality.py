@@ -7,6 +7,7 @@ import pytest
 from unit.policy.shell.gate import grant
 
 from wcore.policy.shell import Reason, covers, lex, rough_words, suggest, warm
+from wcore.policy.shell.reading import words
 
 BYTES_MAX = 40 * 1024 * 1024
 SECONDS_MAX = 5.0  # of CPU: most of these take a millisecond
@@ -82,6 +83,39 @@ def test_a_megabyte_is_not_read(text: str) -> None:
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP.keys())
 def test_depth_does_not_matter(text: str) -> None:
     answer(text)
+
+
+#: What words are made of, what is not closed before them, and what does not fit behind.
+PIECES = (
+    "$aaaa",
+    "${aaaa}",
+    "\\a",
+    "'a'",
+    '"a"',
+    "{a,b}",
+    "a=~/",
+    "?*",
+    "[a]",
+    "$(a)",
+    "`a`",
+    "#a\n",
+)
+OPENINGS = ("", '"', "'", "${a:-", "$((", "a=(", '"${a#', "<<E ", "[[ ", "{")
+ENDINGS = ("", "`", '"', "\\", "$(", "\ud800")
+PIECES_BYTES = 6 * 1024
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_what_is_not_closed_is_read_once(piece: str) -> None:
+    """However often a pattern that is asked for it could cut it in two."""
+    for opening in OPENINGS:
+        for ending in ENDINGS:
+            text = f"cargo {opening}{piece * (PIECES_BYTES // len(piece))}{ending}"
+            began = time.thread_time()
+            lex(text)
+            words(text)
+            rough_words(text)
+            assert time.thread_time() - began < SECONDS_MAX, (opening, ending)
 
 
 def test_memory_does_not_grow_with_the_text() -> None:
