@@ -138,6 +138,16 @@ def test_a_worktree_is_committed_in(ws: Path) -> None:
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
+def test_worktrees_and_repositories_are_made(ws: Path) -> None:
+    who = "git config user.name x; git config user.email x@example.org"
+    script = f"git init -q . && {who} && git commit -q --allow-empty -m x"
+    waiting.run(["bash", "-c", script], cwd=ws, check=True, env=environ(ws))
+    done = run(ws, "git worktree add -q tree; git init -q new; git clone -q . copy; ls -d */.git")
+    assert (done.stdout, done.stderr) == ("copy/.git\nnew/.git\ntree/.git\n", "")
+    again = run(ws / "tree", "git commit -q --allow-empty -m y; git log --oneline | wc -l")
+    assert (again.stdout, again.stderr) == ("2\n", "")
+
+
 def test_python_and_node_work(ws: Path) -> None:
     done = run(
         ws,

@@ -27,7 +27,7 @@ from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
 from wcore.tools.process.child_environment import child_environment, find_bash
 from wcore.tools.tool import ToolEnvironment
-from wcore.vocabulary import Access, Verdict
+from wcore.vocabulary import Verdict
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
 NAME_PARTS_MAX: Final = 4  # of a name in the tables: `.local/share/opencode/auth.json`
@@ -107,10 +107,7 @@ def _end(path: str) -> str:
 
 @lru_cache(ENDS_MAX)
 def _why(end: str) -> tuple[bool, bool]:
-    """Return whether it is a secret, and whether it is protected for another reason."""
-    is_secret = protected.is_secret(end)
-    is_protected = protected.protection(end, Access.WRITE, Places("/", "/")) is not None
-    return is_secret, is_protected and not is_secret
+    return protected.is_secret(end), protected.runs_unasked(end)
 
 
 def sandbox_of(

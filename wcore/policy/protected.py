@@ -132,6 +132,7 @@ _NAMES_WRITE: Final[Mapping[str, str]] = {
             *(".condarc", ".gemrc", "pip.conf", ".asdfrc", ".yarnrc.js", "bitrise.yml"),
             *("appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".cirrus.star", ".build.yml"),
             *("cloudbuild.yaml", "cloudbuild.yml", "cloudbuild.json", ".gitpod.dockerfile"),
+            ".envrc",
         ),
         _BUILD,
     ),
@@ -176,6 +177,14 @@ def is_within(path: str, folder: str) -> bool:
 def is_secret(path: str) -> bool:
     """Whether `path` (absolute, resolved) is protected because of what it says."""
     return _ANY.why(path.casefold()) in _SECRET
+
+
+def runs_unasked(path: str) -> bool:
+    """Whether `path` is protected because other programs do what it says, or git keeps it."""
+    folded = path.casefold()
+    why = _WRITE.why(folded) or _ANY.why(folded)
+    is_own = f"/{OWN_FOLDER}/" in f"{folded}/"
+    return is_own or (why is not None and why not in _SECRET)
 
 
 def secret_places(home: str) -> list[str]:

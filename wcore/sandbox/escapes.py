@@ -133,6 +133,9 @@ ESCAPES: Final[Mapping[str, str]] = {
     "connect to one without a path": _python(
         "import os, socket\nsocket.socket(socket.AF_UNIX).connect('\\0' + os.environ['ABSTRACT'])"
     ),
+    "reach the host of a virtual machine": _python(
+        "import socket\nsocket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)"
+    ),
     "connect to this machine": "exec 3<>/dev/tcp/127.0.0.1/$PORT",
     "send something to another": _python(
         "import socket\nsocket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))"
@@ -240,7 +243,7 @@ class _Try(Struct, frozen=True):
         folders, rules = (place.workspace, place.repository), self.workspace.rules
         code, said = await self._confined(script, place, masks)
         to = f"{self.planted.home}/quarantine/{secrets.token_hex(4)}"
-        moved = quarantine.take_away(masks.names, *folders, rules, to, lambda _: False)
+        moved = quarantine.take_away(masks, *folders, rules, to, lambda _: False)
         if code is None or code in _UNTRIED:
             return Tried(name, held=False, said=f"it could not be tried: {said}")
         is_held = bool(moved) if name in LEFTOVERS else code != 0

@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.errors import ToolError
+from wcore.sandbox.repository import named_by
 
 MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
 ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a second
@@ -28,7 +29,7 @@ INSTALLED: Final = frozenset(
 )
 #: Of a repository what decides which programs git runs, and where else it looks for that.
 GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", "gitdir"])
-_GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
+GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
 
 
 class SandboxError(ToolError):
@@ -50,12 +51,14 @@ class Masks(Struct, frozen=True):
     """Real paths, all of which are there: hidden files and folders, and what cannot be changed.
 
     `names` are those that decide what other programs run; with where they lead, if they are links.
+    What is `absent` would be one, if it were there.
     """
 
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     names: tuple[tuple[str, str | None], ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules) -> Masks:
@@ -82,9 +85,21 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
             files[real] = None
         names.add(entry, is_git=is_git)
     inside = (workspace, *repository)
-    real_names = dict.fromkeys(os.path.realpath(path) if to else path for path, to in names.found)
+    by_git = [path for path in _by_git(names.found, workspace) if is_below(path, inside)]
+    found = {**dict(names.found), **{path: link_of(path) for path in by_git}}
+    there = {path: link for path, link in found.items() if os.path.lexists(path)}
+    real_names = dict.fromkeys(os.path.realpath(path) if to else path for path, to in there.items())
     kept = tuple(path for path in real_names if is_below(path, inside) and os.path.exists(path))
-    return Masks(tuple(files), tuple(folders), kept, tuple(names.found))
+    absent = tuple(found.keys() - there.keys())
+    return Masks(tuple(files), tuple(folders), kept, tuple(there.items()), absent)
+
+
+def _by_git(names: Iterable[tuple[str, str | None]], workspace: str) -> Iterator[str]:
+    """Yield what the configurations among `names` name."""
+    for path, _ in names:
+        folder, name = os.path.split(path)
+        if name.startswith("config") and not os.path.isdir(path):
+            yield from named_by(path, os.path.dirname(folder), workspace)
 
 
 def guarded_names(
@@ -185,6 +200,7 @@ def together(*each: Masks) -> Masks:
         tuple(dict.fromkeys(path for masks in each for path in masks.folders)),
         tuple(dict.fromkeys(path for masks in each for path in masks.kept)),
         tuple(name for masks in each for name in masks.names),
+        tuple(path for masks in each for path in masks.absent),
     )
     count = len(found.files) + len(found.folders) + len(found.kept)
     if count > MASKS_MAX:
@@ -232,7 +248,7 @@ def _entries(
             raise SandboxError(f"there are more than {ENTRIES_MAX} files in {workspace}")
         for entry in listing:
             yield entry, is_git
-            passed_over = _GIT_LEFT if is_git else INSTALLED
+            passed_over = GIT_LEFT if is_git else INSTALLED
             if entry.is_dir(follow_symlinks=False) and entry.name not in passed_over:
                 left.append((entry.path, is_git or entry.name == ".git"))
 

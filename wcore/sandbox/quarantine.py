@@ -6,12 +6,22 @@ runs, and may not stay: an editor, a shell or git would run what it says.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
 
-from wcore.sandbox.masks import Rules, SandboxError, guarded_names
+from wcore.sandbox.masks import (
+    GIT_LEFT,
+    INSTALLED,
+    Masks,
+    Rules,
+    SandboxError,
+    guarded_names,
+    is_below,
+    link_of,
+)
+from wcore.sandbox.repository import line_of
 
 _SAMPLE = ".sample"  # of the hooks that `git init` makes: they do nothing
 
@@ -24,7 +34,7 @@ class Moved(Struct, frozen=True):
 
 
 def take_away(
-    before: Iterable[tuple[str, str | None]],
+    before: Masks,
     workspace: str,
     repository: Sequence[str],
     rules: Rules,
@@ -33,42 +43,60 @@ def take_away(
 ) -> list[Moved]:
     """Move what is new to the folder `to`, which is made; links that were there come back.
 
-    `before` are the names of the masks; `is_harmless` tells whether a configuration of git names
-    no program. Blocks.
+    `is_harmless` tells whether a configuration of git names no program. Blocks.
 
     Raises:
         SandboxError: something could not be moved.
     """
+    known = dict(before.names)
+    links = {path: link for path, link in known.items() if link is not None}
+    found = [path for path, _ in guarded_names(workspace, repository, rules) if path not in known]
+    gone = [each for path in found for each in _harmful(path, workspace, is_harmless)]
+    gone += [*before.absent, *(path for path, link in links.items() if link_of(path) != link)]
     moved: list[Moved] = []
-    known = dict(before)
-    for path, link in guarded_names(workspace, repository, rules):
-        was_there = path in known
-        if was_there and known[path] == link:
-            continue
-        for each in [path] if was_there else _of_repository(path, is_harmless):
-            if not os.path.lexists(each):
-                continue  # it went with its folder
-            kept = f"{to}/{len(moved)}-{os.path.basename(each)}"
-            try:
-                os.makedirs(to, 0o700, exist_ok=True)
-                shutil.move(each, kept)
-            except OSError as error:
-                raise SandboxError(f"{each} could not be taken away: {error.strerror}") from error
-            moved.append(Moved(each, kept))
-    for path, link in known.items():
-        if link is not None and not os.path.lexists(path):
+    for path in gone:
+        if not os.path.lexists(path):
+            continue  # it went with its folder
+        place = f"{to}/{len(moved)}-{os.path.basename(path)}"
+        try:
+            os.makedirs(to, 0o700, exist_ok=True)
+            shutil.move(path, place)
+        except OSError as error:
+            raise SandboxError(f"{path} could not be taken away: {error.strerror}") from error
+        moved.append(Moved(path, place))
+    for path, link in links.items():
+        if not os.path.lexists(path):
             with suppress(OSError):
                 os.symlink(link, path)
     return moved
 
 
-def _of_repository(path: str, is_harmless: Callable[[str], bool]) -> list[str]:
-    """Return what of a new path must go: of a new repository only what may run programs."""
+def _harmful(path: str, workspace: str, is_harmless: Callable[[str], bool]) -> list[str]:
+    """Return what of a new path must go: of a repository only what may run programs."""
     folder, name = os.path.split(path)
-    if "/.git/" not in f"{folder}/":
+    is_file = os.path.isfile(path) and not os.path.islink(path)
+    if name == ".git":
+        return [] if is_file and _leads_home(path, workspace) else [path]
+    if "/.git/" not in f"{folder}/" or not (is_file or os.path.isdir(path)):
         return [path]
-    if os.path.islink(path):
-        return [path]
-    if name == "hooks" and os.path.isdir(path):
+    if name == "hooks" and not os.path.islink(path) and os.path.isdir(path):
         return [f"{path}/{each}" for each in os.listdir(path) if not each.endswith(_SAMPLE)]
-    return [] if name == "config" and os.path.isfile(path) and is_harmless(path) else [path]
+    if is_file and name in ("config", "config.worktree") and is_harmless(path):
+        return []
+    is_worktree = is_file and folder.rpartition("/")[0].endswith("/.git/worktrees")
+    if is_worktree and name == "commondir" and line_of(path) == "../..":
+        return []
+    is_ours = is_worktree and is_below(os.path.normpath(line_of(path)), (workspace,))
+    return [] if is_ours and name == "gitdir" else [path]
+
+
+def _leads_home(marker: str, workspace: str) -> bool:
+    """Whether a file `.git` leads to a part of a repository that is looked at here as well."""
+    told = line_of(marker, "gitdir: ")
+    target = os.path.normpath(os.path.join(os.path.dirname(marker), told))
+    if not told or not is_below(target, (workspace,)) or os.path.realpath(target) != target:
+        return False
+    before, _, behind = target.partition("/.git/")
+    parts = {*before.removeprefix(workspace).split("/"), *behind.split("/")}
+    is_part = behind.startswith(("worktrees/", "modules/"))
+    return is_part and parts.isdisjoint({*INSTALLED, *GIT_LEFT, ".git"})

@@ -5,10 +5,17 @@ same: else a file in it could make any folder writable.
 """
 
 import os
+import re
 from pathlib import PurePath
 from typing import Final
 
 LINE_BYTES_MAX: Final = 4096 + 16  # a path, and what stands before it
+CONFIG_BYTES_MAX: Final = 64 * 1024  # of a configuration that is looked into
+CONFIGS_MAX: Final = 16  # that name each other
+#: By whatever section: in most of them such a value names a program, which may be kept as well.
+_NAMES_PATH: Final = re.compile(
+    rb"^[^#;\n]*?\b(?:path|hookspath)[ \t]*=[ \t]*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE
+)
 _HAS: Final = ("HEAD", "objects", "refs")  # what makes a folder a repository
 
 
@@ -25,10 +32,28 @@ def repository_folders(workspace: str) -> tuple[str, ...]:
     return tuple(folder for folder in folders if not f"{folder}/".startswith(f"{workspace}/"))
 
 
+def named_by(config: str, *folders: str) -> list[str]:
+    """Return what a configuration of git may include, and its folders of hooks.
+
+    A path is relative to the configuration or to one of `folders`, and need not be there.
+    """
+    left, found = [config], list[str]()
+    for each in left:  # grows
+        named = _NAMES_PATH.findall(_read(each, CONFIG_BYTES_MAX))
+        for value in map(os.fsdecode, named):
+            base = (os.path.dirname(each), *folders)
+            paths = [os.path.normpath(os.path.join(folder, value.strip())) for folder in base]
+            found += paths
+            left += [path for path in paths if path not in left and os.path.isfile(path)]
+        if len(left) > CONFIGS_MAX:
+            break
+    return list(dict.fromkeys(found))
+
+
 def _of_worktree(marker: str) -> list[str]:
-    own = os.path.realpath(os.path.join(os.path.dirname(marker), _line(marker, "gitdir: ")))
-    common = os.path.realpath(os.path.join(own, _line(f"{own}/commondir")))
-    is_mutual = os.path.realpath(_line(f"{own}/gitdir") or "/") == os.path.realpath(marker)
+    own = os.path.realpath(os.path.join(os.path.dirname(marker), line_of(marker, "gitdir: ")))
+    common = os.path.realpath(os.path.join(own, line_of(f"{own}/commondir")))
+    is_mutual = os.path.realpath(line_of(f"{own}/gitdir") or "/") == os.path.realpath(marker)
     is_below = os.path.dirname(own) == f"{common}/worktrees"
     is_repository = all(os.path.exists(f"{common}/{name}") for name in _HAS)
     return [common] if is_mutual and is_below and is_repository else []
@@ -38,10 +63,15 @@ def _upwards(folder: str) -> list[str]:
     return [folder, *map(str, PurePath(folder).parents)]
 
 
-def _line(path: str, begin: str = "") -> str:
-    try:
-        with open(path, "rb") as file:
-            line = os.fsdecode(file.read(LINE_BYTES_MAX)).strip()
-    except OSError:
-        return ""
+def line_of(path: str, begin: str = "") -> str:
+    """Return the line that a file of git has, without how it begins; else nothing."""
+    line = os.fsdecode(_read(path, LINE_BYTES_MAX)).strip()
     return line.removeprefix(begin) if line.startswith(begin) else ""
+
+
+def _read(path: str, most: int) -> bytes:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""

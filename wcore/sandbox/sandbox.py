@@ -145,7 +145,7 @@ class Sandbox:
     def _take_away(self, place: Place, masks: Masks) -> list[Moved]:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
         folders = (place.workspace, place.repository)
-        return take_away(masks.names, *folders, rules, to, self._is_harmless)
+        return take_away(masks, *folders, rules, to, self._is_harmless)
 
 
 @contextmanager

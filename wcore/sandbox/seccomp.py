@@ -1,12 +1,14 @@
 """The filter of system calls within a sandbox: a program of the kernel's classic BPF. Pure.
 
 It forbids what could undo the mounts (mounting, new namespaces), what reaches around them (keys of
-the session, asynchronous system calls that no filter sees) and large parts of the kernel that
-programs of a project do not need. Tracing stays: debuggers and sanitizers need it, and the PID
-namespace bounds it. Layout and numbers are from linux/seccomp.h, linux/audit.h, asm/unistd.h.
+the session, asynchronous system calls that no filter sees, sockets that belong to no namespace) and
+large parts of the kernel that programs of a project do not need. Tracing stays: debuggers and
+sanitizers need it, and the PID namespace bounds it. Layout and numbers are from linux/seccomp.h,
+linux/audit.h, asm/unistd.h.
 """
 
 import struct
+from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
@@ -14,9 +16,11 @@ from msgspec import Struct
 
 _EPERM: Final = 1
 _ENOSYS: Final = 38
+_EAFNOSUPPORT: Final = 97
 _NEW_NAMESPACES: Final = 0x7E02_0000  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}
 _NEW_TIME: Final = 0x80  # CLONE_NEWTIME; in `clone` these bits are a signal
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # types into a terminal
+_FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK; not AF_VSOCK, AF_ALG, …
 
 _LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
@@ -43,6 +47,7 @@ class _Machine(Struct, frozen=True):
     clone: int
     unshare: int
     ioctl: int
+    socket: int
 
 
 _MACHINES: Final = {
@@ -59,6 +64,7 @@ _MACHINES: Final = {
         clone=56,
         unshare=272,
         ioctl=16,
+        socket=41,
     ),
     "aarch64": _Machine(
         0xC000_00B7,
@@ -73,6 +79,7 @@ _MACHINES: Final = {
         clone=220,
         unshare=97,
         ioctl=29,
+        socket=198,
     ),
 }
 
@@ -94,6 +101,7 @@ def program(machine: str) -> bytes | None:
         *_of(known.clone, _FIRST, _if(_ANY_BIT, _NEW_NAMESPACES, _ERROR | _EPERM)),
         *_of(known.unshare, _FIRST, _if(_ANY_BIT, _NEW_NAMESPACES | _NEW_TIME, _ERROR | _EPERM)),
         *_of(known.ioctl, _SECOND, [*chain.from_iterable(typing)]),
+        *_of(known.socket, _FIRST, _unless_one_of(_FAMILIES, _ERROR | _EAFNOSUPPORT)),
         _step(_RETURN, _ALLOW),
     ]
     return b"".join(steps)
@@ -110,6 +118,11 @@ def _if(test: int, value: int, answer: int) -> list[bytes]:
 
 def _unless(test: int, value: int, answer: int) -> list[bytes]:
     return [_step(test, value, 1, 0), _step(_RETURN, answer)]
+
+
+def _unless_one_of(values: Sequence[int], answer: int) -> list[bytes]:
+    tests = [_step(_EQUAL, each, len(values) - at, 0) for at, each in enumerate(values)]
+    return [*tests, _step(_RETURN, answer)]
 
 
 def _of(number: int, argument: int, tests: list[bytes]) -> list[bytes]:

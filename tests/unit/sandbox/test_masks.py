@@ -9,10 +9,8 @@ from typing import Final
 import pytest
 
 from wcore.policy import protected
-from wcore.policy.protected import Places
 from wcore.sandbox import masks
 from wcore.sandbox.masks import Masks, Rules, SandboxError
-from wcore.vocabulary import Access
 
 
 @pytest.fixture
@@ -22,14 +20,8 @@ def ws(tmp_path: Path) -> Path:
     return folder
 
 
-def rules(ws: Path) -> Rules:
-    places = Places(str(ws), str(ws.parent))
-
-    def is_kept(path: str) -> bool:
-        is_protected = protected.protection(path, Access.WRITE, places) is not None
-        return is_protected and not protected.is_secret(path)
-
-    return Rules(protected.is_secret, is_kept, lambda path: path.endswith("/denied"))
+def rules() -> Rules:
+    return Rules(protected.is_secret, protected.runs_unasked, lambda path: path.endswith("/denied"))
 
 
 def write(*paths: Path) -> None:
@@ -40,7 +32,7 @@ def write(*paths: Path) -> None:
 
 def found(ws: Path, *repository: Path) -> dict[str, set[str]]:
     """Return the masks, below the workspace by the rest of their names."""
-    given = masks.masks_of(str(ws), [*map(str, repository)], str(ws.parent), rules(ws))
+    given = masks.masks_of(str(ws), [*map(str, repository)], str(ws.parent), rules())
     told = {name: getattr(given, name) for name in ("files", "folders", "kept")}
     return {
         n: {each.removeprefix(f"{ws}/") for each in paths} for n, paths in told.items() if paths
@@ -132,7 +124,7 @@ def test_a_second_name_of_a_secret_is_an_error(ws: Path) -> None:
     write(ws / ".env")
     os.link(ws / ".env", ws / "plain")
     with pytest.raises(SandboxError, match=r"\.env cannot be masked: .* another name"):
-        masks.together(masks.masks_of(str(ws), [], str(ws.parent), rules(ws)))
+        masks.together(masks.masks_of(str(ws), [], str(ws.parent), rules()))
 
 
 @pytest.mark.parametrize("path", [".mcp.json", ".vscode/tasks.json", ".git/hooks/pre-commit"])
@@ -141,14 +133,14 @@ def test_a_second_name_of_what_is_kept_is_an_error(ws: Path, path: str) -> None:
     write(ws / path)
     os.link(ws / path, ws / "plain")
     with pytest.raises(SandboxError, match=f"{path} cannot be masked"):
-        masks.together(masks.masks_of(str(ws), [], str(ws.parent), rules(ws)))
+        masks.together(masks.masks_of(str(ws), [], str(ws.parent), rules()))
 
 
 def test_a_link_that_is_kept_is_noted_with_where_it_leads(ws: Path) -> None:
     write(ws / "ours/x")
     (ws / ".vscode").symlink_to("ours")
     (ws / ".idea").symlink_to("/etc")
-    given = masks.masks_of(str(ws), [], str(ws.parent), rules(ws))
+    given = masks.masks_of(str(ws), [], str(ws.parent), rules())
     assert given.kept == (f"{ws}/ours",)
     assert sorted(given.names) == [(f"{ws}/.idea", "/etc"), (f"{ws}/.vscode", "ours")]
 

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from wcore.policy import protected
-from wcore.policy.protected import Places
 from wcore.policy_files.repositories import names_no_program
 from wcore.sandbox import quarantine
-from wcore.sandbox.masks import Rules, SandboxError, guarded_names
-from wcore.vocabulary import Access
+from wcore.sandbox.masks import Rules, SandboxError, masks_of
 
 HARMLESS = '[core]\n\tbare = false\n[remote "o"]\n\turl = x\n'
 
@@ -23,13 +21,7 @@ class Left:
         self.folder = folder / "ws"
         self.to = folder / "quarantine"
         self.folder.mkdir()
-        places = Places(str(self.folder), "/nobody")
-
-        def is_kept(path: str) -> bool:
-            is_protected = protected.protection(path, Access.WRITE, places) is not None
-            return is_protected and not protected.is_secret(path)
-
-        self.rules = Rules(protected.is_secret, is_kept)
+        self.rules = Rules(protected.is_secret, protected.runs_unasked)
 
     def write(self, path: str, text: str = "x") -> None:
         full = self.folder / path
@@ -37,7 +29,7 @@ class Left:
         full.write_text(text)
 
     def after(self, run: Callable[[], object]) -> list[str]:
-        noted = guarded_names(str(self.folder), (), self.rules)
+        noted = masks_of(str(self.folder), (), "/nobody", self.rules)
         run()
         moved = quarantine.take_away(
             noted, str(self.folder), (), self.rules, str(self.to), names_no_program
@@ -64,8 +56,10 @@ def left(tmp_path: Path) -> Left:
         (".git/commondir", [".git/commondir"]),
         (".git/config.worktree", [".git/config.worktree"]),
         ("new/.git", ["new/.git"]),
+        ("node_modules/.git/config", []),  # nobody looks there
         (".git/modules/a/hooks/x", [".git/modules/a/hooks/x"]),
         (".git/refs/heads/config", []),
+        (".envrc", [".envrc"]),
     ],
 )
 def test_what_is_new_under_a_protected_name_goes(left: Left, path: str, gone: list[str]) -> None:
@@ -92,6 +86,37 @@ def test_the_configuration_of_a_new_repository_may_name_no_program(
     assert left.after(lambda: left.write("new/.git/config", text)) == gone
 
 
+GIT_FILE = "gitdir: ../.git/worktrees/tree"
+
+
+@pytest.mark.parametrize(
+    ("marker", "gitdir", "commondir", "gone"),
+    [
+        (GIT_FILE, "{ws}/tree/.git", "../..", []),
+        ("gitdir: {ws}/.git/worktrees/tree", "{ws}/tree/.git", "../..", []),
+        ("gitdir: {ws}/.git/modules/a", "{ws}/tree/.git", "../..", []),
+        (GIT_FILE, "{ws}/tree/.git", "../../../fake", ["commondir"]),
+        (GIT_FILE, "/etc/.git", "../..", ["gitdir"]),
+        ("gitdir: {ws}/fake", "{ws}/tree/.git", "../..", [".git"]),
+        ("gitdir: ../.git/objects/worktrees/x", "{ws}/tree/.git", "../..", [".git"]),
+        ("gitdir: ../.git/modules/hooks", "{ws}/tree/.git", "../..", [".git"]),
+        ("gitdir: ../node_modules/.git/modules/x", "{ws}/tree/.git", "../..", [".git"]),
+        ("gitdir: ../.git/modules/../../fake", "{ws}/tree/.git", "../..", [".git"]),
+        ("gitdir: /elsewhere/.git/worktrees/x", "{ws}/tree/.git", "../..", [".git"]),
+        ("nothing", "{ws}/tree/.git", "../..", [".git"]),
+    ],
+)
+def test_a_new_worktree_may_lead_to_this_repository_only(
+    left: Left, marker: str, gitdir: str, commondir: str, gone: list[str]
+) -> None:
+    def made() -> None:
+        left.write("tree/.git", marker.format(ws=left.folder))
+        left.write(".git/worktrees/tree/gitdir", gitdir.format(ws=left.folder))
+        left.write(".git/worktrees/tree/commondir", commondir)
+
+    assert [path.rpartition("/")[2] for path in left.after(made)] == gone
+
+
 def test_what_was_there_stays(left: Left) -> None:
     left.write(".vscode/tasks.json")
     left.write(".git/config", "[core]\n\tfsmonitor = x\n")
@@ -112,6 +137,30 @@ def test_a_link_that_leads_elsewhere_now_is_put_back(left: Left) -> None:
     assert os.readlink(link) == "ours"
     assert left.after(link.unlink) == []
     assert os.readlink(link) == "ours"
+
+
+def test_a_link_to_a_repository_is_put_back(left: Left) -> None:
+    left.write("real/config", HARMLESS)
+    (left.folder / ".git").symlink_to("real")
+
+    def replaced() -> None:
+        (left.folder / ".git").unlink()
+        left.write(".git/config", "[core]\n\tfsmonitor = ./x\n")
+
+    assert left.after(replaced) == [".git/config", ".git"]
+    assert os.readlink(left.folder / ".git") == "real"
+
+
+def test_what_a_configuration_names_counts_as_its_own(left: Left) -> None:
+    left.write(".git/config", "[include]\n\tpath = ../tools/git\n[core]\n\thooksPath=hooks\n")
+    left.write("hooks/pre-commit")
+
+    def made() -> None:
+        left.write("tools/git", "[core]\n\tfsmonitor = ./x\n")
+
+    noted = masks_of(str(left.folder), (), "/nobody", left.rules)
+    assert f"{left.folder}/hooks" in noted.kept
+    assert left.after(made) == ["tools/git"]
 
 
 def test_a_link_is_moved_and_not_what_it_leads_to(left: Left, tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ CALLS: Final[dict[str, tuple[tuple[int, int], tuple[int, ...], int]]] = {
     "type into a terminal": ((16, 29), (0, 0x5412), refused(errno.EPERM)),
     "type with more bits": ((16, 29), (0, 0xFFFF_FFFF_0000_5412), refused(errno.EPERM)),
     "paste into a console": ((16, 29), (0, 0x541C), refused(errno.EPERM)),
+    "a socket with a path": ((41, 198), (1,), ALLOWED),
+    "a socket of the internet": ((41, 198), (10, 1), ALLOWED),
+    "a netlink socket": ((41, 198), (16,), ALLOWED),
+    "a socket to the host of a virtual machine": ((41, 198), (40,), refused(errno.EAFNOSUPPORT)),
+    "a socket of the kernel's ciphers": ((41, 198), (38,), refused(errno.EAFNOSUPPORT)),
+    "a packet socket": ((41, 198), (17,), refused(errno.EAFNOSUPPORT)),
     "the other numbers of x86_64": ((0x4000_0000, 0x4000_0000), (), refused(errno.ENOSYS)),
 }
 
