@@ -149,6 +149,12 @@ LEFTOVERS: Final[Mapping[str, str]] = {
     "leave configuration of git": (
         "mkdir -p new/.git && printf '[core]\\n\\tfsmonitor = x\\n' >new/.git/config"
     ),
+    "leave a repository in the open": (
+        "mkdir -p objects refs && echo 'ref: refs/heads/x' >HEAD"
+        " && printf '[core]\\n\\tfsmonitor = x\\n' >config"
+    ),
+    "hide it in a closed folder": "mkdir -p a/.vscode && echo x >a/.vscode/x && chmod 311 a",
+    "keep it in a fixed folder": "mkdir -p a/.vscode && echo x >a/.vscode/x && chmod 555 a",
     "lead git elsewhere": "echo ../elsewhere >.git/commondir",
     "leave what an editor runs": "mkdir -p sub/.vscode && echo x >sub/.vscode/tasks.json",
     "lead an editor elsewhere": "rm .idea; mkdir elsewhere; ln -s elsewhere .idea",

@@ -19,6 +19,7 @@ from wcore.sandbox.repository import named_by
 
 MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
 ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a second
+LEFT_ENTRIES_MAX: Final = 5_000_000  # afterwards: a program may have made more to hide behind
 TRACKED_BYTES_MAX: Final = 1024 * 1024  # of a file that may be in git; no key is longer
 INDEX_BYTES_MAX: Final = 64 * 1024 * 1024  # of git: some 500,000 files
 
@@ -30,6 +31,7 @@ INSTALLED: Final = frozenset(
 #: Of a repository what decides which programs git runs, and where else it looks for that.
 GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", "gitdir"])
 GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
+_BARE: Final = frozenset(["HEAD", "objects", "refs"])  # git takes a folder with these for one
 
 
 class SandboxError(ToolError):
@@ -71,7 +73,8 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
     folders: dict[str, None] = {}
     tracked = _Tracked([f"{workspace}/.git", *repository])
     names = _Guarded(rules)
-    for entry, is_git in _entries(workspace, repository):
+    unread: list[str] = []
+    for entry, is_git in _entries(workspace, repository, unread):
         path = real = entry.path
         is_secret = not is_git and rules.is_secret(path)
         if entry.is_symlink():
@@ -84,6 +87,7 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
         elif entry.is_file() and (is_denied or (is_secret and not tracked.has(real))):
             files[real] = None
         names.add(entry, is_git=is_git)
+    folders |= dict.fromkeys(unread)  # a program could make them readable
     inside = (workspace, *repository)
     by_git = [path for path in _by_git(names.found, workspace) if is_below(path, inside)]
     found = {**dict(names.found), **{path: link_of(path) for path in by_git}}
@@ -103,17 +107,19 @@ def _by_git(names: Iterable[tuple[str, str | None]], workspace: str) -> Iterator
 
 
 def guarded_names(
-    workspace: str, repository: Sequence[str], rules: Rules
-) -> list[tuple[str, str | None]]:
-    """Return the paths whose names decide what other programs run; links with where they lead.
+    workspace: str, repository: Sequence[str], rules: Rules, unread: list[str]
+) -> list[str]:
+    """Return the paths whose names decide what other programs run, after one has run.
+
+    Folders are made readable that are not; those of which that fails are added to `unread`.
 
     Raises:
         SandboxError: there is too much to look at.
     """
     names = _Guarded(rules)
-    for entry, is_git in _entries(workspace, repository):
+    for entry, is_git in _entries(workspace, repository, unread, most=LEFT_ENTRIES_MAX):
         names.add(entry, is_git=is_git)
-    return names.found
+    return [path for path, _ in names.found]
 
 
 class _Guarded:
@@ -229,28 +235,55 @@ def is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _entries(
-    workspace: str, repository: Iterable[str]
+    workspace: str, repository: Iterable[str], unread: list[str], most: int | None = None
 ) -> Iterator[tuple["os.DirEntry[str]", bool]]:
     """Yield all that may matter, and whether it is of a repository of git.
+
+    With `most`, no more than that, folders that cannot be read are made readable. Others are added
+    to `unread`.
 
     Raises:
         SandboxError: there is too much of it.
     """
     left, count = [(workspace, False), *((folder, True) for folder in repository)], 0
+    limit = ENTRIES_MAX if most is None else most
     while left:
         folder, is_git = left.pop()
-        try:
-            listing = list(os.scandir(folder))
-        except OSError:
-            continue  # who runs this cannot look into it either
+        listing = _listing(folder, opens=most is not None)
+        if listing is None:
+            unread.append(folder)
+            continue
         count += len(listing)
-        if count > ENTRIES_MAX:
-            raise SandboxError(f"there are more than {ENTRIES_MAX} files in {workspace}")
+        if count > limit:
+            raise SandboxError(f"there are more than {limit} files in {workspace}")
+        is_bare = {entry.name for entry in listing} >= _BARE  # besides whatever else it is
         for entry in listing:
-            yield entry, is_git
+            yield entry, is_git or (is_bare and entry.name in GIT_KEPT)
             passed_over = GIT_LEFT if is_git else INSTALLED
             if entry.is_dir(follow_symlinks=False) and entry.name not in passed_over:
                 left.append((entry.path, is_git or entry.name == ".git"))
+
+
+def _listing(folder: str, *, opens: bool) -> "list[os.DirEntry[str]] | None":
+    try:
+        return list(os.scandir(folder))
+    except OSError:
+        if not opens:
+            return None
+    with suppress(OSError):
+        make_accessible(folder)
+        return list(os.scandir(folder))
+    return None
+
+
+def make_accessible(folder: str) -> None:
+    """Let ourselves read and write a folder; raises `OSError` where we may not."""
+    os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) | stat.S_IRWXU)
+
+
+def is_bare(folder: str) -> bool:
+    """Whether git takes a folder for a repository, whatever its name."""
+    return all(os.path.lexists(f"{folder}/{name}") for name in _BARE)
 
 
 def _is_socket(path: str) -> bool:

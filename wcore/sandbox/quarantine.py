@@ -8,22 +8,28 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Final
 
 from msgspec import Struct
 
 from wcore.sandbox.masks import (
+    GIT_KEPT,
     GIT_LEFT,
     INSTALLED,
     Masks,
     Rules,
     SandboxError,
     guarded_names,
+    is_bare,
     is_below,
     link_of,
+    make_accessible,
 )
 from wcore.sandbox.repository import line_of
+from wcore.visible import visible_line
 
-_SAMPLE = ".sample"  # of the hooks that `git init` makes: they do nothing
+TOLD_MAX: Final = 8  # paths in an error
+_SAMPLE: Final = ".sample"  # of the hooks that `git init` makes: they do nothing
 
 
 class Moved(Struct, frozen=True):
@@ -46,29 +52,45 @@ def take_away(
     `is_harmless` tells whether a configuration of git names no program. Blocks.
 
     Raises:
-        SandboxError: something could not be moved.
+        SandboxError: something could not be moved, or looked at.
     """
     known = dict(before.names)
     links = {path: link for path, link in known.items() if link is not None}
-    found = [path for path, _ in guarded_names(workspace, repository, rules) if path not in known]
-    gone = [each for path in found for each in _harmful(path, workspace, is_harmless)]
+    left: list[str] = []
+    found = guarded_names(workspace, repository, rules, left)
+    left = [path for path in left if path not in before.folders]
+    gone = [e for p in found if p not in known for e in _harmful(p, workspace, is_harmless)]
     gone += [*before.absent, *(path for path, link in links.items() if link_of(path) != link)]
     moved: list[Moved] = []
     for path in gone:
         if not os.path.lexists(path):
             continue  # it went with its folder
         place = f"{to}/{len(moved)}-{os.path.basename(path)}"
-        try:
-            os.makedirs(to, 0o700, exist_ok=True)
-            shutil.move(path, place)
-        except OSError as error:
-            raise SandboxError(f"{path} could not be taken away: {error.strerror}") from error
-        moved.append(Moved(path, place))
+        if _has_moved(path, place):
+            moved.append(Moved(path, place))
+        else:
+            left.append(path)
     for path, link in links.items():
         if not os.path.lexists(path):
             with suppress(OSError):
                 os.symlink(link, path)
+    if left:
+        more = f" and {len(left) - TOLD_MAX} more" if len(left) > TOLD_MAX else ""
+        told = ", ".join(map(visible_line, left[:TOLD_MAX])) + more
+        raise SandboxError(f"other programs may do what it left, and it cannot be moved: {told}")
     return moved
+
+
+def _has_moved(path: str, place: str) -> bool:
+    """Move what lies in a folder that may have been made unwritable."""
+    for prepare in (None, make_accessible):
+        with suppress(OSError):
+            if prepare is not None:
+                prepare(os.path.dirname(path))
+            os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+            shutil.move(path, place)
+            return True
+    return False
 
 
 def _harmful(path: str, workspace: str, is_harmless: Callable[[str], bool]) -> list[str]:
@@ -77,7 +99,8 @@ def _harmful(path: str, workspace: str, is_harmless: Callable[[str], bool]) -> l
     is_file = os.path.isfile(path) and not os.path.islink(path)
     if name == ".git":
         return [] if is_file and _leads_home(path, workspace) else [path]
-    if "/.git/" not in f"{folder}/" or not (is_file or os.path.isdir(path)):
+    is_git = "/.git/" in f"{folder}/" or (name in GIT_KEPT and is_bare(folder))
+    if not is_git or not (is_file or os.path.isdir(path)):
         return [path]
     if name == "hooks" and not os.path.islink(path) and os.path.isdir(path):
         return [f"{path}/{each}" for each in os.listdir(path) if not each.endswith(_SAMPLE)]

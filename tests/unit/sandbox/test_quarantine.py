@@ -174,5 +174,43 @@ def test_a_link_is_moved_and_not_what_it_leads_to(left: Left, tmp_path: Path) ->
 
 def test_what_cannot_be_moved_is_an_error(left: Left) -> None:
     left.to.write_text("a file in the way")
-    with pytest.raises(SandboxError, match=r"\.mcp\.json could not be taken away"):
+    with pytest.raises(SandboxError, match=r"cannot be moved: /.*\.mcp\.json"):
         left.after(lambda: left.write(".mcp.json"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+@pytest.mark.parametrize("mode", [0o000, 0o111, 0o311, 0o500])
+def test_a_folder_that_was_closed_is_opened(left: Left, mode: int) -> None:
+    def made() -> None:
+        left.write("a/.vscode/tasks.json")
+        left.write("b/.mcp.json")
+        (left.folder / "a").chmod(mode)
+
+    assert sorted(left.after(made)) == ["a/.vscode", "b/.mcp.json"]
+
+
+def test_the_modes_of_other_folders_stay(left: Left) -> None:
+    left.folder.chmod(0o755)
+    left.after(lambda: left.write(".mcp.json"))
+    assert left.folder.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"), [(HARMLESS, []), ("[core]\n\tfsmonitor = ./x\n", ["{}config"])]
+)
+@pytest.mark.parametrize("folder", ["", "bare/"])
+def test_a_bare_repository_in_the_open_is_one(
+    left: Left, folder: str, text: str, gone: list[str]
+) -> None:
+    def made() -> None:
+        left.write(f"{folder}config", text)
+        left.write(f"{folder}HEAD", "ref: refs/heads/main")
+        (left.folder / folder / "objects").mkdir()
+        (left.folder / folder / "refs").mkdir()
+
+    assert left.after(made) == [each.format(folder) for each in gone]
+    left.write(f"{folder}objects/.vscode/x")  # nothing hides there
+    left.write(f"{folder}.env")
+    noted = masks_of(str(left.folder), (), "/nobody", left.rules)
+    assert f"{left.folder}/{folder}objects/.vscode" in noted.kept
+    assert f"{left.folder}/{folder}.env" in noted.files
