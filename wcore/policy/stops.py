@@ -8,6 +8,7 @@ accidents and careless models, not a boundary: whoever wants to hide a command f
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -43,16 +44,20 @@ _FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
 _SOURCES: Final = frozenset([".", "source"])
 _IS_TEXT: Final = re.compile(r"[\s;|&<>()$`]")
 _SAYS: Final = re.compile(r"\w")
+_OPTION: Final = re.compile(r"-.|\+", re.DOTALL)
 _NO_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=")
 _LOOKS_UP: Final = re.compile(r"-p?[vV]\w*")  # `command -v x` runs nothing
 #: They run what stands behind one of their options, and nothing else.
 _SEARCHES: Final = frozenset("find gfind fd fdfind jobs".split())
 _EXECUTES: Final = re.compile(r"-(?:exec|ok)(?:dir)?|--exec(?:-batch)?|-[xX]")
+#: Of their options only `exec -a` takes a word.
+_BUILTINS: Final = frozenset("builtin command exec".split())
 #: By which git learns aliases, or bash commands, that this text does not show.
 _ELSEWHERE: Final = re.compile(
     r"GIT_CONFIG|--config-env=alias\.|BASH_ENV\b|(?:PS4|PROMPT_COMMAND)(?:\+?=.*[$`]|$)", re.DOTALL
 )
-_TOKEN: Final = re.compile(r"[\w.+-]+")
+#: A word of any language, and no name of a variable in capitals that is given a value.
+_TOKEN: Final = re.compile(r"(?<![\w.+-])(?![A-Z_][A-Z0-9_]*\+?=)[\w.+-]+")
 _QUOTES: Final = re.compile(r"['\"\\]")
 _DEFAULT: Final = re.compile(r"\$\{!?[\w@*#?!-]+:?[-+=?]")  # `${x-rm}`
 _ESCAPE: Final = re.compile(
@@ -106,7 +111,7 @@ def scan(analysis: shell.Analysis) -> Scan:
         tuple(scanner.heads),
         tuple(scanner.possible),
         tuple(scanner.computed),
-        spelled | _spelled(analysis.text),
+        spelled | _spelled(scanner.code),
         code,
         span,
     )
@@ -115,6 +120,11 @@ def scan(analysis: shell.Analysis) -> Scan:
 def tokens(text: str) -> list[str]:
     """Return what may be words of a text in any language."""
     return _TOKEN.findall(text)
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    begins, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    return "".join(text[begin:end] for begin, end in zip(begins, ends, strict=True))
 
 
 def _spelled(text: str) -> set[str]:
@@ -140,6 +150,7 @@ class _Scanner:
         self.computed: dict[Head, None] = {}
         self.values: list[str] = []
         self.doubt: tuple[str, Span | None] | None = None
+        self.code = analysis.text  # without its comments
         self._text = analysis.text
         self._seen: set[str] = set()
         self._left = shell.ROUGH_CHARS_MAX  # characters of texts that are handed on
@@ -160,6 +171,8 @@ class _Scanner:
         reading = words(text)
         if reading.doubt is not None:
             self._lose(reading.doubt, span)
+        if not depth:
+            self.code = _without(text, reading.comments)
         for command in reading.commands:
             self._command(command, span, depth)
 
@@ -171,7 +184,7 @@ class _Scanner:
         if any(_ELSEWHERE.match(word.value) for word in command.words):
             self._lose(shell.Reason.EVALUATED, span or self._in_bytes(command.words))
         given = from_program(command.words)
-        if not given or command.is_pattern or not given[0].value:
+        if not given or command.is_pattern or command.is_name or not given[0].value:
             return
         if given[0].bare in NO_PROGRAMS or given[0].bare.startswith("(("):
             return
@@ -194,7 +207,7 @@ class _Scanner:
             self._lose(shell.Reason.EVALUATED, span)
         for at in sorted({*walk.programs, *heads[walk.possible :]}):
             words = (*given[at : at + WORDS_MAX], *more)[:WORDS_MAX]
-            self._head(words, span, self.heads if at in walk.programs else self.possible)
+            self._head(words, span, self.heads if at in walk.certain else self.possible)
             shape = given[at].shape.rsplit("/", 1)[-1]
             if HOLE in shape and walk.may_compute(at):
                 self.computed[Head((given[at].value,), (shape,), span)] = None
@@ -271,13 +284,15 @@ class _Scanner:
 class _Walk:
     """Where programs stand in the words of a command: behind runners and values of their options.
 
-    From `possible` on any word may be one, from `computed` on any that the shell computes; those of
+    Those of `programs` may be some; those of `certain` are, however options are read. From
+    `possible` on any word may be one, from `computed` on any that the shell computes; those of
     `may_be_values` are likely none. `reads_name`: the program is a word that is read.
     """
 
     def __init__(self, given: Sequence[ReadWord]) -> None:
         self._values = tuple(word.value for word in given[:PARTS_MAX])
         self.programs: list[int] = []
+        self.certain = {0}
         self.may_be_values: set[int] = set()
         self.possible = self.computed = len(self._values)
         ended: set[str] = set()  # runners behind which nothing stands
@@ -296,6 +311,7 @@ class _Walk:
         appends = {name for name in ended if puts_input_into_words([name])}
         runners = [shell.may_start_any(self._values[at : at + 3]) for at in self.programs]
         reads = puts_input_into_words([self._values[at] for at in self.programs])
+        self.certain &= {*self.programs}
         self.reads_name = reads and all(runners) and bool(ended - appends)
 
     def may_compute(self, at: int) -> bool:
@@ -313,6 +329,7 @@ class _Walk:
             return {}
         if name in _SEARCHES:
             behind = {at + 1 for at, word in enumerate(values) if _EXECUTES.fullmatch(word)}
+            self.certain |= behind if at in self.certain else set()
             return dict.fromkeys(behind, name)
         own, count = shell.own_of_runner((name, *values[at + 1 : at + 3]))
         start = at + count
@@ -328,7 +345,28 @@ class _Walk:
         if count > 1 and "--" in values[start:]:  # `kubectl exec pod -- x`
             behind.add(values.index("--", start) + 1)
             self.may_be_values.discard(values.index("--", start) + 1)
+        if at in self.certain:
+            self.certain |= self._surely_run(name, start, own, count)
         return dict.fromkeys(behind, name)
+
+    def _surely_run(self, name: str, start: int, own: int | None, count: int) -> set[int]:
+        """Return where the program stands, if it is the same however the options are read."""
+        values, end = self._values, len(self._values)
+        own = 0 if shell.is_shared_file(name) else own
+        if own is None:
+            last = values.index("--", start) if count > 1 and "--" in values[start:] else end
+            return {last + 1}
+        if name in _BUILTINS:
+            options = list(takewhile(lambda word: word[:1] == "-", values[start:]))
+            if not any(word.endswith("a") for word in options):
+                return {start + len(options)}
+        found: set[int] = set()
+        for at in behind_options(values, start, ""):
+            if not _OPTION.match("".join(values[at : at + 1])):
+                behind = range(at + own, end)
+                found.add(next((each for each in behind if not _NO_HEAD.match(values[each])), end))
+        found.discard(end)
+        return found if len(found) == 1 else set()
 
 
 def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:

@@ -19,6 +19,7 @@ from wcore.policy.shell.words import BRACE_WORDS_MAX, expansion_bound
 HOLE: Final = "\0"  # in the shape of a word; the character itself stands in no command
 NESTED_MAX: Final = 40  # expansions within each other
 ASSIGNMENT: Final = re.compile(rf"{NAME}(?:\[[^\]]*\])?\+?=")
+NO_PARAMETERS: Final = re.compile(r"\([\s\\]*\)")  # of a function
 QUOTES: Final = re.compile(r"['\"\\]")
 
 _PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
@@ -30,7 +31,6 @@ _BACKTICKS: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _UNESCAPED: Final = re.compile(r"\\([$`\\\"])")
 _BRACKET: Final = re.compile(r"\[[^\[\]\s:'\"\\$`]+\]")
 _ARRAY: Final = re.compile(rf"{ASSIGNMENT.pattern}\Z")
-_NO_PATTERN: Final = re.compile(r"\([\s\\]*\)")  # of a function
 #: What stands behind a joined line may belong to what stands before it.
 _CONTINUED: Final = re.compile(r"(?:\$\w*|[<>])\\\n")
 
@@ -201,7 +201,7 @@ class PartReader:
     def _is_group(self, start: int, *, at_head: bool) -> bool:
         """Whether a parenthesis belongs to the word: of an array, or of a pattern `@(a|b)`."""
         source = self._text[start : self._at]
-        if (source == "!" and at_head) or _NO_PATTERN.match(self._text, self._at):
+        if (source == "!" and at_head) or NO_PARAMETERS.match(self._text, self._at):
             return False
         return source[-1:] in tuple("?*+@!") or _ARRAY.match(source) is not None
 
