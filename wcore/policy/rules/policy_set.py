@@ -6,20 +6,19 @@ user's own rules too, but never against the managed file. Of a user's file that 
 workspace what allows is passed over.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.rules.policy_file import Limits, PolicyFile
-from wcore.policy.rules.rule import SHELL_TOOL, CommandGlob, Level, Rule, Target
+from wcore.policy.rules.rule import SHELL_TOOL, CommandGlob, Level, Rule
 from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput, Match, RuleIndex
 from wcore.vocabulary import Access, Category, Mode, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
 
-_Pick = Callable[[PolicyFile], Sequence[Rule]]
-_Counts = Callable[[Rule, Target], bool]
+_T = TypeVar("_T")
 
 
 class PolicySet:
@@ -57,45 +56,38 @@ class PolicySet:
     @property
     def default(self) -> tuple[Verdict, str] | None:
         """The default permission and its source, when a file has one."""
-        files = self.files
-        managed, user, project = (
-            file.default if (file := files.get(level)) is not None else None for level in Level
-        )
-        if user is not None and user[0] is Verdict.ALLOW and Level.USER not in self.vouched:
-            user = None
-        base = managed or user
-        if project is None or (base is None and project[0] is Verdict.ALLOW and not self.trusted):
-            return base
-        free = self.trusted and managed is None
-        if base is None or free or STRICTNESS[project[0]] > STRICTNESS[base[0]]:
-            return project
-        return base
+        said = {level: file.default for level, file in self.files.items()}
+        return next(iter(self._counting(said, lambda default: default[0])), None)
 
     def absolute_deny(self, case: DecisionInput) -> Match | None:
         """Return the first `deny` entry of any file that fits."""
         for level in self.files:
-            found = self._plan(level, "deny", _deny_of, case).first(case)
+            found = self._plan(level, "deny", case).first(case)
             if found is not None:
                 return found
         return None
 
     def in_force(self, case: DecisionInput) -> tuple[Match, ...]:
         """Return the rules that count for the call, the strictest first."""
-        firsts = {
-            level: self._plan(level, "rules", _rules_of, case).first(case) for level in self.files
-        }
-        managed, user, project = (firsts.get(level) for level in Level)
-        if user and user.rule.verdict is Verdict.ALLOW and Level.USER not in self.vouched:
+        firsts = {level: self._plan(level, "rules", case).first(case) for level in self.files}
+        return self._counting(firsts, lambda match: match.rule.verdict)
+
+    def _counting(
+        self, said: Mapping[Level, _T | None], verdict: Callable[[_T], Verdict]
+    ) -> tuple[_T, ...]:
+        """Return what counts of what each file says, the strictest first."""
+        managed, user, project = (said.get(level) for level in Level)
+        if user and verdict(user) is Verdict.ALLOW and Level.USER not in self.vouched:
             user = None
         base = managed or user
         if project is None:
             return (base,) if base else ()
         if base is None:
-            counts = self.trusted or project.rule.verdict is not Verdict.ALLOW
+            counts = self.trusted or verdict(project) is not Verdict.ALLOW
             return (project,) if counts else ()
         if self.trusted and managed is None:
             return (project,)
-        ahead = STRICTNESS[project.rule.verdict] - STRICTNESS[base.rule.verdict]
+        ahead = STRICTNESS[verdict(project)] - STRICTNESS[verdict(base)]
         if ahead > 0:
             return (project, base)
         return (base, project) if ahead == 0 else (base,)
@@ -107,8 +99,7 @@ class PolicySet:
         reads and writes is judged as if the tools for files did it.
         """
         for level in (level for level in levels if level in self._stand):
-            plan = self._plan(level, "standing", _rules_of, case, _stands)
-            found = plan.first(case, guesses=False)
+            found = self._plan(level, "standing", case).first(case, guesses=False)
             if found is not None and found.rule.verdict is Verdict.ASK:
                 return found
         return None
@@ -169,36 +160,21 @@ class PolicySet:
                         if target.stop and target.tools.fits(SHELL_TOOL, Category.EXEC):
                             yield rule, target.stop
 
-    def _plan(
-        self,
-        level: Level,
-        kind: str,
-        pick: _Pick,
-        case: DecisionInput,
-        counts: _Counts | None = None,
-    ) -> RuleIndex:
-        facts = case.facts
+    def _plan(self, level: Level, kind: str, case: DecisionInput) -> RuleIndex:
+        facts, file = case.facts, self.files[level]
         key = (level.value, kind, facts.category, facts.tool, case.agent)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= PLANS_MAX:
                 self._plans.clear()
-            rules = pick(self.files[level])
+            rules = file.deny if kind == "deny" else file.rules
+            counts = _stands if kind == "standing" else None
             plan = RuleIndex(rules, facts.tool, facts.category, case.agent, counts)
             self._plans[key] = plan
         return plan
 
 
-def _deny_of(file: PolicyFile) -> Sequence[Rule]:
-    return file.deny
-
-
-def _rules_of(file: PolicyFile) -> Sequence[Rule]:
-    return file.rules
-
-
-def _stands(rule: Rule, target: Target) -> bool:
-    del target
+def _stands(rule: Rule) -> bool:
     return rule.verdict is Verdict.ALLOW or (rule.verdict is Verdict.ASK and rule.stands)
 
 
