@@ -8,7 +8,6 @@ accidents and careless models, not a boundary: whoever wants to hide a command f
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -17,18 +16,21 @@ from wcore.policy import shell
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.input_scripts import (
     printed,
-    puts_input_into_words,
     runs_its_input,
     split_strings,
     text_of,
 )
-from wcore.policy.shell.leading_options import behind_options, program_key
 from wcore.policy.shell.model import utf8
+from wcore.policy.shell.program_places import (
+    PARTS_MAX,
+    ProgramPlaces,
+    program,
+    puts_input_into_words,
+)
 from wcore.policy.shell.reading import NO_PROGRAMS, ReadCommand, from_program, words
 from wcore.policy.shell.word_parts import HOLE, ReadWord
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
-PARTS_MAX: Final = 256  # words of one command that may be programs; more is in doubt
 HEADS_MAX: Final = 4096  # of one text; one that has more is in doubt
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
@@ -44,14 +46,6 @@ _FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
 _SOURCES: Final = frozenset([".", "source"])
 _IS_TEXT: Final = re.compile(r"[\s;|&<>()$`]")
 _SAYS: Final = re.compile(r"\w")
-_OPTION: Final = re.compile(r"-.|\+", re.DOTALL)
-_NO_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=")
-_LOOKS_UP: Final = re.compile(r"-p?[vV]\w*")  # `command -v x` runs nothing
-#: They run what stands behind one of their options, and nothing else.
-_SEARCHES: Final = frozenset("find gfind fd fdfind jobs".split())
-_EXECUTES: Final = re.compile(r"-(?:exec|ok)(?:dir)?|--exec(?:-batch)?|-[xX]")
-#: Of their options only `exec -a` takes a word.
-_BUILTINS: Final = frozenset("builtin command exec".split())
 #: By which git learns aliases, or bash commands, that this text does not show.
 _ELSEWHERE: Final = re.compile(
     r"GIT_CONFIG|--config-env=alias\.|BASH_ENV\b|(?:PS4|PROMPT_COMMAND)(?:\+?=.*[$`]|$)", re.DOTALL
@@ -94,11 +88,6 @@ class Scan(Struct, frozen=True):
     spelled: frozenset[str]
     doubt: str | None = None
     span: Span | None = None
-
-
-def program(word: str) -> str:
-    """Return the name of a program without its folder; some file systems ignore its case."""
-    return word.rsplit("/", 1)[-1].casefold()
 
 
 def scan(analysis: shell.Analysis) -> Scan:
@@ -202,7 +191,7 @@ class _Scanner:
         if (runs and len(values) > PARTS_MAX) or len(self.heads) + len(self.possible) > HEADS_MAX:
             self._lose(shell.Reason.TOO_MANY_COMMANDS, span)
         heads = range(min(len(values), PARTS_MAX) if runs else 1)
-        walk = _Walk(given)
+        walk = ProgramPlaces(values)
         if walk.reads_name:  # `xargs env`
             self._lose(shell.Reason.EVALUATED, span)
         for at in sorted({*walk.programs, *heads[walk.possible :]}):
@@ -279,94 +268,6 @@ class _Scanner:
     def _in_bytes(self, given: Sequence[ReadWord]) -> Span:
         start = len(utf8(self._text[: given[0].span[0]]))
         return start, start + len(utf8(self._text[given[0].span[0] : given[-1].span[1]]))
-
-
-class _Walk:
-    """Where programs stand in the words of a command: behind runners and values of their options.
-
-    Those of `programs` may be some; those of `certain` are, however options are read. From
-    `possible` on any word may be one, from `computed` on any that the shell computes; those of
-    `may_be_values` are likely none. `reads_name`: the program is a word that is read.
-    """
-
-    def __init__(self, given: Sequence[ReadWord]) -> None:
-        self._values = tuple(word.value for word in given[:PARTS_MAX])
-        self.programs: list[int] = []
-        self.certain = {0}
-        self.may_be_values: set[int] = set()
-        self.possible = self.computed = len(self._values)
-        ended: set[str] = set()  # runners behind which nothing stands
-        found = {0: ""}
-        waiting = [0]
-        for at in waiting:  # grows
-            if at >= len(self._values):
-                ended.add(found[at])
-                continue
-            is_none = at and _NO_HEAD.match(self._values[at])
-            behind = {at + 1: found[at]} if is_none else self._run_by(at)
-            if not is_none:
-                self.programs.append(at)
-            waiting += sorted(behind.keys() - found.keys())
-            found |= {each: name for each, name in behind.items() if each not in found}
-        appends = {name for name in ended if puts_input_into_words([name])}
-        runners = [shell.may_start_any(self._values[at : at + 3]) for at in self.programs]
-        reads = puts_input_into_words([self._values[at] for at in self.programs])
-        self.certain &= {*self.programs}
-        self.reads_name = reads and all(runners) and bool(ended - appends)
-
-    def may_compute(self, at: int) -> bool:
-        """Whether the program that may stand here is one where the shell computes the word."""
-        if at in self.programs:
-            return at not in self.may_be_values
-        return at >= self.computed and not _NO_HEAD.match(self._values[at])
-
-    def _run_by(self, at: int) -> dict[int, str]:
-        """Return where the programs may stand that the one at `at` runs, with its name."""
-        values, name = self._values, program(self._values[at])
-        if not shell.may_start_any(values[at : at + 3]):
-            return {}
-        if name == "command" and any(map(_LOOKS_UP.fullmatch, values[at + 1 : at + 2])):
-            return {}
-        if name in _SEARCHES:
-            behind = {at + 1 for at, word in enumerate(values) if _EXECUTES.fullmatch(word)}
-            self.certain |= behind if at in self.certain else set()
-            return dict.fromkeys(behind, name)
-        own, count = shell.own_of_runner((name, *values[at + 1 : at + 3]))
-        start = at + count
-        if own is None:
-            self.possible = min(self.possible, start)
-        if own is None and count == 1:
-            self.computed = min(self.computed, start)
-        behind = {*behind_options(values, start, program_key(name))}
-        if count > 1:
-            self.may_be_values |= behind - {start}
-        operands = (each for each in range(start, len(values)) if values[each][:1] != "-")
-        behind.add(next(operands, len(values)) + (own or 0))
-        if count > 1 and "--" in values[start:]:  # `kubectl exec pod -- x`
-            behind.add(values.index("--", start) + 1)
-            self.may_be_values.discard(values.index("--", start) + 1)
-        if at in self.certain:
-            self.certain |= self._surely_run(name, start, own, count)
-        return dict.fromkeys(behind, name)
-
-    def _surely_run(self, name: str, start: int, own: int | None, count: int) -> set[int]:
-        """Return where the program stands, if it is the same however the options are read."""
-        values, end = self._values, len(self._values)
-        own = 0 if shell.is_shared_file(name) else own
-        if own is None:
-            last = values.index("--", start) if count > 1 and "--" in values[start:] else end
-            return {last + 1}
-        if name in _BUILTINS:
-            options = list(takewhile(lambda word: word[:1] == "-", values[start:]))
-            if not any(word.endswith("a") for word in options):
-                return {start + len(options)}
-        found: set[int] = set()
-        for at in behind_options(values, start, ""):
-            if not _OPTION.match("".join(values[at : at + 1])):
-                behind = range(at + own, end)
-                found.add(next((each for each in behind if not _NO_HEAD.match(values[each])), end))
-        found.discard(end)
-        return found if len(found) == 1 else set()
 
 
 def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:

@@ -42,7 +42,6 @@ from wcore.policy.shell.runners import (
     is_device,
     is_shared_file,
     may_start_any,
-    own_of_runner,
 )
 from wcore.policy.shell.suggestions import (
     SUGGESTIONS_MAX,
@@ -81,7 +80,6 @@ __all__ = [
     "may_start_any",
     "note_of",
     "mentions_of",
-    "own_of_runner",
     "parse_grant",
     "renames",
     "rough_words",
