@@ -13,6 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
+from wcore.policy.shell import runners
+from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.input_scripts import (
     printed,
@@ -28,7 +30,8 @@ from wcore.policy.shell.program_places import (
     puts_input_into_words,
 )
 from wcore.policy.shell.reading import NO_PROGRAMS, ReadCommand, from_program, words
-from wcore.policy.shell.word_parts import HOLE, ReadWord
+from wcore.policy.shell.runners import is_device, is_shared_file, may_start_any
+from wcore.policy.shell.word_parts import HOLE, QUOTES, ReadWord
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
 HEADS_MAX: Final = 4096  # of one text; one that has more is in doubt
@@ -41,7 +44,7 @@ TAKE_TEXT: Final = frozenset(
     "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr ssh tmux"
     " screen nodemon concurrently onchange chokidar sg newgrp".split()
 )
-SHELLS: Final = shell.SHELLS | {"eval", "trap"}
+SHELLS: Final = runners.SHELLS | {"eval", "trap"}
 _FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
 _SOURCES: Final = frozenset([".", "source"])
 _IS_TEXT: Final = re.compile(r"[\s;|&<>()$`]")
@@ -52,7 +55,6 @@ _ELSEWHERE: Final = re.compile(
 )
 #: A word of any language, and no name of a variable in capitals that is given a value.
 _TOKEN: Final = re.compile(r"(?<![\w.+-])(?![A-Z_][A-Z0-9_]*\+?=)[\w.+-]+")
-_QUOTES: Final = re.compile(r"['\"\\]")
 _DEFAULT: Final = re.compile(r"\$\{!?[\w@*#?!-]+:?[-+=?]")  # `${x-rm}`
 _ESCAPE: Final = re.compile(
     r"(?<!\\)\\++(?:x([0-9A-Fa-f]{1,2})|[uU]([0-9A-Fa-f]{1,8})|([0-7]{1,3})|[abefnrtv])"
@@ -121,7 +123,7 @@ def _spelled(text: str) -> set[str]:
     text = _DEFAULT.sub(" ", text[: shell.ROUGH_CHARS_MAX].replace("\\\n", ""))
     found: set[str] = set()
     for each in {text, _ESCAPE.sub(_character, text)}:
-        found.update(tokens(_QUOTES.sub("", each)), tokens(_QUOTES.sub(" ", each)))
+        found.update(tokens(QUOTES.sub("", each)), tokens(QUOTES.sub(" ", each)))
     return found
 
 
@@ -145,7 +147,7 @@ class _Scanner:
         self._left = shell.ROUGH_CHARS_MAX  # characters of texts that are handed on
         self._leads_to: dict[str, list[str]] = {}
         for fact in analysis.programs:
-            if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
+            if program(fact.path) != program(fact.word) and not is_shared_file(fact.path):
                 self._leads_to.setdefault(fact.word, []).append(fact.path)
 
     def read(self, text: str, span: Span | None, depth: int) -> None:
@@ -187,7 +189,7 @@ class _Scanner:
         """Note what is started by the words of a command, of which the first is the program."""
         given, more = _with_input(given)
         values = tuple(word.value for word in given)
-        runs = shell.may_start_any(values)
+        runs = may_start_any(values)
         if (runs and len(values) > PARTS_MAX) or len(self.heads) + len(self.possible) > HEADS_MAX:
             self._lose(shell.Reason.TOO_MANY_COMMANDS, span)
         heads = range(min(len(values), PARTS_MAX) if runs else 1)
@@ -200,7 +202,7 @@ class _Scanner:
             shape = given[at].shape.rsplit("/", 1)[-1]
             if HOLE in shape and walk.may_compute(at):
                 self.computed[Head((given[at].value,), (shape,), span)] = None
-        if program(values[0]) != "alias" and shell.renames(values):
+        if program(values[0]) != "alias" and renames(values):
             self._lose(shell.Reason.RENAMED, span)
         for text in self._texts(given, heads, command, span):
             self.read(text, span, depth + 1)
@@ -250,7 +252,7 @@ class _Scanner:
 
     def _is_shell(self, word: str) -> bool:
         led_to = (word, *self._leads_to.get(word, ()))
-        return shell.is_device(word) or any(program(each) in SHELLS for each in led_to)
+        return is_device(word) or any(program(each) in SHELLS for each in led_to)
 
     def _input(self, command: ReadCommand, values: Sequence[str], span: Span, depth: int) -> None:
         """Note what a command may start of the text that it reads."""

@@ -13,9 +13,9 @@ from msgspec import Struct, field
 
 from wcore.policy.shell.analysis import TEXT_BYTES_MAX
 from wcore.policy.shell.characters import NAME, first_refused
+from wcore.policy.shell.mentions import ROUGH_CHARS_MAX
 from wcore.policy.shell.model import Span, utf8
 from wcore.policy.shell.reasons import Reason
-from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX
 from wcore.policy.shell.word_parts import (
     ASSIGNMENT,
     NESTED_MAX,

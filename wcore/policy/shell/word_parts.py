@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy.shell.ansi import decode
-from wcore.policy.shell.characters import NAME, PLAIN
+from wcore.policy.shell.characters import NAME, PLAIN_RUN
 from wcore.policy.shell.model import Span
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.words import BRACE_WORDS_MAX, expansion_bound
@@ -22,7 +22,6 @@ ASSIGNMENT: Final = re.compile(rf"{NAME}(?:\[[^\]]*\])?\+?=")
 NO_PARAMETERS: Final = re.compile(r"\([\s\\]*\)")  # of a function
 QUOTES: Final = re.compile(r"['\"\\]")
 
-_PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
 _WORD_ENDS: Final = frozenset(["", *" \t\n;&|<>()"])
 _QUOTED_RUN: Final = re.compile(r'[^"\\$`]+')
 _ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
@@ -141,7 +140,7 @@ class PartReader:
                 self._enclosed(parts, self._at, ")", comments=is_array)
             elif here in _WORD_ENDS and not self._begins_substitution():
                 break
-            elif run := _PLAIN_RUN.match(self._text, self._at):
+            elif run := PLAIN_RUN.match(self._text, self._at):
                 parts.add(run[0])
                 self._at = run.end()
             elif here == "~" and self._at == start:

@@ -1,6 +1,7 @@
 """Shorthands of these tests: what the gate says about a text under some grants."""
 
-from wcore.policy.shell import Coverage, PrefixGrant, Reason, covers, parse_grant
+from wcore.policy.shell import PrefixGrant, Reason, covers, parse_grant
+from wcore.policy.shell.model import Coverage
 
 
 def grant(text: str) -> PrefixGrant:
