@@ -47,11 +47,12 @@ def runs_its_input(words: Words) -> bool:
     runner, given = words[:at], words[at + 1 :]
     if _ONLY_TELL & set(given[:1]):
         return False
+    text, script = _text_and_script(given)
     if puts_input_into_words(runner):
         if any(word is None or _REPLACES.match(word) for word in runner):
             return True  # what is read is put into the text
-        return text_of(given) is None and _script(given) is None
-    return text_of(given) is None and _is_input(_script(given))
+        return text is None and script is None
+    return text is None and (script is None or is_device(script))
 
 
 def reads_here(words: Words) -> bool:
@@ -95,39 +96,25 @@ def _name(word: str | None) -> str:
 
 def text_of(given: Words) -> int | None:
     """Return which of the words behind a shell is the text that it runs, `-c TEXT`; or `None`."""
-    at = 0
+    return _text_and_script(given)[0]
+
+
+def _text_and_script(given: Words) -> tuple[int | None, str | None]:
+    """Return the same, and the script that the shell runs; empty where the word is not known."""
+    at, reads = 0, False
     while at < len(given):
-        word = given[at]
-        if word is None or not word.startswith(("-", "+")) or word in ("-", "--"):
-            return None
+        word = given[at] or ""
         if _TEXT.fullmatch(word):
             behind = at + 1
             while behind < len(given) and (given[behind] or "").startswith(("-", "+")):
                 behind += 1  # `bash -c -x TEXT`
-            return behind if behind < len(given) else None
+            return (behind if behind < len(given) else None), None
+        if not word.startswith(("-", "+")) or word in ("-", "--"):
+            at += word in ("-", "--")
+            break
+        reads = reads or ("s" in word and not word.startswith("--"))
         at += 2 if _VALUED.fullmatch(word) else 1
-    return None
-
-
-def _script(given: Words) -> str | None:
-    """Return the script that a shell runs; empty where the word is not known."""
-    at = 0
-    while at < len(given):
-        word = given[at]
-        if word is None:
-            return ""
-        if word in ("-", "--"):
-            return (given[at + 1] or "") if at + 1 < len(given) else None
-        if not word.startswith(("-", "+")):
-            return word
-        if not word.startswith("--") and "s" in word:
-            return None
-        at += 2 if _VALUED.fullmatch(word) else 1
-    return None
-
-
-def _is_input(script: str | None) -> bool:
-    return script is None or is_device(script)
+    return None, None if reads or at >= len(given) else given[at] or ""
 
 
 def _echoed(words: list[str]) -> str | None:
