@@ -18,6 +18,7 @@ from wcore.policy.shell.reasons import Reason, Stop
 from wcore.policy.shell.words import WORD_ENDS, read_word
 
 _BLANKS: Final = re.compile(r"[ \t]*")
+_BETWEEN: Final = re.compile(r"(?:[ \t]|\\\n|#[^\n]*)*")
 #: `&&` and the like; a lone `&` and `|&` are told apart by what follows.
 _OPERATOR: Final = re.compile(r"&&|\|\||;|\||\n")
 _REDIRECTION: Final = re.compile(r"&>|>>|>&|>|<")
@@ -68,17 +69,9 @@ class Lexer:
 
     def _skip_blanks(self) -> bool:
         """Move to the next token: past blanks, joined lines and a comment. False at the end."""
-        while self._here():
-            if self._here() in " \t":
-                self._at += 1
-            elif self.text.startswith("\\\n", self._at):
-                self._at += 2
-            elif self._here() == "#":
-                end = self.text.find("\n", self._at)
-                self._at = len(self.text) if end < 0 else end
-            else:
-                return True
-        return False
+        between = _BETWEEN.match(self.text, self._at)
+        self._at = between.end() if between else self._at
+        return self._here() != ""
 
     # --- redirections -------------------------------------------------------------------------
 

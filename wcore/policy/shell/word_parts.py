@@ -75,20 +75,19 @@ class Parts:
     """A word while it is read."""
 
     def __init__(self) -> None:
-        self.value: list[str] = []
         self.shape: list[str] = []
         self.made: list[Part] = []
         self.is_open = False  # whether the last hole is all of the rest
 
     def add(self, text: str, *, is_known: bool = True, quoted: bool = False) -> None:
-        self.value.append(text)
         self.made.append(Part(text, is_known, not quoted))
         if not self.is_open:
             self.shape.append(text if is_known else HOLE)
 
     def word(self, span: Span, source: str, shape: str | None = None) -> ReadWord:
         shape = "".join(self.shape) if shape is None else shape
-        return ReadWord(span, source, "".join(self.value), shape, tuple(self.made))
+        value = "".join(part.text for part in self.made)
+        return ReadWord(span, source, value, shape, tuple(self.made))
 
 
 class PartReader:
