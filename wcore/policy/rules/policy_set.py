@@ -6,13 +6,13 @@ user's own rules too, but never against the managed file. Of a user's file that 
 workspace what allows is passed over.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.rules.policy_file import Limits, PolicyFile
-from wcore.policy.rules.rule import SHELL_TOOL, CommandGlob, Level, Rule
+from wcore.policy.rules.rule import SHELL_TOOL, Level, Rule, Target
 from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput, Match, RuleIndex
 from wcore.vocabulary import Access, Category, Mode, Verdict
 
@@ -128,16 +128,15 @@ class PolicySet:
             reads = path.access is Access.READ
             tool, category = ("Read", Category.INFO) if reads else ("Write", Category.EDIT)
         found = self.in_force(DecisionInput(Facts(tool, category, (path,)), case.agent))
-        return bool(found) and all(
-            match.rule.verdict is Verdict.ALLOW and match.rule.is_about_absolute(path.path)
-            for match in found[:1]
-        )
+        rule = found[0].rule if found else None
+        return bool(rule and rule.verdict is Verdict.ALLOW and rule.is_about_absolute(path.path))
 
     def may_deny(self, case: DecisionInput) -> Match | None:
         """Return a rule that denies commands and may fit a shell text, though nobody can say."""
         seen = case.seen
-        for rule, glob in self._command_denies(case.agent) if seen else ():
-            stop = seen and glob.find(seen)
+        for rule, target in self._targets(case.agent) if seen else ():
+            is_about = rule.verdict is Verdict.DENY and target.tools.fits(SHELL_TOOL, Category.EXEC)
+            stop = target.stop.find(seen) if seen and target.stop and is_about else None
             if stop and stop.code:
                 return Match(rule, stop.span, stop.code)
         return None
@@ -145,20 +144,14 @@ class PolicySet:
     def stops_files(self, agent: str, mode: Mode) -> bool:
         """Whether a rule denies an agent paths, or asks about them below `force`."""
         lets = (Verdict.ALLOW, Verdict.ASK) if mode is Mode.FORCE else (Verdict.ALLOW,)
-        return any(
-            rule.verdict not in lets and rule.is_for(agent) and target.paths is not None
-            for file in self.files.values()
-            for rule in (*file.deny, *file.rules)
-            for target in rule.targets
-        )
+        found = self._targets(agent)
+        return any(rule.verdict not in lets and target.paths for rule, target in found)
 
-    def _command_denies(self, agent: str) -> Iterable[tuple[Rule, CommandGlob]]:
+    def _targets(self, agent: str) -> Iterator[tuple[Rule, Target]]:
         for file in self.files.values():
             for rule in (*file.deny, *file.rules):
-                if rule.verdict is Verdict.DENY and rule.is_for(agent):
-                    for target in rule.targets:
-                        if target.stop and target.tools.fits(SHELL_TOOL, Category.EXEC):
-                            yield rule, target.stop
+                if rule.is_for(agent):
+                    yield from ((rule, target) for target in rule.targets)
 
     def _plan(self, level: Level, kind: str, case: DecisionInput) -> RuleIndex:
         facts, file = case.facts, self.files[level]
