@@ -7,7 +7,8 @@ from collections.abc import Callable
 import anyio
 
 from wcore.cli.main import read_shell_texts
-from wcore.policy.shell import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, lex, warm
+from wcore.policy.shell import analyse, lex, warm
+from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX
 from wcore.shell_worker import ShellWorker
 from wcore.supervisor import process
 from wcore.supervisor.client import Supervisor

@@ -90,10 +90,10 @@ async def test_a_projects_servers_start_only_when_it_is_trusted(
         ("[[mcp]]\nname='a'", "either `command` or `url`"),
         ("[[mcp]]\nname='a'\ncommand='x'\nfoo=1", "unknown key 'foo'"),
         ("[[mcp]]\ncommand='x'", "`name` is missing"),
-        ("[[mcp]]\nname='a'\ncommand='x'\nargs='y'", "must be a list of texts"),
-        ("[[mcp]]\nname='a'\nurl='http://x'\nheaders=[1]", "must be a table of texts"),
-        ("[[mcp]]\nname='a'\nurl='http://x'\ncall_timeout_s='5'", "must be a number of seconds"),
-        ("[[mcp]]\nname='a'\nurl='http://x'\ncall_timeout_s=true", "must be a number of seconds"),
+        ("[[mcp]]\nname='a'\ncommand='x'\nargs='y'", "must be a list"),
+        ("[[mcp]]\nname='a'\nurl='http://x'\nheaders=[1]", "must be a table"),
+        ("[[mcp]]\nname='a'\nurl='http://x'\ncall_timeout_s='5'", "must be a number"),
+        ("[[mcp]]\nname='a'\nurl='http://x'\ncall_timeout_s=true", "must be a number"),
     ],
 )
 async def test_a_table_that_is_not_understood_ends_the_start(

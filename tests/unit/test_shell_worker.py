@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from supervising import Supervised, supervised
 
 import wcore
-from wcore.policy.shell import TEXT_BYTES_MAX, Analysis, Reason, analyse, lex
+from wcore.policy.shell import Analysis, Reason, analyse, lex
+from wcore.policy.shell.analysis import TEXT_BYTES_MAX
 from wcore.shell_worker import MEMORY_BYTES_MAX, WORK_S_MAX, ShellWorker
 from wcore.supervisor.client import Supervisor
 

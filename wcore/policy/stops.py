@@ -13,21 +13,27 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
+from wcore.policy.shell import runners
+from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.input_scripts import (
     printed,
-    puts_input_into_words,
     runs_its_input,
     split_strings,
     text_of,
 )
-from wcore.policy.shell.leading_options import behind_options, program_key
 from wcore.policy.shell.model import utf8
+from wcore.policy.shell.program_places import (
+    PARTS_MAX,
+    ProgramPlaces,
+    program,
+    puts_input_into_words,
+)
 from wcore.policy.shell.reading import NO_PROGRAMS, ReadCommand, from_program, words
-from wcore.policy.shell.word_parts import HOLE, ReadWord
+from wcore.policy.shell.runners import is_device, is_shared_file, may_start_any
+from wcore.policy.shell.word_parts import HOLE, QUOTES, ReadWord
 
 WORDS_MAX: Final = 64  # of one command: what it is about is said at its beginning
-PARTS_MAX: Final = 256  # words of one command that may be programs; more is in doubt
 HEADS_MAX: Final = 4096  # of one text; one that has more is in doubt
 DEPTH_MAX: Final = 3  # a shell in a shell in a shell
 
@@ -38,22 +44,17 @@ TAKE_TEXT: Final = frozenset(
     "watch su runuser script flock parallel hyperfine watchexec nix-shell rush entr ssh tmux"
     " screen nodemon concurrently onchange chokidar sg newgrp".split()
 )
-SHELLS: Final = shell.SHELLS | {"eval", "trap"}
+SHELLS: Final = runners.SHELLS | {"eval", "trap"}
 _FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
 _SOURCES: Final = frozenset([".", "source"])
 _IS_TEXT: Final = re.compile(r"[\s;|&<>()$`]")
 _SAYS: Final = re.compile(r"\w")
-_NO_HEAD: Final = re.compile(r"-|[0-9][0-9.]*[smhd]?$|[A-Za-z_][A-Za-z0-9_]*=")
-_LOOKS_UP: Final = re.compile(r"-p?[vV]\w*")  # `command -v x` runs nothing
-#: They run what stands behind one of their options, and nothing else.
-_SEARCHES: Final = frozenset("find gfind fd fdfind jobs".split())
-_EXECUTES: Final = re.compile(r"-(?:exec|ok)(?:dir)?|--exec(?:-batch)?|-[xX]")
 #: By which git learns aliases, or bash commands, that this text does not show.
 _ELSEWHERE: Final = re.compile(
     r"GIT_CONFIG|--config-env=alias\.|BASH_ENV\b|(?:PS4|PROMPT_COMMAND)(?:\+?=.*[$`]|$)", re.DOTALL
 )
-_TOKEN: Final = re.compile(r"[\w.+-]+")
-_QUOTES: Final = re.compile(r"['\"\\]")
+#: A word of any language, and no name of a variable in capitals that is given a value.
+_TOKEN: Final = re.compile(r"(?<![\w.+-])(?![A-Z_][A-Z0-9_]*\+?=)[\w.+-]+")
 _DEFAULT: Final = re.compile(r"\$\{!?[\w@*#?!-]+:?[-+=?]")  # `${x-rm}`
 _ESCAPE: Final = re.compile(
     r"(?<!\\)\\++(?:x([0-9A-Fa-f]{1,2})|[uU]([0-9A-Fa-f]{1,8})|([0-7]{1,3})|[abefnrtv])"
@@ -91,11 +92,6 @@ class Scan(Struct, frozen=True):
     span: Span | None = None
 
 
-def program(word: str) -> str:
-    """Return the name of a program without its folder; some file systems ignore its case."""
-    return word.rsplit("/", 1)[-1].casefold()
-
-
 def scan(analysis: shell.Analysis) -> Scan:
     """Return what the text of an analysis may start; total, and linear in the text."""
     scanner = _Scanner(analysis)
@@ -106,7 +102,7 @@ def scan(analysis: shell.Analysis) -> Scan:
         tuple(scanner.heads),
         tuple(scanner.possible),
         tuple(scanner.computed),
-        spelled | _spelled(analysis.text),
+        spelled | _spelled(scanner.code),
         code,
         span,
     )
@@ -117,12 +113,17 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
+def _without(text: str, spans: Sequence[Span]) -> str:
+    begins, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    return "".join(text[begin:end] for begin, end in zip(begins, ends, strict=True))
+
+
 def _spelled(text: str) -> set[str]:
     """Return what may be words of a text, with its quotes taken away and as borders of words."""
     text = _DEFAULT.sub(" ", text[: shell.ROUGH_CHARS_MAX].replace("\\\n", ""))
     found: set[str] = set()
     for each in {text, _ESCAPE.sub(_character, text)}:
-        found.update(tokens(_QUOTES.sub("", each)), tokens(_QUOTES.sub(" ", each)))
+        found.update(tokens(QUOTES.sub("", each)), tokens(QUOTES.sub(" ", each)))
     return found
 
 
@@ -140,12 +141,13 @@ class _Scanner:
         self.computed: dict[Head, None] = {}
         self.values: list[str] = []
         self.doubt: tuple[str, Span | None] | None = None
+        self.code = analysis.text  # without its comments
         self._text = analysis.text
         self._seen: set[str] = set()
         self._left = shell.ROUGH_CHARS_MAX  # characters of texts that are handed on
         self._leads_to: dict[str, list[str]] = {}
         for fact in analysis.programs:
-            if program(fact.path) != program(fact.word) and not shell.is_shared_file(fact.path):
+            if program(fact.path) != program(fact.word) and not is_shared_file(fact.path):
                 self._leads_to.setdefault(fact.word, []).append(fact.path)
 
     def read(self, text: str, span: Span | None, depth: int) -> None:
@@ -160,6 +162,8 @@ class _Scanner:
         reading = words(text)
         if reading.doubt is not None:
             self._lose(reading.doubt, span)
+        if not depth:
+            self.code = _without(text, reading.comments)
         for command in reading.commands:
             self._command(command, span, depth)
 
@@ -171,7 +175,7 @@ class _Scanner:
         if any(_ELSEWHERE.match(word.value) for word in command.words):
             self._lose(shell.Reason.EVALUATED, span or self._in_bytes(command.words))
         given = from_program(command.words)
-        if not given or command.is_pattern or not given[0].value:
+        if not given or command.is_pattern or command.is_name or not given[0].value:
             return
         if given[0].bare in NO_PROGRAMS or given[0].bare.startswith("(("):
             return
@@ -185,20 +189,20 @@ class _Scanner:
         """Note what is started by the words of a command, of which the first is the program."""
         given, more = _with_input(given)
         values = tuple(word.value for word in given)
-        runs = shell.may_start_any(values)
+        runs = may_start_any(values)
         if (runs and len(values) > PARTS_MAX) or len(self.heads) + len(self.possible) > HEADS_MAX:
             self._lose(shell.Reason.TOO_MANY_COMMANDS, span)
         heads = range(min(len(values), PARTS_MAX) if runs else 1)
-        walk = _Walk(given)
+        walk = ProgramPlaces(values)
         if walk.reads_name:  # `xargs env`
             self._lose(shell.Reason.EVALUATED, span)
         for at in sorted({*walk.programs, *heads[walk.possible :]}):
             words = (*given[at : at + WORDS_MAX], *more)[:WORDS_MAX]
-            self._head(words, span, self.heads if at in walk.programs else self.possible)
+            self._head(words, span, self.heads if at in walk.certain else self.possible)
             shape = given[at].shape.rsplit("/", 1)[-1]
             if HOLE in shape and walk.may_compute(at):
                 self.computed[Head((given[at].value,), (shape,), span)] = None
-        if program(values[0]) != "alias" and shell.renames(values):
+        if program(values[0]) != "alias" and renames(values):
             self._lose(shell.Reason.RENAMED, span)
         for text in self._texts(given, heads, command, span):
             self.read(text, span, depth + 1)
@@ -248,7 +252,7 @@ class _Scanner:
 
     def _is_shell(self, word: str) -> bool:
         led_to = (word, *self._leads_to.get(word, ()))
-        return shell.is_device(word) or any(program(each) in SHELLS for each in led_to)
+        return is_device(word) or any(program(each) in SHELLS for each in led_to)
 
     def _input(self, command: ReadCommand, values: Sequence[str], span: Span, depth: int) -> None:
         """Note what a command may start of the text that it reads."""
@@ -266,69 +270,6 @@ class _Scanner:
     def _in_bytes(self, given: Sequence[ReadWord]) -> Span:
         start = len(utf8(self._text[: given[0].span[0]]))
         return start, start + len(utf8(self._text[given[0].span[0] : given[-1].span[1]]))
-
-
-class _Walk:
-    """Where programs stand in the words of a command: behind runners and values of their options.
-
-    From `possible` on any word may be one, from `computed` on any that the shell computes; those of
-    `may_be_values` are likely none. `reads_name`: the program is a word that is read.
-    """
-
-    def __init__(self, given: Sequence[ReadWord]) -> None:
-        self._values = tuple(word.value for word in given[:PARTS_MAX])
-        self.programs: list[int] = []
-        self.may_be_values: set[int] = set()
-        self.possible = self.computed = len(self._values)
-        ended: set[str] = set()  # runners behind which nothing stands
-        found = {0: ""}
-        waiting = [0]
-        for at in waiting:  # grows
-            if at >= len(self._values):
-                ended.add(found[at])
-                continue
-            is_none = at and _NO_HEAD.match(self._values[at])
-            behind = {at + 1: found[at]} if is_none else self._run_by(at)
-            if not is_none:
-                self.programs.append(at)
-            waiting += sorted(behind.keys() - found.keys())
-            found |= {each: name for each, name in behind.items() if each not in found}
-        appends = {name for name in ended if puts_input_into_words([name])}
-        runners = [shell.may_start_any(self._values[at : at + 3]) for at in self.programs]
-        reads = puts_input_into_words([self._values[at] for at in self.programs])
-        self.reads_name = reads and all(runners) and bool(ended - appends)
-
-    def may_compute(self, at: int) -> bool:
-        """Whether the program that may stand here is one where the shell computes the word."""
-        if at in self.programs:
-            return at not in self.may_be_values
-        return at >= self.computed and not _NO_HEAD.match(self._values[at])
-
-    def _run_by(self, at: int) -> dict[int, str]:
-        """Return where the programs may stand that the one at `at` runs, with its name."""
-        values, name = self._values, program(self._values[at])
-        if not shell.may_start_any(values[at : at + 3]):
-            return {}
-        if name == "command" and any(map(_LOOKS_UP.fullmatch, values[at + 1 : at + 2])):
-            return {}
-        if name in _SEARCHES:
-            behind = {at + 1 for at, word in enumerate(values) if _EXECUTES.fullmatch(word)}
-            return dict.fromkeys(behind, name)
-        own, count = shell.own_of_runner((name, *values[at + 1 : at + 3]))
-        start = at + count
-        if own is None:
-            self.possible = min(self.possible, start)
-        if own is None and count == 1:
-            self.computed = min(self.computed, start)
-        behind = {*behind_options(values, start, program_key(name))}
-        if count > 1:
-            self.may_be_values |= behind - {start}
-        operands = (each for each in range(start, len(values)) if values[each][:1] != "-")
-        behind.add(next(operands, len(values)) + (own or 0))
-        if count > 1 and "--" in values[start:]:  # `kubectl exec pod -- x`
-            behind.add(values.index("--", start) + 1)
-            self.may_be_values.discard(values.index("--", start) + 1)
-        return dict.fromkeys(behind, name)
 
 
 def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:

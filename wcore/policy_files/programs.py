@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from wcore.policy.protected import is_within
-from wcore.policy.shell import folders_gone_to, rough_words, working_folders
+from wcore.policy.shell.mentions import folders_gone_to, rough_words, working_folders
 from wcore.policy_files.modules import shadowed_modules
 from wcore.policy_files.repositories import names_programs
 from wcore.vocabulary import ProgramFact

@@ -294,5 +294,5 @@ def test_rules_about_paths_ask_about_what_a_text_reads_or_writes(
 def test_always_is_for_rules_that_stop() -> None:
     with pytest.raises(PolicyError, match=r"/u:4: `always` is for rules that ask or deny"):
         parse('[[rule]]\nmatch = "Bash"\ndo = "allow"\nalways = true\n', "/u", Level.USER, SCENE)
-    with pytest.raises(PolicyError, match=r"/u:4: `always` is true or false"):
+    with pytest.raises(PolicyError, match=r"/u:4: `always` must be true or false"):
         parse('[[rule]]\nmatch = "Bash"\ndo = "ask"\nalways = "yes"\n', "/u", Level.USER, SCENE)

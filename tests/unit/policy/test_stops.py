@@ -26,7 +26,7 @@ PATH_KINDS: Final = ("folder", "variable", "held")  # tried where there is a dis
 COMMANDS: Final = (
     ("git push origin", "git push"),
     ("rm -rf x", "rm -rf"),
-    ("sudo -n rm x", "rm"),
+    ("timeout -k 5 9 rm x", "rm"),
     ("npm run x -- y", "npm run"),
     ("env A=1 /usr/bin/curl x", "curl"),
     ("AB=1 curl x", "curl"),
@@ -233,16 +233,64 @@ def test_a_word_that_may_become_what_a_rule_wants_asks_wherever_a_program_may_st
 
 
 @rows("text", [
-    *("sudo -u me {}", "timeout -k 5 10 {}", "env -u X A=1 {}", "nice -n 5 {}", "xargs -n 1 {}"),
+    *("sudo {}", "timeout -k 5 10 {}", "env A=1 {}", "nice -n 5 {}", "xargs -n 1 {}", "watch {}"),
     *("find . -exec {} +", "find . -name x -okdir sudo {} +", "fd -x {}", "command {}"),
-    *("exec -a x {}", "docker exec c {}", "docker run --rm img {}", "kubectl exec p -- {}"),
-    *("uv run {}", "npx -y {}", "taskset 0x3 {}", "chrt -f 10 {}", "busybox {}", "strace -f {}"),
-    *("nohup setsid {}", "jobs -x {}", "npm exec -- {}", "conda run -n e {}", "time -p {}"),
-    *("builtin command -p {}", "git bisect run {}"),
+    *("docker exec c {}", "docker run img {}", "kubectl exec p -- {}", "exec -cl {}", "npx {}"),
+    *("uv run {}", "taskset 0x3 {}", "busybox {}", "timeout -s INT 5 {}", "xargs -0 -n1 {}"),
+    *("nohup setsid {}", "jobs -x {}", "npm exec -- {}", "npm exec -y -- {}", "time -p {}"),
+    *("builtin command -p {}", "xargs -P4 -I@ {}", "coproc {}", "coproc N {{ {}; }}"),
+    *("f() {{ {}; }}", "{} $\\\n(x)", "f () ( {} )", "x # y\n{}", "X=1 {}"),
 ])  # fmt: skip
 def test_what_stands_at_the_head_behind_runners_is_denied(text: str) -> None:
     for command, rule in (("rm -f x", "rm"), ("git -C a push", "git push"), ("/bin/rm x", "rm")):
         assert verdict(text.format(command), rule) == "deny", command
+
+
+@rows("text", [
+    *("sudo -u me {}", "env -u X A=1 {}", "env -C sub {}", "xargs -a list {}", "exec -a x {}"),
+    *("docker run --rm img {}", "docker exec -it c {}", "npx -y {}", "chrt -f 10 {}", "strace {}"),
+    *("conda run -n e {}", "git bisect run {}", "flock -w 5 f {}", "su me -c {}", "xargs -r {}"),
+])  # fmt: skip
+def test_behind_an_option_of_which_nobody_knows_whether_it_takes_a_word_it_asks(text: str) -> None:
+    for command, rule in (("rm -f x", "rm"), ("git -C a push", "git push"), ("/bin/rm x", "rm")):
+        assert verdict(text.format(command), rule) == "ask", command
+
+
+@rows("text", [
+    *("docker exec {} ls", "docker exec -it {} ls", "docker run {} ls", "docker run -n {} i ls"),
+    *("kubectl exec {} -- ls", "kubectl exec -c {} p -- ls", "sudo -u {} ls", "sudo -n ls {}"),
+    *("env -C {} ls", "env -u {} ls", "xargs -a {} ls", "xargs -r ls {}", "xargs -I {} ls {}"),
+    *("flock {} ls", "flock -w 5 {} ls", "timeout {} ls", "taskset {} ls", "strace -o {} ls"),
+    *("exec -a {} ls", "exec -ca {} ls", "npm exec -p {} -- ls", "npx -p {} ls", "su {} -c ls"),
+    *("coproc {} {{", "coproc {} {{ ls; }}", "coproc {} ( ls )", "{}() {{", "{} () {{ ls; }}"),
+    *("{} ( ) ( ls )", "function {} {{ ls; }}", "if x; then {}() {{ ls; }}; fi"),
+])  # fmt: skip
+def test_a_word_that_is_no_program_or_may_be_none_is_not_denied(text: str) -> None:
+    assert verdict(text.format(*["terraform"] * 2), "terraform") == "ask"
+
+
+@rows("text", [
+    *("# terraform", "ls # terraform", "ls\n# rm; terraform apply\nls", "(ls) # terraform"),
+    *("{ # terraform\n ls; }", "cat <<E # terraform\nx\nE", "x 'y' # it's a terraform"),
+    *("TERRAFORM=1 make", "TERRAFORM+=1", "env TERRAFORM=1 make", "export TERRAFORM=1", "x=1 ls"),
+    *("cat terraforms.txt", "ls my_terraform x.terraform", "ls Terraform.md", "X_TERRAFORM=1 x"),
+    *("env '' ls", "nice -x '' ls", "env -"),
+])  # fmt: skip
+def test_what_only_looks_like_a_program_is_not_concerned(text: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, "terraform", do) == "allow"
+
+
+@rows("text", [
+    *("x 'y\n# terraform'", "cat <<E\n# terraform\nE", "((1 # terraform\n))", "x #$(terraform)"),
+    *("[[ x =~ # terraform\n ]]", "x# terraform", "x \\# terraform", "${x# terraform}"),
+    *("x '# terraform", "bash -c 'x # terraform'", "terraform=1 make", "x terraform=1"),
+    *("echo TERRAFORM", "a=(# terraform\n)", "x=TERRAFORM", "echo $# terraform"),
+    *("echo `# terraform`", "ls $(x # terraform\n)"),
+])  # fmt: skip
+def test_what_may_be_no_comment_and_what_may_be_a_program_asks(text: str) -> None:
+    for do in ("deny", "ask"):
+        assert verdict(text, "terraform", do) == "ask"
 
 
 @rows("text", [

@@ -5,15 +5,15 @@ reason; a file is never taken in parts.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Final, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
-from wcore.policy.rules.mcp_tables import KEYS, SERVERS_MAX, ServerTable, parse_server
+from wcore.policy.rules.mcp_tables import SERVERS_MAX, ServerTable, Text, WrittenServer, placed
 from wcore.policy.rules.policy_file import Limits, PolicyError, PolicyFile, RuleTest
 from wcore.policy.rules.rule import (
     CATEGORIES,
@@ -36,12 +36,64 @@ GROUPS_MAX: Final = 256  # more than a person can keep in mind
 TTL_S_MAX: Final = 7 * 24 * 3600.0  # a card that waits longer is forgotten by everybody
 SHOWN_CHARS_MAX: Final = 120  # of somebody's text in an error message
 
-_KEYS: Final = ("default", "deny", "rule", "groups", "limits", "test", "mcp")
 _ENDLESS_KEY: Final = re.compile(
     rf"""(?<![\w-])(?>(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{KEY_PARTS_MAX}}}"""
 )
 _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _GROUP_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+#: What msgspec says of a value, and where it stands: `$.rule[0].do`.
+_PROBLEM: Final = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<where>[^`]*)`)?", re.DOTALL)
+_STEP: Final = re.compile(r"\.(\w+)|\[([0-9]+)\]")
+_KEY: Final = re.compile(
+    r"Object (?P<is>contains unknown|missing required) field `(?P<key>.*)`", re.DOTALL
+)
+_KIND: Final = re.compile(r"Expected `(\w+)(?: \| null)?`(?:, got .*| matching .*)")
+_NO_VERDICT: Final = "Invalid enum value "
+_KINDS: Final = {
+    "str": "a text",
+    "array": "a list",
+    "object": "a table",
+    "float": "a number",
+    "bool": "true or false",
+}
+
+_Path = tuple[str | int, ...]
+_T = TypeVar("_T")
+
+
+class _Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    match: Text
+    do: Verdict
+    agent: Text | None = None
+    always: bool = False
+
+
+class _Test(Struct, frozen=True, forbid_unknown_fields=True):
+    call: Text
+    expect: Verdict
+    mode: Text = "default"
+    agent: Text | None = None
+
+
+class _Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    max_mode: Text | None = None
+    grants: bool | Annotated[int, Meta(ge=0)] | None = None
+    ttl: Annotated[float, Meta(gt=0, le=TTL_S_MAX)] | None = None
+    store: Text | None = None
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    default: Verdict | None = None
+    deny: list[Text] = []
+    rule: list[_Rule] = []
+    groups: Annotated[dict[str, Any], Meta(max_length=GROUPS_MAX)] = {}
+    limits: _Limits = _Limits()
+    test: list[_Test] = []
+    mcp: Annotated[list[WrittenServer], Meta(max_length=SERVERS_MAX)] = []
+
+
+_TABLES: Final = {"": _File, "rule": _Rule, "test": _Test, "limits": _Limits, "mcp": WrittenServer}
 
 
 def parse(text: str, path: str, level: Level, context: ParseContext) -> PolicyFile:
@@ -64,7 +116,7 @@ def parse(text: str, path: str, level: Level, context: ParseContext) -> PolicyFi
         raise _not_toml(path, text, str(error)) from error
     except RecursionError as error:
         raise PolicyError(path, 1, "it is nested too deeply") from error
-    return _Checked(path, level, context, tables, locate(text)).file()
+    return _Checked(path, level, context, locate(text)).file(tables)
 
 
 def _not_toml(path: str, text: str, message: str) -> PolicyError:
@@ -74,44 +126,38 @@ def _not_toml(path: str, text: str, message: str) -> PolicyError:
     return PolicyError(path, line, f"not TOML: {_AT_LINE.sub('', message)}")
 
 
-class _Checked(Struct):
+class _Checked:
     """The tables of one file while they are checked."""
 
-    path: str
-    level: Level
-    context: ParseContext
-    tables: dict[str, Any]
-    lines: Lines
-    named: int = 0  # tools by rules, groups included
+    def __init__(self, path: str, level: Level, context: ParseContext, lines: Lines) -> None:
+        self._path, self._level, self._context, self._lines = path, level, context, lines
+        self._named = 0  # tools by rules, groups included
 
-    def file(self) -> PolicyFile:
-        self._only("", (), self.tables, _KEYS)
-        self.context = replace(self.context, groups=self._groups())
-        deny = [
-            self._rule(("deny", index), self._text(("deny", index), text), Verdict.DENY)
-            for index, text in enumerate(self._list("deny"))
-        ]
-        rules = [self._ordered(index, table) for index, table in enumerate(self._tables("rule"))]
+    def file(self, tables: dict[str, Any]) -> PolicyFile:
+        written = self._converted(tables, _File)
+        self._context = replace(self._context, groups=self._groups(written.groups))
+        denies = enumerate(written.deny)
+        deny = [self._rule(("deny", index), text, Verdict.DENY) for index, text in denies]
+        rules = [self._ordered(index, table) for index, table in enumerate(written.rule)]
         if len(deny) + len(rules) > RULES_MAX:
             raise self._wrong(("rule",), f"there are more than {RULES_MAX} rules")
-        tests = [self._test(index, table) for index, table in enumerate(self._tables("test"))]
+        tests = [self._test(index, table) for index, table in enumerate(written.test)]
+        default = written.default
+        by_default = None if default is None else (default, self._source(("default",)))
         return PolicyFile(
-            self.level,
-            self.path,
+            self._level,
+            self._path,
             tuple(deny),
             tuple(rules),
-            self._default(),
-            self._limits(),
+            by_default,
+            self._limits(written.limits),
             tuple(tests),
-            tuple(self._servers()),
+            tuple(self._servers(written.mcp)),
         )
 
     # --- the parts --------------------------------------------------------------------------------
 
-    def _groups(self) -> dict[str, tuple[str, ...]]:
-        table = self._table("groups")
-        if len(table) > GROUPS_MAX:
-            raise self._wrong(("groups",), f"there are more than {GROUPS_MAX} groups")
+    def _groups(self, table: dict[str, Any]) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for name, members in table.items():
             key, where = f"@{name.removeprefix('@')}", ("groups", name)
@@ -119,187 +165,116 @@ class _Checked(Struct):
                 raise self._wrong(where, f"a group is named by letters and digits, not {name!r}")
             if key in GROUPS or key in CATEGORIES:
                 raise self._wrong(where, f"the group {key} is built in")
-            if not isinstance(members, list) or not members:
+            found[key] = self._converted(members, tuple[Text, ...], where)
+            if not members:
                 raise self._wrong(where, f"the group {name!r} must be a list of tools")
-            listed = cast("list[Any]", members)
-            found[key] = tuple(self._text((*where, i), m) for i, m in enumerate(listed))
         for name, members in found.items():
             for index, member in enumerate(members):
                 self._try(("groups", name[1:], index), lambda text=member: split(text))
         return found
 
-    def _rule(
-        self, where: tuple[str | int, ...], text: str, do: Verdict, agent: str | None = None
-    ) -> Rule:
-        targets = self._try(where, lambda: parse_targets(text, do, self.context))
-        self.named += len(targets)
-        if self.named > TARGETS_MAX:
+    def _rule(self, where: _Path, text: str, do: Verdict, agent: str | None = None) -> Rule:
+        targets = self._try(where, lambda: parse_targets(text, do, self._context))
+        self._named += len(targets)
+        if self._named > TARGETS_MAX:
             text = f"up to here, groups included, the rules name more than {TARGETS_MAX} tools"
             raise self._wrong(where, text)
         bare = all(target.is_bare for target in targets)
-        return Rule(text, do, self._source(where), self.level, targets, agent, bare)
+        return Rule(text, do, self._source(where), self._level, targets, agent, bare)
 
-    def _ordered(self, index: int, table: dict[str, Any]) -> Rule:
-        where = ("rule", index)
-        self._only("rule", where, table, ("match", "do", "agent", "always"))
-        text = self._text((*where, "match"), table.get("match"))
-        do = self._verdict((*where, "do"), table.get("do"))
-        agent = self._agent(where, table)
-        rule = self._rule((*where, "match"), text, do, agent)
-        always = self._always((*where, "always"), table.get("always", False), do)
-        rule = replace(rule, source=self._source(where), always=always)
+    def _ordered(self, index: int, table: _Rule) -> Rule:
+        where, do, agent = ("rule", index), table.do, table.agent
+        self._check_agent(where, agent)
+        rule = self._rule((*where, "match"), table.match, do, agent)
+        if table.always and do is Verdict.ALLOW:
+            text = "`always` is for rules that ask or deny: it stops lifting them"
+            raise self._wrong((*where, "always"), text)
+        rule = replace(rule, source=self._source(where), always=table.always)
         if do is Verdict.DENY and not rule.stands:
-            named = text if agent is None else f"{text} for {agent}"
-            rule = replace(rule, since=self.context.since(self.level, named))
+            named = table.match if agent is None else f"{table.match} for {agent}"
+            rule = replace(rule, since=self._context.since(self._level, named))
         return rule
 
-    def _always(self, where: tuple[str | int, ...], value: object, do: Verdict) -> bool:
-        if not isinstance(value, bool):
-            raise self._wrong(where, "`always` is true or false")
-        if value and do is Verdict.ALLOW:
-            raise self._wrong(
-                where, "`always` is for rules that ask or deny: it stops lifting them"
-            )
-        return value
-
-    def _test(self, index: int, table: dict[str, Any]) -> RuleTest:
+    def _test(self, index: int, table: _Test) -> RuleTest:
         where = ("test", index)
-        self._only("test", where, table, ("call", "expect", "mode", "agent"))
-        call = self._text((*where, "call"), table.get("call"))
-        self._try((*where, "call"), lambda: split(call))
-        expect = self._verdict((*where, "expect"), table.get("expect"))
-        mode = self._mode((*where, "mode"), table.get("mode", "default"))
-        return RuleTest(call, expect, self._source(where), mode, self._agent(where, table))
+        self._try((*where, "call"), lambda: split(table.call))
+        self._check_agent(where, table.agent)
+        mode = self._mode((*where, "mode"), table.mode)
+        return RuleTest(table.call, table.expect, self._source(where), mode, table.agent)
 
-    def _servers(self) -> Iterator[ServerTable]:
-        tables = self._tables("mcp")
-        if len(tables) > SERVERS_MAX:
-            raise self._wrong(("mcp",), f"there are more than {SERVERS_MAX} servers")
+    def _servers(self, tables: list[WrittenServer]) -> Iterator[ServerTable]:
         for index, table in enumerate(tables):
-            self._only("mcp", ("mcp", index), table, KEYS)
-            yield parse_server(index, table, self._source(("mcp", index)), self._wrong)
+            server = placed(table, self._source(("mcp", index)))
+            if server is None:
+                raise self._wrong(("mcp", index), "a server has either `command` or `url`")
+            yield server
 
-    def _default(self) -> tuple[Verdict, str] | None:
-        if "default" not in self.tables:
-            return None
-        return self._verdict(("default",), self.tables["default"]), self._source(("default",))
+    def _limits(self, table: _Limits) -> Limits:
+        if table.store and self._level is not Level.MANAGED:
+            text = "`store` belongs into the administrator's file"
+            raise self._wrong(("limits", "store"), text)
+        if table.store not in (None, "required"):
+            raise self._wrong(("limits", "store"), '`store` is "required", or left out')
+        mode, grants = table.max_mode, table.grants
+        return Limits(
+            Mode.FORCE if mode is None else self._mode(("limits", "max_mode"), mode),
+            None if grants is True else 0 if grants is False else grants,
+            table.ttl,
+            bool(table.store),
+        )
 
-    def _limits(self) -> Limits:
-        table = self._table("limits")
-        self._only("limits", ("limits",), table, ("max_mode", "grants", "ttl", "store"))
-        found = Limits()
-        if "max_mode" in table:
-            mode = self._mode(("limits", "max_mode"), table["max_mode"])
-            found = replace(found, max_mode=mode)
-        if "grants" in table:
-            found = replace(found, grants=self._grants(table["grants"]))
-        ttl = table.get("ttl")
-        if ttl is not None:
-            if (
-                isinstance(ttl, bool)
-                or not isinstance(ttl, int | float)
-                or not 0 < ttl <= TTL_S_MAX
-            ):
-                raise self._wrong(("limits", "ttl"), "`ttl` is a number of seconds above 0")
-            found = replace(found, ttl_s=float(ttl))
-        if "store" in table:
-            found = replace(found, store_required=self._requires_store(table["store"]))
-        return found
-
-    def _requires_store(self, value: object) -> bool:
-        where = ("limits", "store")
-        if self.level is not Level.MANAGED:
-            raise self._wrong(where, "`store` belongs into the administrator's file")
-        if value != "required":
-            raise self._wrong(where, '`store` is "required", or left out')
-        return True
-
-    def _grants(self, value: object) -> int | None:
-        if isinstance(value, bool):
-            return None if value else 0
-        if not isinstance(value, int) or value < 0:
-            raise self._wrong(("limits", "grants"), "`grants` is a number, true or false")
-        return value
-
-    def _agent(self, where: tuple[str | int, ...], table: dict[str, Any]) -> str | None:
-        if "agent" not in table:
-            return None
-        agent = self._text((*where, "agent"), table["agent"])
+    def _check_agent(self, where: _Path, agent: str | None) -> None:
         try:
-            patterns.name_glob(agent)
+            patterns.name_glob(agent or "*")
         except PatternError as error:
             raise self._wrong((*where, "agent"), f"agent {agent!r}: {error}") from error
-        return agent
 
-    # --- kinds of values --------------------------------------------------------------------------
-
-    def _list(self, key: str) -> list[Any]:
-        value = self.tables.get(key, [])
-        if not isinstance(value, list):
-            raise self._wrong((key,), f"`{key}` must be a list")
-        return cast("list[Any]", value)
-
-    def _tables(self, key: str) -> list[dict[str, Any]]:
-        for index, value in enumerate(self._list(key)):
-            if not isinstance(value, dict):
-                raise self._wrong((key, index), f"each `[[{key}]]` must be a table")
-        return cast("list[dict[str, Any]]", self._list(key))
-
-    def _table(self, key: str) -> dict[str, Any]:
-        value = self.tables.get(key, {})
-        if not isinstance(value, dict):
-            raise self._wrong((key,), f"`[{key}]` must be a table")
-        return cast("dict[str, Any]", value)
-
-    def _text(self, where: tuple[str | int, ...], value: object) -> str:
-        if value is None:
-            raise self._wrong(where, f"`{where[-1]}` is missing")
-        if not isinstance(value, str) or not value.strip():
-            raise self._wrong(where, f"{_named(where)} must be a text")
-        return value
-
-    def _verdict(self, where: tuple[str | int, ...], value: object) -> Verdict:
-        text = self._text(where, value)
-        if text not in list(Verdict):
-            known = ", ".join(Verdict)
-            raise self._wrong(where, f"{_named(where)} is one of {known}, not {_short(text)}")
-        return Verdict(text)
-
-    def _mode(self, where: tuple[str | int, ...], value: object) -> Mode:
-        text = self._text(where, value)
+    def _mode(self, where: _Path, text: str) -> Mode:
         if text not in MODE_ALIASES:
             raise self._wrong(where, f"unknown mode {_short(text)}; modes are {', '.join(Mode)}")
         return MODE_ALIASES[text]
 
-    def _only(
-        self,
-        table_name: str,
-        where: tuple[str | int, ...],
-        table: Mapping[str, Any],
-        known: tuple[str, ...],
-    ) -> None:
-        for key in table:
-            if key not in known:
-                place = f" in `{table_name}`" if table_name else ""
-                text = f"unknown key {_short(key)}{place}; keys are {', '.join(known)}"
-                raise self._wrong((*where, key), text)
+    # --- what is wrong ----------------------------------------------------------------------------
 
-    def _try(self, where: tuple[str | int, ...], parse: Any) -> Any:
+    def _converted(self, value: object, kind: type[_T], above: _Path = ()) -> _T:
+        try:
+            return convert(value, kind)
+        except ValidationError as error:
+            problem = _PROBLEM.fullmatch(str(error))
+            assert problem is not None
+            steps = _STEP.findall(problem["where"] or "")
+            where = (*above, *(name or int(index) for name, index in steps))
+            raise self._wrong(*_said(problem["what"], where)) from error
+
+    def _try(self, where: _Path, parse: Callable[[], _T]) -> _T:
         try:
             return parse()
         except RuleError as error:
             raise self._wrong(where, str(error)) from error
 
-    def _source(self, where: tuple[str | int, ...]) -> str:
-        return f"{self.path}:{self.lines.of(*where)}"
+    def _source(self, where: _Path) -> str:
+        return f"{self._path}:{self._lines.of(*where)}"
 
-    def _wrong(self, where: tuple[str | int, ...], reason: str) -> PolicyError:
-        return PolicyError(self.path, self.lines.of(*where), reason)
+    def _wrong(self, where: _Path, reason: str) -> PolicyError:
+        return PolicyError(self._path, self._lines.of(*where), reason)
 
 
-def _named(where: tuple[str | int, ...]) -> str:
+def _said(what: str, where: _Path) -> tuple[_Path, str]:
+    """Return where a value is wrong, and how, for people."""
+    if key := _KEY.fullmatch(what):
+        table = str(where[0]) if where else ""
+        if key["is"].startswith("missing"):
+            return (*where, key["key"]), f"`{key['key']}` is missing"
+        place, known = f" in `{table}`" if table else "", _TABLES[table].__struct_fields__
+        text = f"unknown key {_short(key['key'])}{place}; keys are {', '.join(known)}"
+        return (*where, key["key"]), text
     name = next((part for part in reversed(where) if isinstance(part, str)), "it")
-    return f"`{name}`"
+    if kind := _KIND.fullmatch(what):
+        return where, f"`{name}` must be {_KINDS.get(kind[1], kind[1])}"
+    if what.startswith(_NO_VERDICT):
+        known = ", ".join(Verdict)
+        return where, f"`{name}` is one of {known}, not {what.removeprefix(_NO_VERDICT)}"
+    return where, f"`{name}`: {what}"
 
 
 def _short(text: str) -> str:

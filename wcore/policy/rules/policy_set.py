@@ -6,20 +6,19 @@ user's own rules too, but never against the managed file. Of a user's file that 
 workspace what allows is passed over.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from wcore.policy.facts import Facts, PathFact
 from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.rules.policy_file import Limits, PolicyFile
-from wcore.policy.rules.rule import SHELL_TOOL, CommandGlob, Level, Rule, Target
+from wcore.policy.rules.rule import SHELL_TOOL, Level, Rule, Target
 from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput, Match, RuleIndex
 from wcore.vocabulary import Access, Category, Mode, Verdict
 
 PLANS_MAX: Final = 1024  # tools times agents times files; past that they are made anew
 
-_Pick = Callable[[PolicyFile], Sequence[Rule]]
-_Counts = Callable[[Rule, Target], bool]
+_T = TypeVar("_T")
 
 
 class PolicySet:
@@ -57,45 +56,38 @@ class PolicySet:
     @property
     def default(self) -> tuple[Verdict, str] | None:
         """The default permission and its source, when a file has one."""
-        files = self.files
-        managed, user, project = (
-            file.default if (file := files.get(level)) is not None else None for level in Level
-        )
-        if user is not None and user[0] is Verdict.ALLOW and Level.USER not in self.vouched:
-            user = None
-        base = managed or user
-        if project is None or (base is None and project[0] is Verdict.ALLOW and not self.trusted):
-            return base
-        free = self.trusted and managed is None
-        if base is None or free or STRICTNESS[project[0]] > STRICTNESS[base[0]]:
-            return project
-        return base
+        said = {level: file.default for level, file in self.files.items()}
+        return next(iter(self._counting(said, lambda default: default[0])), None)
 
     def absolute_deny(self, case: DecisionInput) -> Match | None:
         """Return the first `deny` entry of any file that fits."""
         for level in self.files:
-            found = self._plan(level, "deny", _deny_of, case).first(case)
+            found = self._plan(level, "deny", case).first(case)
             if found is not None:
                 return found
         return None
 
     def in_force(self, case: DecisionInput) -> tuple[Match, ...]:
         """Return the rules that count for the call, the strictest first."""
-        firsts = {
-            level: self._plan(level, "rules", _rules_of, case).first(case) for level in self.files
-        }
-        managed, user, project = (firsts.get(level) for level in Level)
-        if user and user.rule.verdict is Verdict.ALLOW and Level.USER not in self.vouched:
+        firsts = {level: self._plan(level, "rules", case).first(case) for level in self.files}
+        return self._counting(firsts, lambda match: match.rule.verdict)
+
+    def _counting(
+        self, said: Mapping[Level, _T | None], verdict: Callable[[_T], Verdict]
+    ) -> tuple[_T, ...]:
+        """Return what counts of what each file says, the strictest first."""
+        managed, user, project = (said.get(level) for level in Level)
+        if user and verdict(user) is Verdict.ALLOW and Level.USER not in self.vouched:
             user = None
         base = managed or user
         if project is None:
             return (base,) if base else ()
         if base is None:
-            counts = self.trusted or project.rule.verdict is not Verdict.ALLOW
+            counts = self.trusted or verdict(project) is not Verdict.ALLOW
             return (project,) if counts else ()
         if self.trusted and managed is None:
             return (project,)
-        ahead = STRICTNESS[project.rule.verdict] - STRICTNESS[base.rule.verdict]
+        ahead = STRICTNESS[verdict(project)] - STRICTNESS[verdict(base)]
         if ahead > 0:
             return (project, base)
         return (base, project) if ahead == 0 else (base,)
@@ -107,8 +99,7 @@ class PolicySet:
         reads and writes is judged as if the tools for files did it.
         """
         for level in (level for level in levels if level in self._stand):
-            plan = self._plan(level, "standing", _rules_of, case, _stands)
-            found = plan.first(case, guesses=False)
+            found = self._plan(level, "standing", case).first(case, guesses=False)
             if found is not None and found.rule.verdict is Verdict.ASK:
                 return found
         return None
@@ -137,16 +128,15 @@ class PolicySet:
             reads = path.access is Access.READ
             tool, category = ("Read", Category.INFO) if reads else ("Write", Category.EDIT)
         found = self.in_force(DecisionInput(Facts(tool, category, (path,)), case.agent))
-        return bool(found) and all(
-            match.rule.verdict is Verdict.ALLOW and match.rule.is_about_absolute(path.path)
-            for match in found[:1]
-        )
+        rule = found[0].rule if found else None
+        return bool(rule and rule.verdict is Verdict.ALLOW and rule.is_about_absolute(path.path))
 
     def may_deny(self, case: DecisionInput) -> Match | None:
         """Return a rule that denies commands and may fit a shell text, though nobody can say."""
         seen = case.seen
-        for rule, glob in self._command_denies(case.agent) if seen else ():
-            stop = seen and glob.find(seen)
+        for rule, target in self._targets(case.agent) if seen else ():
+            is_about = rule.verdict is Verdict.DENY and target.tools.fits(SHELL_TOOL, Category.EXEC)
+            stop = target.stop.find(seen) if seen and target.stop and is_about else None
             if stop and stop.code:
                 return Match(rule, stop.span, stop.code)
         return None
@@ -154,51 +144,30 @@ class PolicySet:
     def stops_files(self, agent: str, mode: Mode) -> bool:
         """Whether a rule denies an agent paths, or asks about them below `force`."""
         lets = (Verdict.ALLOW, Verdict.ASK) if mode is Mode.FORCE else (Verdict.ALLOW,)
-        return any(
-            rule.verdict not in lets and rule.is_for(agent) and target.paths is not None
-            for file in self.files.values()
-            for rule in (*file.deny, *file.rules)
-            for target in rule.targets
-        )
+        found = self._targets(agent)
+        return any(rule.verdict not in lets and target.paths for rule, target in found)
 
-    def _command_denies(self, agent: str) -> Iterable[tuple[Rule, CommandGlob]]:
+    def _targets(self, agent: str) -> Iterator[tuple[Rule, Target]]:
         for file in self.files.values():
             for rule in (*file.deny, *file.rules):
-                if rule.verdict is Verdict.DENY and rule.is_for(agent):
-                    for target in rule.targets:
-                        if target.stop and target.tools.fits(SHELL_TOOL, Category.EXEC):
-                            yield rule, target.stop
+                if rule.is_for(agent):
+                    yield from ((rule, target) for target in rule.targets)
 
-    def _plan(
-        self,
-        level: Level,
-        kind: str,
-        pick: _Pick,
-        case: DecisionInput,
-        counts: _Counts | None = None,
-    ) -> RuleIndex:
-        facts = case.facts
+    def _plan(self, level: Level, kind: str, case: DecisionInput) -> RuleIndex:
+        facts, file = case.facts, self.files[level]
         key = (level.value, kind, facts.category, facts.tool, case.agent)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= PLANS_MAX:
                 self._plans.clear()
-            rules = pick(self.files[level])
+            rules = file.deny if kind == "deny" else file.rules
+            counts = _stands if kind == "standing" else None
             plan = RuleIndex(rules, facts.tool, facts.category, case.agent, counts)
             self._plans[key] = plan
         return plan
 
 
-def _deny_of(file: PolicyFile) -> Sequence[Rule]:
-    return file.deny
-
-
-def _rules_of(file: PolicyFile) -> Sequence[Rule]:
-    return file.rules
-
-
-def _stands(rule: Rule, target: Target) -> bool:
-    del target
+def _stands(rule: Rule) -> bool:
     return rule.verdict is Verdict.ALLOW or (rule.verdict is Verdict.ASK and rule.stands)
 
 

@@ -69,7 +69,7 @@ _STANDS_FOR: Final = {
 class RuleIndex:
     """An ordered list of rules, as one tool of one agent sees it.
 
-    Targets that `counts` refuses never fit; allow rules on both sides of one are not neighbours.
+    Rules that `counts` refuses never fit; allow rules on both sides of one are not neighbours.
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class RuleIndex:
         tool: str,
         category: Category,
         agent: str,
-        counts: Callable[[Rule, Target], bool] | None = None,
+        counts: Callable[[Rule], bool] | None = None,
     ) -> None:
         self._always: _Entry | None = None
         self._by_place: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
         self._shell: list[_Entry | _Run | None] = []
         for entry in _relevant(rules, tool, category, agent):
-            if counts is not None and not counts(entry.rule, entry.target):
+            if counts is not None and not counts(entry.rule):
                 self._shell.append(None)
                 continue
             if entry.target.is_bare:

@@ -22,12 +22,6 @@ _TOKEN: Final = re.compile(
 )
 
 
-class _Token(Struct, frozen=True):
-    kind: str
-    text: str
-    line: int
-
-
 class Lines(Struct):
     """Where things begin. Ask `of` for a path such as `("rule", 0, "match")`."""
 
@@ -42,130 +36,86 @@ class Lines(Struct):
         return 1
 
 
+class _Open(Struct):
+    """An array or an inline table that is not closed yet."""
+
+    closes: str
+    path: Path
+    items: int = 0
+
+
 def locate(text: str) -> Lines:
     """Return the lines of all tables, keys and array items."""
-    reader = _Reader(_tokens(text))
-    reader.read()
+    reader = _Reader()
+    line = 1
+    for match in _TOKEN.finditer(text + "\n"):
+        if match.lastgroup == "newline":
+            reader.end_line()
+        elif match.lastgroup != "comment":
+            reader.take(match[0], line, is_mark=match.lastgroup == "mark")
+        line += match[0].count("\n")
     return Lines(reader.found)
 
 
-def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    line = 1
-    for match in _TOKEN.finditer(text):
-        kind = match.lastgroup or ""
-        if kind != "comment":
-            found.append(_Token(kind, match[0], line))
-        line += match[0].count("\n")
-    return found
-
-
 class _Reader:
-    """Walks over the tokens of a whole file once."""
+    """Takes the tokens of a whole file; brackets are on a stack, so depth costs nothing."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self) -> None:
         self.found: dict[Path, int] = {}
-        self._tokens = tokens
-        self._at = 0
         self._table: Path = ()
         self._counts: Counter[Path] = Counter()
+        self._open: list[_Open] = []
+        self._key: list[str] = []  # what is read of a key, or of a header
+        self._line = 1  # where that begins
+        self._brackets = 0  # of a header
+        self._path: Path = ()  # of the value that is read
+        self._is_value = False  # whether one begins with the next token
 
-    def read(self) -> None:
-        while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            if token.text == "[" and token.kind == "mark":
-                self._header(token.line)
-            elif token.kind == "newline":
-                self._at += 1
-            else:
-                self._assignment(self._table)
+    def take(self, text: str, line: int, *, is_mark: bool) -> None:
+        mark = text if is_mark else ""
+        inner = self._open[-1] if self._open else None
+        if not self._key:
+            self._line = line
+        if inner is not None and mark == inner.closes:
+            self._open.pop()
+            self._is_value = False
+        elif self._is_value:
+            self._value(mark, line)
+        elif mark == "=":
+            self._path = (*(self._table if inner is None else inner.path), *self._key)
+            self.found.setdefault(self._path, self._line)
+            self._key, self._is_value = [], True
+        elif mark == ",":
+            self._key, self._is_value = [], inner is not None and inner.closes == "]"
+        elif mark == "[":
+            self._brackets += 1
+        elif not is_mark:
+            self._key.append(text[1:-1] if text[0] in "\"'" else text)
 
-    def _header(self, line: int) -> None:
-        self._at += 1
-        is_array = self._next_is("[")
-        self._at += is_array
-        name = self._key("]")
-        self._at += 1 + is_array
+    def end_line(self) -> None:
+        if self._open:
+            return
+        if self._brackets:
+            self._header()
+        self._key, self._brackets, self._is_value = [], 0, False
+
+    def _header(self) -> None:
         path: Path = ()
-        for index, part in enumerate(name):
+        for index, part in enumerate(self._key, 1):
             path = (*path, part)
-            if is_array and index == len(name) - 1:
-                self._counts[path] += 1
+            self._counts[path] += self._brackets > 1 and index == len(self._key)
             if self._counts[path]:
                 path = (*path, self._counts[path] - 1)
         self._table = path
-        self.found.setdefault(path, line)
+        self.found.setdefault(path, self._line)
 
-    def _assignment(self, above: Path) -> None:
-        """Read `key = value` up to whatever ends it."""
-        line = self._tokens[self._at].line
-        path = (*above, *self._key("="))
-        self._at += 1
-        self.found.setdefault(path, line)
-        self._value(path)
-
-    def _value(self, top: Path) -> None:
-        """Read one value; brackets are kept on a stack of their own, so depth costs nothing."""
-        stack: list[tuple[str, Path, int]] = []
-        path = top
-        while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            mark = token.text if token.kind == "mark" else ""
-            if not stack and token.kind == "newline":
-                return
-            if (stack and mark == "]" == stack[-1][0]) or (stack and mark == "}" == stack[-1][0]):
-                stack.pop()
-                path = stack[-1][1] if stack else top
-                self._at += 1
-                continue
-            if token.kind == "newline" or mark == ",":
-                self._at += 1
-                continue
-            if stack and stack[-1][0] == "}":
-                path = (*stack[-1][1], *self._key("="))
-                self.found.setdefault(path, token.line)
-                self._at += 1
-                self._into(path, stack)
-            elif stack:
-                _, above, count = stack[-1]
-                stack[-1] = ("]", above, count + 1)
-                path = (*above, count)
-                self.found.setdefault(path, token.line)
-                self._into(path, stack)
-            else:
-                self._into(path, stack)
-
-    def _into(self, path: Path, stack: list[tuple[str, Path, int]]) -> None:
-        """Step into a bracket, or over the words of a plain value."""
-        if self._next_is("["):
-            stack.append(("]", path, 0))
-            self._at += 1
-        elif self._next_is("{"):
-            stack.append(("}", path, 0))
-            self._at += 1
-        else:
-            self._at += 1  # whatever it is: a text that is no TOML must not hold us up
-            while self._at < len(self._tokens) and not self._ends_value():
-                self._at += 1
-
-    def _ends_value(self) -> bool:
-        token = self._tokens[self._at]
-        return token.kind == "newline" or (token.kind == "mark" and token.text in ",]}")
-
-    def _next_is(self, mark: str) -> bool:
-        if self._at >= len(self._tokens):
-            return False
-        token = self._tokens[self._at]
-        return token.kind == "mark" and token.text == mark
-
-    def _key(self, end: str) -> tuple[str, ...]:
-        """Read a dotted key up to the mark `end`, which is not taken."""
-        parts: list[str] = []
-        while self._at < len(self._tokens) and not self._next_is(end):
-            token = self._tokens[self._at]
-            if token.kind == "word":
-                parts.append(token.text)
-            elif token.kind == "text":
-                parts.append(token.text[1:-1])
-            self._at += 1
-        return tuple(parts)
+    def _value(self, mark: str, line: int) -> None:
+        """Note where an item of an array begins, and what it opens."""
+        inner, path = self._open[-1] if self._open else None, self._path
+        if inner is not None and inner.closes == "]":
+            path = (*inner.path, inner.items)
+            inner.items += 1
+            self.found.setdefault(path, line)
+        if mark in ("[", "{"):
+            self._open.append(_Open("]" if mark == "[" else "}", path))
+        self._is_value = mark == "["

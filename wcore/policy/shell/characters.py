@@ -7,6 +7,7 @@ from unicodedata import category
 
 #: What a granted word may consist of: nothing here is special to bash inside a word.
 PLAIN: Final = r"[A-Za-z0-9_@%+=:,./-]"
+PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
 PLAIN_WORD: Final = re.compile(rf"{PLAIN}+|\[")
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 ASSIGNMENT: Final = re.compile(rf"({NAME})\+?=")

@@ -4,11 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from wcore.policy.shell.characters import ASSIGNMENT
-from wcore.policy.shell.leading_options import behind_options
-from wcore.policy.shell.runners import SHELLS, is_device, may_start_any, own_words, program
+from wcore.policy.shell.program_places import PARTS_MAX, ProgramPlaces, puts_input_into_words
+from wcore.policy.shell.runners import SHELLS, is_device, may_start_any, program
 
-WORDS_MAX: Final = 256  # of a command that runs another: nobody writes as many before that one
 PRINTED_CHARS_MAX: Final = 64 * 1024  # `printf` repeats its format for each argument
 
 _VALUED: Final = re.compile(r"[-+][A-Za-z]*[oO]|--rcfile|--init-file")
@@ -18,9 +16,6 @@ _ONLY_TELL: Final = frozenset(["--version", "--help"])
 _OTHERS: Final = frozenset("su runuser crontab script newgrp sg parallel rush".split())
 _ALWAYS: Final = frozenset(["at", "batch"])
 _REPLACES: Final = re.compile(r"-[A-Za-z0-9]*[IiJ]|--replace")
-_OF_SUBCOMMAND: Final = 3  # words that say whether a program runs others
-EXECUTES: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
-_APPENDS: Final = frozenset("xargs gxargs parallel rush".split())
 _SPLIT_STRING: Final = re.compile(r"-[A-Za-z0]*S(?P<short>.*)|--s[a-z-]*=?(?P<long>.*)", re.DOTALL)
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\"}
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
@@ -41,17 +36,23 @@ def runs_its_input(words: Words) -> bool:
         return True
     if name in _OTHERS:
         return all(word is None or word.startswith("-") for word in words[1:])
-    at = _shell_at(tuple(word or "" for word in words))
+    values = tuple(word or "" for word in words)
+    if not name or (len(values) > PARTS_MAX and may_start_any(values[:3])):
+        return bool(name)
+    places = ProgramPlaces(values)
+    programs = {*places.programs, *range(places.possible, len(values))}
+    at = next((each for each in sorted(programs) if _name(values[each]) in SHELLS), None)
     if at is None:
         return False
     runner, given = words[:at], words[at + 1 :]
     if _ONLY_TELL & set(given[:1]):
         return False
-    if any(_name(word) in _APPENDS for word in runner):
+    text, script = _text_and_script(given)
+    if puts_input_into_words(runner):
         if any(word is None or _REPLACES.match(word) for word in runner):
             return True  # what is read is put into the text
-        return text_of(given) is None and _script(given) is None
-    return text_of(given) is None and _is_input(_script(given))
+        return text is None and script is None
+    return text is None and (script is None or is_device(script))
 
 
 def reads_here(words: Words) -> bool:
@@ -60,11 +61,6 @@ def reads_here(words: Words) -> bool:
     sources = at < len(words) and words[at] in (".", "source")
     given = [word for word in words[at + 1 :] if word != "--"]
     return sources and any(word is None or is_device(word) for word in given[:1])
-
-
-def puts_input_into_words(words: Words) -> bool:
-    """Whether the command makes words of others of what it reads, so that those are not known."""
-    return any(_name(word) in _APPENDS for word in words)
 
 
 def printed(words: Words) -> str | None:
@@ -94,77 +90,31 @@ def split_strings(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _shell_at(words: tuple[str, ...]) -> int | None:
-    """Return which of the words of a command is the shell that it runs, if it may be one.
-
-    Of a command with more than `WORDS_MAX` words the last one is taken for it, if it runs others.
-    """
-    found = [0]
-    for at in found:  # grows
-        behind = words[at:]
-        if at < len(words) and _name(words[at]) in SHELLS:
-            return at
-        if not behind or not behind[0] or not may_start_any(behind[:_OF_SUBCOMMAND]):
-            continue
-        own = own_words(behind[0])
-        if own is None:  # its command line is too rich to say more
-            return _any_shell(words, at)
-        if len(words) > WORDS_MAX:
-            return len(words) - 1
-        for start in behind_options(words, at + 1, ""):
-            inner = start
-            while inner < len(words) and ASSIGNMENT.match(words[inner]):
-                inner += 1
-            if inner + own not in found:
-                found.append(inner + own)
-    return None
-
-
-def _any_shell(words: tuple[str, ...], start: int) -> int | None:
-    is_find = _name(words[start]) == "find"
-    found = (at for at in range(start + 1, len(words)) if _name(words[at]) in SHELLS)
-    return next((at for at in found if not is_find or EXECUTES.match(words[at - 1])), None)
-
-
 def _name(word: str | None) -> str:
     return program(word).casefold() if word else ""
 
 
 def text_of(given: Words) -> int | None:
     """Return which of the words behind a shell is the text that it runs, `-c TEXT`; or `None`."""
-    at = 0
+    return _text_and_script(given)[0]
+
+
+def _text_and_script(given: Words) -> tuple[int | None, str | None]:
+    """Return the same, and the script that the shell runs; empty where the word is not known."""
+    at, reads = 0, False
     while at < len(given):
-        word = given[at]
-        if word is None or not word.startswith(("-", "+")) or word in ("-", "--"):
-            return None
+        word = given[at] or ""
         if _TEXT.fullmatch(word):
             behind = at + 1
             while behind < len(given) and (given[behind] or "").startswith(("-", "+")):
                 behind += 1  # `bash -c -x TEXT`
-            return behind if behind < len(given) else None
+            return (behind if behind < len(given) else None), None
+        if not word.startswith(("-", "+")) or word in ("-", "--"):
+            at += word in ("-", "--")
+            break
+        reads = reads or ("s" in word and not word.startswith("--"))
         at += 2 if _VALUED.fullmatch(word) else 1
-    return None
-
-
-def _script(given: Words) -> str | None:
-    """Return the script that a shell runs; empty where the word is not known."""
-    at = 0
-    while at < len(given):
-        word = given[at]
-        if word is None:
-            return ""
-        if word in ("-", "--"):
-            return (given[at + 1] or "") if at + 1 < len(given) else None
-        if not word.startswith(("-", "+")):
-            return word
-        if not word.startswith("--") and "s" in word:
-            return None
-        at += 2 if _VALUED.fullmatch(word) else 1
-    return None
-
-
-def _is_input(script: str | None) -> bool:
-    return script is None or is_device(script)
+    return None, None if reads or at >= len(given) else given[at] or ""
 
 
 def _echoed(words: list[str]) -> str | None:

@@ -78,6 +78,8 @@ def _of_bundle(letters: str, spec: OptionSpec) -> tuple[OptionArgument | None, b
     """Return what the last of several letters takes, and whether it stands right behind it."""
     for at, letter in enumerate(letters):
         takes = _takes(f"-{letter}", spec)
+        if takes is None:
+            return None, not letters[-1].isalpha()  # `xargs -n1`, `-I{}`
         if takes is not OptionArgument.NOTHING:
             return takes, takes is OptionArgument.VALUE and at + 1 < len(letters)
     return OptionArgument.NOTHING, False

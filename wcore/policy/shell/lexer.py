@@ -12,13 +12,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.policy.shell.characters import PLAIN
+from wcore.policy.shell.characters import PLAIN_RUN
 from wcore.policy.shell.model import Redirect, Word
 from wcore.policy.shell.reasons import Reason, Stop
-from wcore.policy.shell.words import WORD_ENDS, WordReader
+from wcore.policy.shell.words import WORD_ENDS, read_word
 
-_PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
 _BLANKS: Final = re.compile(r"[ \t]*")
+_BETWEEN: Final = re.compile(r"(?:[ \t]|\\\n|#[^\n]*)*")
 #: `&&` and the like; a lone `&` and `|&` are told apart by what follows.
 _OPERATOR: Final = re.compile(r"&&|\|\||;|\||\n")
 _REDIRECTION: Final = re.compile(r"&>|>>|>&|>|<")
@@ -69,25 +69,16 @@ class Lexer:
 
     def _skip_blanks(self) -> bool:
         """Move to the next token: past blanks, joined lines and a comment. False at the end."""
-        while self._here():
-            if self._here() in " \t":
-                self._at += 1
-            elif self.text.startswith("\\\n", self._at):
-                self._at += 2
-            elif self._here() == "#":
-                end = self.text.find("\n", self._at)
-                self._at = len(self.text) if end < 0 else end
-            else:
-                return True
-        return False
+        between = _BETWEEN.match(self.text, self._at)
+        self._at = between.end() if between else self._at
+        return self._here() != ""
 
     # --- redirections -------------------------------------------------------------------------
 
     def _word_or_descriptor(self) -> Token:
         start = self._at
-        reader = WordReader(self.text, start)
-        word = reader.read()
-        self._at = reader.at
+        word = read_word(self.text, start)
+        self._at = word.span[1]
         if self._here() not in ("<", ">"):
             return word
         if _DESCRIPTOR.fullmatch(word.source):
@@ -105,7 +96,7 @@ class Lexer:
         if operator != ">&":
             blanks = _BLANKS.match(self.text, after)
             begin = blanks.end() if blanks else after
-        target = _PLAIN_RUN.match(self.text, begin)
+        target = PLAIN_RUN.match(self.text, begin)
         end = target.end() if target else begin
         source, follows = self.text[begin:end], self.text[end : end + 1]
         number = source.isdigit() and follows in ("<", ">")  # belongs to the next redirection

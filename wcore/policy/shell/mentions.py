@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.model import Analysis, SimpleCommand
-from wcore.policy.shell.rough_words import rough_words
 from wcore.policy.shell.runners import is_runner, program
+from wcore.policy.shell.word_parts import QUOTES
 
+ROUGH_CHARS_MAX: Final = 256 * 1024  # twice what Linux passes to a program as one argument
 MODULES_MAX: Final = 4  # words of a command that are completed: each costs 22 looks in each folder
 GLUED_MAX: Final = 4  # letters of options in one word before a name
 FOLDERS_MAX: Final = 8  # that a text goes to with `cd`: each word may be in any of them
@@ -40,10 +41,25 @@ _BETWEEN: Final = re.compile(r"[\s;&|(){}]+")
 _QUOTED_WORD: Final = re.compile(
     r"""(?:[^\s;&|(){}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|['"\\])+""", re.DOTALL
 )
-_QUOTES: Final = re.compile(r"['\"\\]")
+_BETWEEN_ROUGH: Final = re.compile(r"[\s;|&<>()=`${},:]+")
+_BETWEEN_OR_QUOTES: Final = re.compile(r"[\s;|&<>()=`${},:'\"\\]+")
 _CD_OPTION: Final = re.compile(r"|--|-[LPe@]+")
 #: What stands in front of a name that is run: `alias.x=!./x`, `|./x`, `< x`, and the folder itself.
 _BEFORE_NAMES: Final = re.compile(r"[!|@<>]+|(?:\$(?:PWD|\{PWD\})|/proc/self/cwd)/+")
+
+
+def rough_words(text: str) -> list[str]:
+    """Return what might be words of `text`, each once, in order of appearance.
+
+    Quotes and backslashes are taken away in one reading and separate words in another. Linear
+    in the first `ROUGH_CHARS_MAX` characters; the rest is not read.
+    """
+    text = text[:ROUGH_CHARS_MAX].replace("\\\n", "")
+    joined = _BETWEEN_ROUGH.split(QUOTES.sub("", text))
+    parted = _BETWEEN_OR_QUOTES.split(text)
+    # `${x:-rm}`; the option of `docker run --rm` is no name
+    bare = (word.lstrip("-+?") for word in parted if not word.startswith("--"))
+    return [word for word in dict.fromkeys([*joined, *parted, *bare]) if word]
 
 
 class Mentions(Struct, frozen=True):
@@ -97,8 +113,8 @@ def folders_gone_to(text: str) -> list[str]:
 
     The text is read with its quotes (`cd 'a b'`) and without (`sh -c 'cd a; ./x'`).
     """
-    quoted = [_QUOTES.sub("", word) for word in _QUOTED_WORD.findall(text)]
-    plain = [_QUOTES.sub("", word) for word in _BETWEEN.split(text)]
+    quoted = [QUOTES.sub("", word) for word in _QUOTED_WORD.findall(text)]
+    plain = [QUOTES.sub("", word) for word in _BETWEEN.split(text)]
     found = _operands(quoted)
     return found if quoted == plain else [*found, *_operands(plain)]
 

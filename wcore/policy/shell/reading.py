@@ -13,12 +13,13 @@ from msgspec import Struct, field
 
 from wcore.policy.shell.analysis import TEXT_BYTES_MAX
 from wcore.policy.shell.characters import NAME, first_refused
+from wcore.policy.shell.mentions import ROUGH_CHARS_MAX
 from wcore.policy.shell.model import Span, utf8
 from wcore.policy.shell.reasons import Reason
-from wcore.policy.shell.rough_words import ROUGH_CHARS_MAX
 from wcore.policy.shell.word_parts import (
     ASSIGNMENT,
     NESTED_MAX,
+    NO_PARAMETERS,
     QUOTES,
     PartReader,
     Parts,
@@ -34,6 +35,10 @@ _OPERATOR: Final = re.compile(r"\|\||&&|\|&|;;&|;;|;&|[;|&\n]")
 _REDIRECTION: Final = re.compile(r"&>>?|<<<|<<-?|[<>]&|<>|>>|>\||[<>]")
 _DESCRIPTOR: Final = re.compile(rf"([0-9]+)|\{{{NAME}(?:\[[^\]]*\])?\}}")  # `3<`, `{fd}<`
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
+_COMMENT: Final = re.compile(r"#[^\n]*")
+#: Between `((` and `))`, `[[` and `]]` bash may take for something else what looks like a comment.
+_NO_COMMENTS: Final = re.compile(r"\(\(|\[\[")
+_EXPANDS: Final = frozenset("$`")
 _JOINED: Final = re.compile(r"\\\n|(\\.)")  # lines, where the backslash is not quoted itself
 
 
@@ -49,7 +54,8 @@ class Redirection(Struct, frozen=True):
 class ReadCommand(Struct):
     """A simple command, or what stands where one may. `inputs` are texts that it is given.
 
-    `printed_by` is the command whose output it reads, where that is simple.
+    `printed_by` is the command whose output it reads, where that is simple. Of one that `is_name`
+    the words name what is defined behind them: `f` of `f() {`, or a coprocess.
     """
 
     words: list[ReadWord] = field(default_factory=list[ReadWord])
@@ -57,13 +63,18 @@ class ReadCommand(Struct):
     inputs: list[ReadWord] = field(default_factory=list[ReadWord])
     printed_by: "ReadCommand | None" = None
     is_pattern: bool = False  # of a `case`: it runs nothing
+    is_name: bool = False
 
 
 class Reading(Struct, frozen=True):
-    """All commands of a text, those in substitutions too. `doubt`: there may be others."""
+    """All commands of a text, those in substitutions too. `doubt`: there may be others.
+
+    `comments` are those of which nobody can say that bash takes them for anything else.
+    """
 
     commands: tuple[ReadCommand, ...]
     doubt: Reason | None = None
+    comments: tuple[Span, ...] = ()
 
 
 def words(text: str) -> Reading:
@@ -74,7 +85,8 @@ def words(text: str) -> Reading:
     reader.commands_until("")
     if first_refused(text) is not None:
         reader.doubt = reader.doubt or Reason.FORBIDDEN_CHARACTER
-    return Reading(tuple(reader.found), reader.doubt)
+    is_sure = reader.doubt is None and not _NO_COMMENTS.search(text)
+    return Reading(tuple(reader.found), reader.doubt, tuple(reader.comments if is_sure else ()))
 
 
 def within_quotes(text: str) -> ReadWord:
@@ -102,6 +114,7 @@ class _Reader(PartReader):
     def __init__(self, text: str, base: int, depth: int) -> None:
         super().__init__(text, base, depth)
         self.found: list[ReadCommand] = []
+        self.comments: list[Span] = []
         self._levels: list[_Level] = []
 
     def commands_until(self, close: str) -> None:
@@ -142,9 +155,11 @@ class _Reader(PartReader):
         while self._at < len(self._text):
             if blanks := _BLANKS.match(self._text, self._at):
                 self._at = blanks.end()
-            elif self._here() == "#":
-                end = self._text.find("\n", self._at)
-                self._at = len(self._text) if end < 0 else end
+            elif comment := _COMMENT.match(self._text, self._at):
+                is_apart = self._text[self._at - 1 : self._at] in ("", *" \t\n")
+                if is_apart and _EXPANDS.isdisjoint(comment[0]):
+                    self.comments.append(comment.span())
+                self._at = comment.end()
             else:
                 return True
         return False
@@ -180,6 +195,10 @@ class _Reader(PartReader):
             return
         self._at += 1
         if self._text[start] == "(":
+            given = level.command.words
+            is_function = NO_PARAMETERS.match(self._text, start) is not None
+            is_named = is_function or (given and given[0].bare == "coproc")
+            level.command.is_name = len(from_program(given)) == 1 and bool(is_named)
             self._end(level)
             level.open.append("(")
         elif level.open and level.open[-1] == "(":
@@ -252,6 +271,7 @@ class _Reader(PartReader):
         word = self._made(start, parts)
         given, bare = level.command.words, word.bare
         if given and bare in ("{", "do") and given[0].bare in NO_PROGRAMS | GRAMMAR:
+            level.command.is_name = given[0].bare == "coproc" and len(given) == 2
             self._end(level)  # of `for x do`, `function f {`, `coproc N {`
         level.command.words.append(word)
         if bare == "]]":

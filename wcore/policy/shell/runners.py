@@ -97,6 +97,8 @@ _ALSO_START: Final = frozenset(
     "command exec builtin jobs find gfind fd fdfind busybox toybox".split()
 )
 
+#: Builtins that run what follows. Of their options only `exec -a` takes a word.
+BUILTINS: Final = frozenset("builtin command exec".split())
 #: Files that are many programs, each by its name.
 _SHARED_FILES: Final = frozenset("coreutils uutils snap mise asdf rustup volta-shim".split())
 
@@ -146,11 +148,6 @@ def may_start_any(words: Words) -> bool:
     return any(" ".join((name, *words[1:count])) in RUNNING_SUBCOMMANDS for count in (2, 3))
 
 
-def own_words(head: str) -> int | None:
-    """Return how many words of its own a program has before the one that it runs."""
-    return 0 if program(head) in ("command", "exec", "builtin") else _OWN_WORDS.get(program(head))
-
-
 def own_of_runner(words: Words) -> tuple[int | None, int]:
     """Return how many words of its own a runner has, and how many words its name and subcommand.
 
@@ -160,7 +157,9 @@ def own_of_runner(words: Words) -> tuple[int | None, int]:
         subcommand = " ".join(words[:count])
         if subcommand in RUNNING_SUBCOMMANDS:
             return _OWN_WORDS_OF_SUBCOMMANDS.get(subcommand), count
-    return own_words(words[0]), 1
+    name = program(words[0])
+    has_none = name in BUILTINS or _BUSYBOX.fullmatch(name)
+    return 0 if has_none else _OWN_WORDS.get(name), 1
 
 
 def check_runner(words: Words) -> Words | None:
@@ -178,24 +177,15 @@ def check_runner(words: Words) -> Words | None:
         return None
     if is_interpreter(head):
         return _check_interpreter(head, rest)
-    own = _OWN_WORDS.get(name)
-    if own is None:
-        own, rest = _subcommand(name, rest)
-    if own is None:
+    own, count = own_of_runner((name, *rest))
+    if own is None or name in BUILTINS:
         return None
+    rest = rest[count - 1 :]
     if name in ("timeout", "gtimeout") and not (rest and _DURATION.fullmatch(rest[0])):
         raise Refused(f"`{head}` must be followed by a duration and a command")
     if any(word.startswith(("-", "+")) for word in rest[: own + 1]) or len(rest) <= own:
         raise Refused(f"`{head}` must be followed by the command that it runs")
     return rest[own:]
-
-
-def _subcommand(name: str, rest: Words) -> tuple[int | None, Words]:
-    for count in (1, 2):
-        own = _OWN_WORDS_OF_SUBCOMMANDS.get(" ".join((name, *rest[:count])))
-        if own is not None:
-            return own, rest[count:]
-    return None, rest
 
 
 def _is_rich(words: Words, count: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy.shell.ansi import decode
-from wcore.policy.shell.characters import NAME, PLAIN
+from wcore.policy.shell.characters import NAME, PLAIN_RUN
 from wcore.policy.shell.model import Span
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.words import BRACE_WORDS_MAX, expansion_bound
@@ -19,9 +19,9 @@ from wcore.policy.shell.words import BRACE_WORDS_MAX, expansion_bound
 HOLE: Final = "\0"  # in the shape of a word; the character itself stands in no command
 NESTED_MAX: Final = 40  # expansions within each other
 ASSIGNMENT: Final = re.compile(rf"{NAME}(?:\[[^\]]*\])?\+?=")
+NO_PARAMETERS: Final = re.compile(r"\([\s\\]*\)")  # of a function
 QUOTES: Final = re.compile(r"['\"\\]")
 
-_PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
 _WORD_ENDS: Final = frozenset(["", *" \t\n;&|<>()"])
 _QUOTED_RUN: Final = re.compile(r'[^"\\$`]+')
 _ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
@@ -30,7 +30,6 @@ _BACKTICKS: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _UNESCAPED: Final = re.compile(r"\\([$`\\\"])")
 _BRACKET: Final = re.compile(r"\[[^\[\]\s:'\"\\$`]+\]")
 _ARRAY: Final = re.compile(rf"{ASSIGNMENT.pattern}\Z")
-_NO_PATTERN: Final = re.compile(r"\([\s\\]*\)")  # of a function
 #: What stands behind a joined line may belong to what stands before it.
 _CONTINUED: Final = re.compile(r"(?:\$\w*|[<>])\\\n")
 
@@ -76,20 +75,19 @@ class Parts:
     """A word while it is read."""
 
     def __init__(self) -> None:
-        self.value: list[str] = []
         self.shape: list[str] = []
         self.made: list[Part] = []
         self.is_open = False  # whether the last hole is all of the rest
 
     def add(self, text: str, *, is_known: bool = True, quoted: bool = False) -> None:
-        self.value.append(text)
         self.made.append(Part(text, is_known, not quoted))
         if not self.is_open:
             self.shape.append(text if is_known else HOLE)
 
     def word(self, span: Span, source: str, shape: str | None = None) -> ReadWord:
         shape = "".join(self.shape) if shape is None else shape
-        return ReadWord(span, source, "".join(self.value), shape, tuple(self.made))
+        value = "".join(part.text for part in self.made)
+        return ReadWord(span, source, value, shape, tuple(self.made))
 
 
 class PartReader:
@@ -141,7 +139,7 @@ class PartReader:
                 self._enclosed(parts, self._at, ")", comments=is_array)
             elif here in _WORD_ENDS and not self._begins_substitution():
                 break
-            elif run := _PLAIN_RUN.match(self._text, self._at):
+            elif run := PLAIN_RUN.match(self._text, self._at):
                 parts.add(run[0])
                 self._at = run.end()
             elif here == "~" and self._at == start:
@@ -201,7 +199,7 @@ class PartReader:
     def _is_group(self, start: int, *, at_head: bool) -> bool:
         """Whether a parenthesis belongs to the word: of an array, or of a pattern `@(a|b)`."""
         source = self._text[start : self._at]
-        if (source == "!" and at_head) or _NO_PATTERN.match(self._text, self._at):
+        if (source == "!" and at_head) or NO_PARAMETERS.match(self._text, self._at):
             return False
         return source[-1:] in tuple("?*+@!") or _ARRAY.match(source) is not None
 

@@ -1,4 +1,4 @@
-"""Reads one word: the states of our lexer inside a word, and what each character does there."""
+"""Reads one word: the pieces that our lexer takes, and what each makes of the word."""
 
 import re
 from typing import Final
@@ -12,167 +12,115 @@ BRACE_WORDS_MAX: Final = 1000  # of one word: some 1,300 such fit into a text, a
 #: Characters that end a word; the empty string stands for the end of the text.
 WORD_ENDS: Final = frozenset(["", *" \t\n;&|<>"])
 
-_PLAIN_RUN: Final = re.compile(f"{PLAIN}+")
-_QUOTED_RUN: Final = re.compile(r'[^"\\$`]+')
-_PARAMETER: Final = re.compile(rf"\$(?:{NAME}|\{{{NAME}\}}|\?)")
+#: Atomic: where the quotes do not end, no name is cut at each of its letters.
+_PARAMETER: Final = rf"(?>\$(?:{NAME}|\{{{NAME}\}}|\?))"
+_QUOTED: Final = rf'"(?P<quoted>(?:[^"\\$`]|\\.|{_PARAMETER})*+)'
+_PIECE: Final = re.compile(
+    rf"""(?P<plain>{PLAIN}+)
+    |'(?P<literal>[^']*)'
+    |{_QUOTED}"
+    |\\(?P<escaped>.)
+    |(?P<parameter>{_PARAMETER})
+    |(?P<pattern>[*?\[{{])
+    |(?P<tilde>~)
+    |(?P<other>[^'"\\$`()])""",
+    re.VERBOSE | re.DOTALL,
+)
+_OPEN_QUOTES: Final = re.compile(_QUOTED, re.DOTALL)
+_IN_QUOTES: Final = re.compile(rf"\\(?P<escaped>.)|{_PARAMETER}", re.DOTALL)
 _DIGITS_MAX: Final = 20  # bash itself counts in 64 bits, and long numbers take long to read
 _NUMBERS: Final = re.compile(r"([-+]?[0-9]+)\.\.([-+]?[0-9]+)")
 _RANGE: Final = re.compile(r"(?<=(.))\.\.(?=(.))", re.DOTALL)
 _SAME_CASE: Final = re.compile(r"[a-z]{2}|[A-Z]{2}")
 
 
-class WordReader:
-    """Reads the word that begins at `start`; `at` is then where it ends."""
+def read_word(text: str, start: int) -> Word:
+    """Return the word that begins at `start`.
 
-    def __init__(self, text: str, start: int) -> None:
-        self.text = text
-        self.at = start
-        self._start = start
-        self._value: list[str] = []
-        self._dynamic = self._loose = self._braces = self._tildes = False
-
-    def read(self) -> Word:
-        """Return the word.
-
-        Raises:
-            Stop: it is not one that the rule allows.
-        """
-        while self._here() not in WORD_ENDS:
-            run = _PLAIN_RUN.match(self.text, self.at)
-            if run:
-                self._value.append(run[0])
-                self.at = run.end()
-            else:
-                self._step()
-        source = self.text[self._start : self.at]
-        if source == "[":  # the command; no pattern is only a bracket
-            self._dynamic = self._loose = False
-        if self._braces:
-            self._check_braces(source)
-        value = "".join(self._value)
-        return Word((self._start, self.at), source, value, self._dynamic, self._loose)
-
-    def _step(self) -> None:
-        match self._here():
-            case "'":
-                self._single_quotes()
-            case '"':
-                self._double_quotes()
-            case "\\":
-                self._escape()
-            case "$":
-                self._dollar()
-            case "`":
-                self._substitution()
-            case "(" | ")":
-                raise Stop(Reason.COMPOUND, self.at, self.at + 1)
-            case "~":
-                self._tilde()
-            case "{":
-                self._brace()
-            case "*" | "?" | "[":
-                self._pattern()
+    Raises:
+        Stop: it is not one that the rule allows.
+    """
+    at, value = start, ""
+    dynamic = loose = tildes = braces = False
+    while text[at : at + 1] not in WORD_ENDS:
+        piece = _PIECE.match(text, at)
+        if piece is None or piece.lastgroup is None:
+            raise _refused(text, at)
+        known = piece[piece.lastgroup]
+        match piece.lastgroup:
+            case "quoted":
+                dynamic |= any(not each["escaped"] for each in _IN_QUOTES.finditer(known))
+                known = _IN_QUOTES.sub(_unescaped, known)
+            case "escaped":
+                known = known.replace("\n", "")
+            case "parameter" | "pattern":
+                dynamic = loose = True
+                braces |= known == "{"
+            case "tilde":
+                dynamic |= _is_home(text, start, at)
+                tildes |= at > start
             case _:
-                self._literal()
+                pass
+        value += known
+        at = piece.end()
+    source = text[start:at]
+    if source == "[":  # the command; no pattern is only a bracket
+        dynamic = loose = False
+    if braces:
+        _check_braces(source, start, has_tildes=tildes)
+    return Word((start, at), source, value, dynamic, loose)
 
-    def _literal(self) -> None:
-        self._value.append(self._here())
-        self.at += 1
 
-    def _pattern(self) -> None:
-        self._dynamic = self._loose = True
-        self._literal()
+def _unescaped(match: re.Match[str]) -> str:
+    """Return what stands for a part of double quotes."""
+    escaped = match["escaped"]
+    if escaped is None or escaped not in '$`"\\\n':
+        return match[0]
+    return "" if escaped == "\n" else escaped
 
-    def _brace(self) -> None:
-        self._braces = True
-        self._pattern()
 
-    def _tilde(self) -> None:
-        """Accept `~` where it is not special, and `~` or `~/` where it is."""
-        before = self.text[self.at - 1] if self.at > self._start else ""
-        after = self.text[self.at + 1 : self.at + 2]
-        if before in ("", "=", ":", "\n"):
-            if before == "\n" or (after != "/" and after not in WORD_ENDS):
-                raise Stop(Reason.TILDE, self.at, self.at + 1)
-            self._dynamic = True
-        self._tildes = self._tildes or before != ""
-        self._literal()
+def _is_home(text: str, start: int, at: int) -> bool:
+    """Accept `~` where it is not special, and `~` or `~/` where it is."""
+    before = text[at - 1] if at > start else ""
+    after = text[at + 1 : at + 2]
+    if before not in ("", "=", ":", "\n"):
+        return False
+    if before == "\n" or (after != "/" and after not in WORD_ENDS):
+        raise Stop(Reason.TILDE, at, at + 1)
+    return True
 
-    def _escape(self) -> None:
-        if self.at + 1 >= len(self.text):
-            raise Stop(Reason.QUOTING, self.at, self.at + 1)
-        escaped = self.text[self.at + 1]
-        self._value.append("" if escaped == "\n" else escaped)
-        self.at += 2
 
-    def _single_quotes(self) -> None:
-        end = self.text.find("'", self.at + 1)
-        if end < 0:
-            raise Stop(Reason.QUOTING, self.at, self.at + 1)
-        self._value.append(self.text[self.at + 1 : end])
-        self.at = end + 1
+def _refused(text: str, at: int) -> Stop:
+    """Return why no piece of a word begins at `at`."""
+    quotes = _OPEN_QUOTES.match(text, at)
+    here = text[quotes.end() if quotes else at :][:3]
+    if here[:1] in ("", "'", "\\"):
+        return Stop(Reason.QUOTING, at, at + 1)
+    at = quotes.end() if quotes else at
+    if here[0] == "`":
+        return Stop(Reason.SUBSTITUTION, at, at + 1)
+    if here[0] in "()":
+        return Stop(Reason.COMPOUND, at, at + 1)
+    if not quotes and here[1:2] in ("'", '"'):
+        return Stop(Reason.ANSI_QUOTE, at, at + 2)
+    is_command = here[1:2] == "(" and here[1:] != "(("
+    reason = Reason.SUBSTITUTION if is_command else Reason.EXPANSION
+    return Stop(reason, at, min(at + 2, len(text)))
 
-    def _double_quotes(self) -> None:
-        opened = self.at
-        self.at += 1
-        while (here := self._here()) != '"':
-            if run := _QUOTED_RUN.match(self.text, self.at):
-                self._value.append(run[0])
-                self.at = run.end()
-            elif here == "\\":
-                self._escape_in_quotes(opened)
-            elif here == "$":
-                self._parameter()
-            elif here == "`":
-                self._substitution()
-            else:
-                raise Stop(Reason.QUOTING, opened, opened + 1)
-        self.at += 1
 
-    def _escape_in_quotes(self, opened: int) -> None:
-        escaped = self.text[self.at + 1 : self.at + 2]
-        if not escaped:
-            raise Stop(Reason.QUOTING, opened, opened + 1)
-        kept = "" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped
-        self._value.append(kept)
-        self.at += 2
+def _check_braces(source: str, start: int, *, has_tildes: bool) -> None:
+    """Refuse braces out of which bash makes characters that are special afterwards.
 
-    def _dollar(self) -> None:
-        if self.text[self.at + 1 : self.at + 2] in ("'", '"'):
-            raise Stop(Reason.ANSI_QUOTE, self.at, self.at + 2)
-        self._parameter()
-        self._loose = True
+    Nor may they make more words than the machine holds: `{1..9999999999}`.
 
-    def _parameter(self) -> None:
-        parameter = _PARAMETER.match(self.text, self.at)
-        if parameter is None:
-            follows = self.text[self.at + 1 : self.at + 3]
-            plain = follows[:1] == "(" and follows != "(("
-            reason = Reason.SUBSTITUTION if plain else Reason.EXPANSION
-            raise Stop(reason, self.at, min(self.at + 2, len(self.text)))
-        self._dynamic = True
-        self._value.append(parameter[0])
-        self.at = parameter.end()
-
-    def _substitution(self) -> None:
-        raise Stop(Reason.SUBSTITUTION, self.at, self.at + 1)
-
-    def _check_braces(self, source: str) -> None:
-        """Refuse braces out of which bash makes characters that are special afterwards.
-
-        Nor may they make more words than the machine holds: `{1..9999999999}`.
-
-        `{Z..a}` yields a backslash and a backtick, and what braces yield is read again: `{~,x}y`
-        is `~y`. Without a comma or a range nothing is expanded.
-        """
-        joined = source.replace("\\\n", "")
-        expands = "," in joined or ".." in joined
-        special = self._tildes or any(map(_is_mixed, _RANGE.finditer(joined)))
-        if expands and (special or expansion_bound(joined) > BRACE_WORDS_MAX):
-            raise Stop(Reason.BRACE, self._start, self.at)
-
-    def _here(self) -> str:
-        return self.text[self.at : self.at + 1]
+    `{Z..a}` yields a backslash and a backtick, and what braces yield is read again: `{~,x}y`
+    is `~y`. Without a comma or a range nothing is expanded.
+    """
+    joined = source.replace("\\\n", "")
+    expands = "," in joined or ".." in joined
+    special = has_tildes or any(map(_is_mixed, _RANGE.finditer(joined)))
+    if expands and (special or expansion_bound(joined) > BRACE_WORDS_MAX):
+        raise Stop(Reason.BRACE, start, start + len(source))
 
 
 def _is_mixed(dots: re.Match[str]) -> bool:

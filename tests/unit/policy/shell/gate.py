@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from wcore.policy.shell import Coverage, PrefixGrant, Reason, covers, lex, matches, parse_grant
+from wcore.policy.shell import PrefixGrant, Reason, covers, lex, matches, parse_grant
+from wcore.policy.shell.model import Coverage
 
 
 @cache

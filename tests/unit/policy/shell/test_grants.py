@@ -2,13 +2,8 @@ import pytest
 from tables import rows
 from unit.policy.shell.gate import grant, why
 
-from wcore.policy.shell import (
-    ALTERNATIVES_MAX,
-    GRANT_CHARS_MAX,
-    PrefixGrant,
-    PrefixGrantRefused,
-    parse_grant,
-)
+from wcore.policy.shell import PrefixGrant, PrefixGrantRefused, parse_grant
+from wcore.policy.shell.grants import ALTERNATIVES_MAX, GRANT_CHARS_MAX
 
 
 @rows(

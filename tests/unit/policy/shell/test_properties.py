@@ -6,7 +6,6 @@ from unit.policy.shell.gate import grant
 from unit.policy.shell.test_texts import FORBIDDEN
 
 from wcore.policy.shell import (
-    COMMANDS_MAX,
     PrefixGrant,
     PrefixGrantRefused,
     Reason,
@@ -18,6 +17,7 @@ from wcore.policy.shell import (
     rough_words,
     suggest,
 )
+from wcore.policy.shell.analysis import COMMANDS_MAX
 
 FRAGMENTS = [
     *(

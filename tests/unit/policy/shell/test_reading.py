@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.policy.shell import COMMANDS_MAX, lex
+from wcore.policy.shell import lex
+from wcore.policy.shell.analysis import COMMANDS_MAX
 from wcore.policy.shell.parser import read
 from wcore.policy.shell.reading import words
 from wcore.policy.shell.reasons import Reason

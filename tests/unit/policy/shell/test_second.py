@@ -4,8 +4,9 @@ import pytest
 from msgspec.structs import replace
 from tables import rows
 
-from wcore.policy.shell import Reason, SimpleCommand, Word, lex
+from wcore.policy.shell import Reason, lex
 from wcore.policy.shell.bashlex_check import find_doubt
+from wcore.policy.shell.model import SimpleCommand, Word
 
 
 def commands(text: str) -> tuple[SimpleCommand, ...]:

@@ -3,7 +3,6 @@ from tables import rows
 
 from wcore.policy.shell import (
     SUGGESTIONS_MAX,
-    CommandKind,
     PrefixGrant,
     analyse,
     covers,
@@ -11,12 +10,13 @@ from wcore.policy.shell import (
     matches,
     parse_grant,
     suggest,
-    suggest_prefix,
 )
+from wcore.policy.shell.coverage import CommandKind
 from wcore.policy.shell.option_specs import option_spec
 from wcore.policy.shell.project_tasks import DOES_LESS, PROJECT_TASKS, TASK_NEEDED
 from wcore.policy.shell.read_only_commands import REACHING_TOOLS, READING_TOOLS
 from wcore.policy.shell.read_only_programs import LOOKING_AROUND, READING_PROGRAMS
+from wcore.policy.shell.suggestions import suggest_prefix
 
 
 @rows(

@@ -2,7 +2,8 @@ import pytest
 from tables import rows
 from unit.policy.shell.gate import cover, where, why
 
-from wcore.policy.shell import COMMANDS_MAX, TEXT_BYTES_MAX, Reason
+from wcore.policy.shell import Reason
+from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX
 
 
 @rows(
