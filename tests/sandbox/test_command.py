@@ -111,6 +111,20 @@ def test_a_signal_ends_it_and_nothing_is_left(ws: Path, number: signal.Signals) 
     assert not (ws / ".vscode").exists()
 
 
+def test_one_program_runs_in_the_sandbox_of_a_workspace(ws: Path) -> None:
+    command = [*WCORE, "run", "--", "bash", "-c", "echo up; read line"]
+    first = subprocess.Popen(
+        command, cwd=ws, env=environ(ws), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert waiting.line(first) == "up\n"
+    done = run(ws, "touch second")
+    assert done.returncode == 1
+    assert "another program runs in the sandbox of this workspace" in done.stderr
+    assert not (ws / "second").exists()
+    assert waiting.finish(first, b"\n").returncode == 0
+    assert run(ws, "touch second").returncode == 0
+
+
 def test_git_works_but_for_what_decides_which_programs_it_runs(ws: Path) -> None:
     who = "git config user.name x; git config user.email x@example.org"
     waiting.run(["bash", "-c", f"git init -q . && {who}"], cwd=ws, check=True, env=environ(ws))

@@ -49,6 +49,7 @@ TRIED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("policy", "lint"): (),
     ("policy", "simulate"): ("--policy", "{policy}", "held"),
     ("policy", "import"): ("claude", "-"),
+    ("sandbox",): ("run", "--", "true"),
     ("trust",): (".",),
     ("conformance",): ("--help",),  # it starts engines with stores of their own
 }

@@ -135,6 +135,8 @@ OPENS = {
     "wcore/tools/search/grep_worker.py": "a process of its own",
     "wcore/policy_files/repositories.py": "by the guard",
     "wcore/tools/ties.py": "by the guard",
+    "wcore/sandbox/masks.py": "/proc",
+    "wcore/sandbox/sandbox.py": "our own lock",
     "wcore/store/leases.py": "/proc",
     "wcore/store/identity.py": "/etc",
     "wcore/store/database.py": "our own schema",

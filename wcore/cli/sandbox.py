@@ -3,7 +3,7 @@
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -142,9 +142,10 @@ async def _run(
     sandbox = _of(options, environ, supervisor)
     argv = (sandbox.shell, "--noprofile", "--norc", "-c", _EXEC, sandbox.shell, *command)
     program = Program(argv, "/", child_environment(environ), (0, 1, 2), GRACE_S)
-    async with sandbox.around(program, options.view) as inner:
-        is_stopped = await _ended(await supervisor.start(inner.program))
-        code = inner.exit_code()
+    with anyio.open_signal_receiver(*_SIGNALS) as signals:  # first: none may pass by what is left
+        async with sandbox.around(program, options.view) as inner:
+            is_stopped = await _ended(await supervisor.start(inner.program), signals)
+            code = inner.exit_code()
     for line in inner.told():
         sys.stderr.write(f"wcore sandbox: {line}\n")
     if is_stopped:
@@ -154,14 +155,13 @@ async def _run(
     return code
 
 
-async def _ended(held: Held) -> bool:
+async def _ended(held: Held, signals: AsyncIterator[signal.Signals]) -> bool:
     """Wait for the end of a program, or for a signal that ends it; whether it was one."""
     async with anyio.create_task_group() as tasks:
 
         async def listen() -> None:
-            with anyio.open_signal_receiver(*_SIGNALS) as signals:
-                async for _ in signals:
-                    tasks.cancel_scope.cancel()
+            await anext(signals)
+            tasks.cancel_scope.cancel()
 
         tasks.start_soon(listen)
         await held.exited()

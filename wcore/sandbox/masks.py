@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.errors import ToolError
+from wcore.locked_files import open_unlocked
 from wcore.sandbox.repository import named_by
 
 MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
@@ -86,6 +87,8 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
             folders[real] = None
         elif entry.is_file() and (is_denied or (is_secret and not tracked.has(real))):
             files[real] = None
+        elif not (entry.is_file() or entry.is_symlink() or entry.is_dir()) and _is_socket(path):
+            files[path] = None
         names.add(entry, is_git=is_git)
     folders |= dict.fromkeys(unread)  # a program could make them readable
     inside = (workspace, *repository)
@@ -287,7 +290,9 @@ def is_bare(folder: str) -> bool:
 
 
 def _is_socket(path: str) -> bool:
-    return stat.S_ISSOCK(os.stat(path).st_mode)
+    with suppress(OSError):
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    return False
 
 
 class _Tracked:
@@ -311,7 +316,9 @@ class _Tracked:
 def _read(path: str, most: int) -> bytes | None:
     """Return the content of a file; `None`: it is no file, or too long."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+        with os.fdopen(
+            open_unlocked(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb"
+        ) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode) or found.st_size > most:
                 return None

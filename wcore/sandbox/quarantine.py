@@ -84,7 +84,7 @@ def take_away(
 def _has_moved(path: str, place: str) -> bool:
     """Move what lies in a folder that may have been made unwritable."""
     for prepare in (None, make_accessible):
-        with suppress(OSError):
+        with suppress(OSError, RecursionError):
             if prepare is not None:
                 prepare(os.path.dirname(path))
             os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)

@@ -9,6 +9,8 @@ import re
 from pathlib import PurePath
 from typing import Final
 
+from wcore.locked_files import open_unlocked
+
 LINE_BYTES_MAX: Final = 4096 + 16  # a path, and what stands before it
 CONFIG_BYTES_MAX: Final = 64 * 1024  # of a configuration that is looked into
 CONFIGS_MAX: Final = 16  # that name each other
@@ -71,7 +73,7 @@ def line_of(path: str, begin: str = "") -> str:
 
 def _read(path: str, most: int) -> bytes:
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        with os.fdopen(open_unlocked(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             return file.read(most)
     except OSError:
         return b""

@@ -4,6 +4,8 @@ What it is told goes through descriptors, not through its command line, which ev
 and not through its environment, which could change what it does itself.
 """
 
+import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -110,7 +112,7 @@ class Sandbox:
         self._quarantine = quarantine
         self._is_harmless = is_harmless
         self._bwrap: str | None = None
-        # What runs could swap folders for links between the look at them and their mounts.
+        # What runs could swap folders for links between a look at them and what follows from it.
         self._one_at_a_time = anyio.Lock()
 
     @asynccontextmanager
@@ -122,7 +124,7 @@ class Sandbox:
         Raises:
             SandboxError: no sandbox can be made, or something that may not stay does.
         """
-        async with self._one_at_a_time:
+        async with self._one_at_a_time, self._alone():
             place, masks = await to_thread.run_sync(self._workspace.look)
             bwrap = self._bwrap or await self.bubblewrap()
             with confined(bwrap, program, view, place, masks) as inner:
@@ -141,6 +143,22 @@ class Sandbox:
         place, masks = await to_thread.run_sync(self._workspace.look)
         self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
         return self._bwrap
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[None]:
+        """Be the only one that runs a program in the sandbox of this workspace."""
+        os.makedirs(self._quarantine, 0o700, exist_ok=True)
+        name = hashlib.sha256(os.fsencode(self._workspace.folder)).hexdigest()
+        lock = os.open(f"{self._quarantine}/{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                told = "another program runs in the sandbox of this workspace: end it first"
+                raise SandboxError(told) from error
+            yield
+        finally:
+            os.close(lock)
 
     def _take_away(self, place: Place, masks: Masks) -> list[Moved]:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
@@ -181,7 +199,7 @@ def confined(
 def _held(content: bytes) -> int:
     """Return a descriptor to read `content` from."""
     descriptor = os.memfd_create("wcore")
-    with open(descriptor, "wb", closefd=False) as file:
+    with os.fdopen(descriptor, "wb", closefd=False) as file:
         file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -115,6 +115,17 @@ def test_a_link_is_followed_to_what_is_hidden(ws: Path) -> None:
     assert found(ws) == {"files": {"config/dev", f"{ws.parent}/elsewhere"}}
 
 
+def test_sockets_are_hidden_whatever_name_they_were_bound_by(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ws)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("name")
+        (ws / "name").rename(ws / "other")
+        os.mkfifo(ws / "pipe")
+        assert found(ws) == {"files": {"other"}}
+
+
 def test_what_is_installed_is_not_looked_into(ws: Path) -> None:
     write(ws / "node_modules/a/.env", ws / ".venv/lib/cert.pem", ws / "a/node_modules/.vscode/x")
     assert found(ws) == {}
@@ -163,12 +174,12 @@ def test_more_files_than_can_be_looked_at_are_an_error(
         found(ws)
 
 
-def test_what_is_not_there_is_not_masked(ws: Path) -> None:
+def test_what_is_not_there_is_not_masked(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(ws / "file", ws / "folder/x")
     (ws / "link").symlink_to("file")
     listener = socket.socket(socket.AF_UNIX)
+    monkeypatch.chdir(ws)
     with listener:
-        os.chdir(ws)
         listener.bind("socket")
         given = [ws / name for name in ("file", "folder", "link", "socket", "gone")]
         assert masks.hidden_of(map(str, given)) == Masks(
