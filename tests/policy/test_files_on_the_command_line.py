@@ -77,7 +77,7 @@ def test_check_names_file_line_and_reason(workspace: Path, tmp_path: Path) -> No
         done = wcore("policy", command, *more, cwd=workspace)
         assert done.returncode == 1, command
         assert done.stdout == ""
-        assert f"{path}:3: `ttl` is a number" in done.stderr
+        assert f"{path}:3: `ttl` must be a number" in done.stderr
 
 
 def test_tests_say_what_is_not_as_expected(workspace: Path, tmp_path: Path) -> None:
