@@ -245,25 +245,30 @@ class Session:
         return prepared
 
     async def analyse_command(self, prepared: Prepared) -> Studied:
-        """Return what the shell text of a call says, confirmed if the call may run unasked.
+        """Return a call with what its shell text says, confirmed if the call may run unasked.
 
         Also brings the lasting grants up to date; all of it waits, and `decide` must not.
         """
         await self.refresh_grants()
         if prepared.command is None:
-            return Studied()
-        studied = await to_thread.run_sync(self._lexed, prepared.command)
-        _, decision = self._decided(prepared, studied)
-        if decision.verdict is not Verdict.ALLOW or studied.analysis is None:
+            return Studied(prepared, gather(prepared, None, self.settings.places))
+        studied = await to_thread.run_sync(self._lexed, prepared, prepared.command)
+        if studied.analysis is None or self._decided(studied.facts).verdict is not Verdict.ALLOW:
             return studied
         analysis = await self._second_analysis.confirm(studied.analysis)
         if analysis is studied.analysis:
             return replace(studied, is_confirmed=True)
-        return Studied(analysis, await to_thread.run_sync(self._ties, analysis))
+        return await to_thread.run_sync(self._studied, studied.prepared, analysis)
 
-    def _lexed(self, text: str) -> Studied:
-        analysis = shell.lex(text)
-        return Studied(analysis, self._ties(analysis), is_confirmed=False)
+    def _lexed(self, prepared: Prepared, text: str) -> Studied:
+        """Read a shell text, and look where it leads: one thread for all that may take long."""
+        studied = self._studied(prepared.looked_up(), shell.lex(text))
+        _ = studied.facts.seen  # read here, for whoever decides on the loop
+        return replace(studied, is_confirmed=False)
+
+    def _studied(self, prepared: Prepared, analysis: shell.Analysis) -> Studied:
+        facts = gather(prepared, analysis, self.settings.places, self._ties(analysis))
+        return Studied(prepared, facts, analysis)
 
     def _ties(self, analysis: shell.Analysis) -> str | None:
         """Return what a yes to a text would be tied to, as it is on the disk now."""
@@ -281,21 +286,21 @@ class Session:
         for text, digest in await self.persistence.refresh(self.grants, rules):
             await self.emit_info(text, digest=digest)
 
-    def decide(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
-        """Return the facts of a call and today's decision on it."""
-        facts, decision = self._decided(prepared, studied)
+    def decide(self, studied: Studied) -> Decision:
+        """Return today's decision on a call."""
+        decision = self._decided(studied.facts)
         if decision.verdict is Verdict.ALLOW and not studied.is_confirmed:
             raise RuntimeError("something was awaited between the analysis and the decision")
-        return facts, decision
+        return decision
 
-    def denial(self, prepared: Prepared, studied: Studied) -> str | None:
-        """Return why the rules deny a call now, if they do."""
-        _, decision = self._decided(prepared, studied)
+    def denial(self, studied: Studied, found: Prepared) -> str | None:
+        """Return why the rules deny a call now, as the tool has `found` it, if they do."""
+        ties = studied.facts.ties
+        decision = self._decided(gather(found, studied.analysis, self.settings.places, ties))
         return decision.why.detail if decision.verdict is Verdict.DENY else None
 
-    def _decided(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
-        facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
-        return facts, decide_strictest(facts, self._situations())
+    def _decided(self, facts: Facts) -> Decision:
+        return decide_strictest(facts, self._situations())
 
     def _decision_contexts(self) -> tuple[DecisionContext, ...]:
         grants = self.grants.of_agent(self.policy.agent, self.agent_digest)

@@ -19,7 +19,7 @@ from wcore.approval.table import Move
 from wcore.errors import ToolError, WcoreError
 from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
-from wcore.policy.facts import Facts
+from wcore.policy.facts import Facts, Studied
 from wcore.protocol import events
 from wcore.session.session import Card, Session
 from wcore.times import age_s
@@ -53,9 +53,9 @@ async def gate(call: ToolCall) -> None:
         await finish(call, ToolOutput.failed(records.UNKNOWN))
     elif call.control.ending is not None:
         await finish(call, stopped(call))
-    elif await _knows_rules(call) and (prepared := await _prepare(call)) is not None:
-        call.note_prepared(prepared)
-        facts, decision = call.session.decide(prepared, call.studied)
+    elif await _knows_rules(call) and (studied := await _prepare(call)) is not None:
+        call.note_prepared(studied)
+        prepared, decision = studied.prepared, call.session.decide(studied)
         match decision.verdict:
             case Verdict.DENY:
                 await _refuse(call, decision, reasons.RULE + decision.why.detail)
@@ -64,7 +64,7 @@ async def gate(call: ToolCall) -> None:
             case Verdict.ALLOW:
                 await _allow(call, prepared, decision)
             case Verdict.ASK:
-                await _ask(call, decision, prepared, facts)
+                await _ask(call, decision, prepared, studied.facts)
 
 
 async def await_answer(call: ToolCall, pending: Pending) -> bool:
@@ -131,8 +131,8 @@ async def _knows_rules(call: ToolCall) -> bool:
     return True
 
 
-async def _prepare(call: ToolCall) -> Prepared | None:
-    """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
+async def _prepare(call: ToolCall) -> Studied | None:
+    """Return the call, prepared and studied, or end it: unknown tool, bad arguments, stopped."""
     known = call.session.offered_tools
     if call.tool is None:
         await finish(call, ToolOutput.failed(_unknown(call, known)))
@@ -143,12 +143,12 @@ async def _prepare(call: ToolCall) -> Prepared | None:
     if call.args is None:
         await finish(call, ToolOutput.failed(f"bad arguments: {call.model_call.problem}"))
         return None
-    prepared: Prepared | None = None
+    studied: Studied | None = None
     problem = "internal error while preparing the call"
     try:
         with call.control.interruptible():
             prepared = await call.session.prepare(call.tool, call.args)
-            call.studied = await call.session.analyse_command(prepared)
+            studied = await call.session.analyse_command(prepared)
     except ToolError as error:
         problem = str(error)
     except Exception:
@@ -157,13 +157,13 @@ async def _prepare(call: ToolCall) -> Prepared | None:
         await finish(call, stopped(call))
         return None
     if call.recorded_approval is not None and not _approval_still_valid(
-        call, call.recorded_approval, prepared
+        call, call.recorded_approval, studied
     ):
         call.recorded_approval = None  # as if nobody had answered
         return await _prepare(call)
-    if prepared is None:
+    if studied is None:
         await finish(call, ToolOutput.failed(problem))
-    return prepared
+    return studied
 
 
 def _unknown(call: ToolCall, known: Iterable[str]) -> str:
@@ -171,13 +171,13 @@ def _unknown(call: ToolCall, known: Iterable[str]) -> str:
 
 
 def _approval_still_valid(
-    call: ToolCall, yes: records.RecordedApproval, prepared: Prepared | None
+    call: ToolCall, yes: records.RecordedApproval, studied: Studied | None
 ) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = call.session
     is_young = 0 <= age_s(yes.at) < session.approvals.ttl_s
     is_here = yes.workspace == session.settings.places.workspace
-    return is_young and is_here and prepared is not None and prepared.digest == yes.digest
+    return is_young and is_here and studied is not None and studied.prepared.digest == yes.digest
 
 
 async def _block(call: ToolCall, told: str) -> None:

@@ -47,7 +47,7 @@ async def _decide_again(call: ToolCall, pending: Pending) -> None:
     studied = await session.analyse_command(card.prepared)
     if pending.result is not None or pending.editing:
         return
-    _, decision = session.decide(card.prepared, studied)
+    decision = session.decide(studied)
     if _is_granted(decision):
         yes = Approved(by=By.POLICY, decision=decision)
         session.approvals.try_resolve(call.call_id, yes)

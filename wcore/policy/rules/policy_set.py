@@ -144,7 +144,7 @@ class PolicySet:
 
     def may_deny(self, case: DecisionInput) -> Match | None:
         """Return a rule that denies commands and may fit a shell text, though nobody can say."""
-        seen = case.seen
+        seen = case.facts.seen
         for rule, glob in self._command_denies(case.agent) if seen else ():
             stop = seen and glob.find(seen)
             if stop and stop.code:

@@ -3,7 +3,7 @@
 import os
 import re
 import signal
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import anyio
@@ -27,7 +27,6 @@ from wcore.vocabulary import (
     Args,
     Category,
     Json,
-    Named,
     PathFact,
     Prepared,
     Preview,
@@ -109,7 +108,8 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        prepared = Prepared(
+        look, environ = self.environment.named, child_environment(self.environment.environ)
+        return Prepared(
             tool=NAME,
             category=Category.EXEC,
             args=args,
@@ -120,13 +120,8 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
+            look=partial(look, command, environ) if look else None,
         )
-        return prepared.naming(await self._look(command))
-
-    async def _look(self, command: str) -> Named | None:
-        """Return what a command names now, if anybody can tell."""
-        look, environ = self.environment.named, child_environment(self.environment.environ)
-        return await to_thread.run_sync(look, command, environ) if look else None
 
     async def _hold_to(self, prepared: Prepared, live: RunContext) -> None:
         """Make sure that a command still leads to nothing that would have been judged otherwise.
@@ -137,7 +132,7 @@ class Bash(Struct, frozen=True):
         """
         shown = prepared.named or ()
         known = {(os.path.dirname(fact.path), fact.access) for fact in shown if _matters(fact)}
-        now = prepared.naming(await self._look(prepared.command or ""))
+        now = await to_thread.run_sync(prepared.looked_up)
         for folder in set(prepared.folders) - set(now.folders):
             raise ToolError(f"{quote_path(folder)} {_CHANGED}; nothing was done")
         for fact in now.named or ():
