@@ -1,6 +1,6 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from anyio import to_thread
@@ -75,12 +75,12 @@ class SessionPolicy(Struct):
         return self.rules.agents()
 
     async def preload(self) -> None:
-        """Read the tiers of the agent; where nobody set any, those of its definition count.
+        """Take the tiers of the agent; where nobody set any, those of its definition count.
 
         Raises:
             WcoreError: they cannot be had.
         """
-        stored = await self.tiers.preload_for_agent(self.agent, self.user_id)
+        stored = await self.tiers.for_turn(self.agent, self.user_id)
         held = self.tiers.held(self.agent, self.user_id)
         self.snapshot = _defined(stored, self.definition)
         self.held_snapshot = _defined(held, self.held_definition)
@@ -139,12 +139,12 @@ class SessionPolicy(Struct):
             return None
         return f"the policy lets {most} grants be kept" if most else "the policy forbids grants"
 
-    def offers(self, tool: str) -> bool:
-        """Whether the model may be shown `tool` now."""
+    def offered(self, tools: Iterable[str]) -> list[str]:
+        """Return which of `tools` the model may be shown now."""
         now = self.tiers.now(self.agent, self.user_id)
         held = self.tiers.held(self.agent, self.user_id)
-        both = (self.snapshot, now, self.held_snapshot, held)
-        return all(each.offers(tool) for each in both)
+        said = [e for e in (self.snapshot, now, self.held_snapshot, held) if e.has_rows]
+        return [tool for tool in tools if all(each.offers(tool) for each in said)]
 
     def decision_contexts(
         self, mode: Mode, grants: GrantBook, offered: frozenset[str]

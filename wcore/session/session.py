@@ -209,7 +209,7 @@ class Session:
             if self.parent is None
             else self.available_tools & set(self.parent.offered_tools)
         )
-        return {n: tool for n, tool in self.tools.items() if n in names and self.policy.offers(n)}
+        return {n: self.tools[n] for n in self.policy.offered(n for n in self.tools if n in names)}
 
     @property
     def available_tools(self) -> frozenset[str]:

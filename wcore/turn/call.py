@@ -61,9 +61,8 @@ class ToolCall:
         self.edited = False
         self.so_far: str | None = None  # what it has given that was broken off, once it runs
         self.outcome_unknown = interrupted is not None and interrupted.is_started
-        self.recorded_approval = (
-            interrupted.answer if interrupted else None
-        )  # a person's yes, given to another engine
+        # A person's yes, given to another engine.
+        self.recorded_approval = interrupted.answer if interrupted else None
         self.announced = False
         self.ended = anyio.Event()  # written down and told
         self.output = ToolOutput.failed("internal error")
