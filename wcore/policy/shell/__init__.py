@@ -23,7 +23,7 @@ from wcore.policy.shell.analysis import COMMANDS_MAX, TEXT_BYTES_MAX, analyse, l
 from wcore.policy.shell.bashlex_check import warm
 from wcore.policy.shell.builtins import renames
 from wcore.policy.shell.coverage import CommandKind
-from wcore.policy.shell.folders import folders_entered, in_folders
+from wcore.policy.shell.folders import folders_entered, in_folders, may_enter
 from wcore.policy.shell.grant_matcher import covers, matches
 from wcore.policy.shell.grants import (
     ALTERNATIVES_MAX,
@@ -78,6 +78,7 @@ __all__ = [
     "is_shared_file",
     "lex",
     "matches",
+    "may_enter",
     "may_start_any",
     "note_of",
     "mentions_of",
