@@ -14,7 +14,7 @@ from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
 from wcore.policy_files.policy_files import PolicyFiles
-from wcore.policy_files.snapshot import Rules
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.vocabulary import Mode
 
 T = TypeVar("T")
@@ -50,25 +50,30 @@ class SessionPolicy(Struct):
         """
         if self.files is None:
             return ()
-        loaded, agents = await _read(self.files.load_all)
+        loaded, agents = await to_thread.run_sync(_read, self.files.load_all)
         self.rules.read(loaded.snapshot)
         return (*loaded.notices, *agents.problems)
 
-    async def reread(self) -> bool:
+    async def reread(self) -> None:
         """Read policies again during a turn: what others have made stricter counts at once.
 
-        Returns whether anything has changed.
+        Raises:
+            BrokenRulesError: they cannot be had; the turn must fail.
+        """
+        self.take(await to_thread.run_sync(self.look))
+
+    def look(self) -> PolicySnapshot:
+        """Return what the policies say now, for `take`; for a thread that has more to do. Blocks.
 
         Raises:
-            WcoreError: they cannot be had; the turn must fail.
+            BrokenRulesError: as `reread`.
         """
-        if self.files is None:
-            return False
-        found = await _read(self.files.look)
-        if found.says_what(self.rules.present):
-            return False
-        self.rules.read(found)
-        return True
+        return self.rules.present if self.files is None else _read(self.files.look)
+
+    def take(self, found: PolicySnapshot) -> None:
+        """Let what was found count."""
+        if not found.says_what(self.rules.present):
+            self.rules.read(found)
 
     def known(self) -> Mapping[str, AgentDefinition]:
         """Return the agents that have a definition, as of this turn."""
@@ -168,9 +173,9 @@ class SessionPolicy(Struct):
         )
 
 
-async def _read(read: Callable[[], T]) -> T:
+def _read(read: Callable[[], T]) -> T:
     try:
-        return await to_thread.run_sync(read)
+        return read()
     except PolicyError as error:
         raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
 

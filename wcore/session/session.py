@@ -31,8 +31,10 @@ from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED
 from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.inheritance import Situation, decide_strictest, situations
+from wcore.policy.rules.rule import SHELL_TOOL
 from wcore.policy.suggestions import offered_by_all, suggest
 from wcore.policy_files.session_policy import SessionPolicy
+from wcore.policy_files.snapshot import PolicySnapshot
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.session.history import History
@@ -234,25 +236,33 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    async def prepare(self, tool: Tool, args: Args) -> Prepared:
-        """Return the prepared call.
+    async def prepare(self, tool: Tool, args: Args) -> Studied:
+        """Return the prepared call, by the rules as they are now; `analyse_command` comes next.
 
         Raises:
             ToolError: it cannot be made, or would replace what this agent has not seen.
+            BrokenRulesError: the rules cannot be had.
         """
+        if tool.spec.name != SHELL_TOOL:  # which looks at nothing before `look`
+            await self.policy.reread()
         prepared = await tool.prepare(args)
         self.known_files.require(prepared)
-        return prepared
+        return await self.look(prepared)
 
-    async def analyse_command(self, prepared: Prepared) -> Studied:
-        """Return a call with what its shell text says, confirmed if the call may run unasked.
+    async def look(self, prepared: Prepared) -> Studied:
+        """Return a call with what its shell text says and leads to; that reads the rules again."""
+        if prepared.command is None:
+            return Studied(prepared, gather(prepared, None, self.settings.places))
+        rules, studied = await to_thread.run_sync(self._looked, prepared, prepared.command)
+        self.policy.take(rules)
+        return studied
+
+    async def analyse_command(self, studied: Studied) -> Studied:
+        """Return a call whose shell text is confirmed if it may run unasked.
 
         Also brings the lasting grants up to date; all of it waits, and `decide` must not.
         """
         await self.refresh_grants()
-        if prepared.command is None:
-            return Studied(prepared, gather(prepared, None, self.settings.places))
-        studied = await to_thread.run_sync(self._lexed, prepared, prepared.command)
         if studied.analysis is None or self._decided(studied.facts).verdict is not Verdict.ALLOW:
             return studied
         analysis = await self._second_analysis.confirm(studied.analysis)
@@ -260,11 +270,12 @@ class Session:
             return replace(studied, is_confirmed=True)
         return await to_thread.run_sync(self._studied, studied.prepared, analysis)
 
-    def _lexed(self, prepared: Prepared, text: str) -> Studied:
-        """Read a shell text, and look where it leads: one thread for all that may take long."""
+    def _looked(self, prepared: Prepared, text: str) -> tuple[PolicySnapshot, Studied]:
+        """Look at the disk and read the text: one way to a thread for all that may take long."""
+        rules = self.policy.look()
         studied = self._studied(prepared.looked_up(), shell.lex(text))
         _ = studied.facts.seen  # read here, for whoever decides on the loop
-        return replace(studied, is_confirmed=False)
+        return rules, replace(studied, is_confirmed=False)
 
     def _studied(self, prepared: Prepared, analysis: shell.Analysis) -> Studied:
         facts = gather(prepared, analysis, self.settings.places, self._ties(analysis))
@@ -310,9 +321,8 @@ class Session:
         chain = [self._decision_contexts()]
         above = self.parent
         while above is not None:
-            chain.append(
-                above.policy.ancestor_contexts(above.approvals.mode, above.available_tools)
-            )
+            mode, offered = above.approvals.mode, above.available_tools
+            chain.append(above.policy.ancestor_contexts(mode, offered))
             above = above.parent
         return situations(chain)
 
@@ -332,8 +342,7 @@ class Session:
         if isinstance(verdict, ScopeRefused):
             return verdict
         grants = grants_of(scope, verdict, facts)
-        refused = self.policy.refuses_grants(self.grants, len(grants))
-        if refused:
+        if refused := self.policy.refuses_grants(self.grants, len(grants)):
             return ScopeRefused(refused)
         created_at = times.now()
         return tuple(

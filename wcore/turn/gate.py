@@ -16,10 +16,11 @@ from typing import Final
 from wcore.approval import reasons
 from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending
 from wcore.approval.table import Move
-from wcore.errors import ToolError, WcoreError
+from wcore.errors import ToolError
 from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
 from wcore.policy.facts import Facts, Studied
+from wcore.policy_files.session_policy import BrokenRulesError
 from wcore.protocol import events
 from wcore.session.session import Card, Session
 from wcore.times import age_s
@@ -34,7 +35,7 @@ from wcore.turn.announce import (
 from wcore.turn.call import ToolCall
 from wcore.turn.finish import Refusal, finish, finish_unrecorded, stopped, unrecorded
 from wcore.turn.parked_calls import answer_to
-from wcore.turn.policy_reload import obey_limits, require_store
+from wcore.turn.policy_reload import StoreRequiredError, obey_limits, require_store
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 TOO_MANY: Final = f"{PENDING_MAX} calls wait for approval already; ask for fewer at once"
@@ -53,7 +54,7 @@ async def gate(call: ToolCall) -> None:
         await finish(call, ToolOutput.failed(records.UNKNOWN))
     elif call.control.ending is not None:
         await finish(call, stopped(call))
-    elif await _knows_rules(call) and (studied := await _prepare(call)) is not None:
+    elif (studied := await _prepare(call)) is not None:
         call.note_prepared(studied)
         prepared, decision = studied.prepared, call.session.decide(studied)
         match decision.verdict:
@@ -117,23 +118,10 @@ async def _record_approval(call: ToolCall, prepared: Prepared, yes: Approved) ->
     return None
 
 
-async def _knows_rules(call: ToolCall) -> bool:
-    """Read the rules again; where they cannot be had the call ends, and the turn after it."""
-    try:
-        session = call.session
-        if await session.policy.reread():
-            await obey_limits(session)
-        require_store(session)
-    except WcoreError as error:
-        call.control.fail_later(error)
-        await finish(call, ToolOutput.failed(str(error)))
-        return False
-    return True
-
-
 async def _prepare(call: ToolCall) -> Studied | None:
     """Return the call, prepared and studied, or end it: unknown tool, bad arguments, stopped."""
-    known = call.session.offered_tools
+    session = call.session
+    known = session.offered_tools
     if call.tool is None:
         await finish(call, ToolOutput.failed(_unknown(call, known)))
         return None
@@ -147,18 +135,22 @@ async def _prepare(call: ToolCall) -> Studied | None:
     problem = "internal error while preparing the call"
     try:
         with call.control.interruptible():
-            prepared = await call.session.prepare(call.tool, call.args)
-            studied = await call.session.analyse_command(prepared)
+            prepared = await session.prepare(call.tool, call.args)
+            await obey_limits(session)
+            require_store(session)
+            studied = await session.analyse_command(prepared)
     except ToolError as error:
+        problem = str(error)
+    except (BrokenRulesError, StoreRequiredError) as error:  # the turn ends too
+        call.control.fail_later(error)
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
     if call.control.ending is not None:
         await finish(call, stopped(call))
         return None
-    if call.recorded_approval is not None and not _approval_still_valid(
-        call, call.recorded_approval, studied
-    ):
+    recorded = call.recorded_approval
+    if recorded is not None and not _approval_still_valid(call, recorded, studied):
         call.recorded_approval = None  # as if nobody had answered
         return await _prepare(call)
     if studied is None:

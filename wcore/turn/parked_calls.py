@@ -44,7 +44,7 @@ async def _decide_again(call: ToolCall, pending: Pending) -> None:
     session, card = call.session, call.session.cards[call.call_id]
     if call.category in (Category.EXEC, Category.MCP):
         await call.wait_for([other for other in call.earlier if other.delays(call)])
-    studied = await session.analyse_command(card.prepared)
+    studied = await session.analyse_command(await session.look(card.prepared))
     if pending.result is not None or pending.editing:
         return
     decision = session.decide(studied)

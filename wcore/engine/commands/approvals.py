@@ -153,7 +153,6 @@ async def _approve_edited(
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
     try:
-        await session.policy.reread()
         edited = await card.owner.analyse_command(await card.owner.prepare(card.tool, args))
         card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited.prepared))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
