@@ -41,14 +41,12 @@ class Facts(Struct, frozen=True, dict=True):
 class Studied(Struct, frozen=True):
     """A call with all that was found out about it; `facts` are what follows for the decision.
 
-    `analysis` is what its shell text says by itself. Where it `is_confirmed`, a second analysis
-    saw the same; without that nothing is allowed by it.
+    `analysis` is what its shell text says by itself.
     """
 
     prepared: Prepared
     facts: Facts
     analysis: shell.Analysis | None = None
-    is_confirmed: bool = True
 
 
 def gather(

@@ -237,7 +237,7 @@ class Session:
     # --- what may happen ----------------------------------------------------------------------
 
     async def prepare(self, tool: Tool, args: Args) -> Studied:
-        """Return the prepared call, by the rules as they are now; `analyse_command` comes next.
+        """Return the prepared call, by the rules as they are now.
 
         Raises:
             ToolError: it cannot be made, or would replace what this agent has not seen.
@@ -257,25 +257,27 @@ class Session:
         self.policy.take(rules)
         return studied
 
-    async def analyse_command(self, studied: Studied) -> Studied:
-        """Return a call whose shell text is confirmed if it may run unasked.
+    async def decide(self, looked: Studied) -> tuple[Studied, Decision]:
+        """Return today's decision on a call; its shell text is confirmed if it may run unasked.
 
-        Also brings the lasting grants up to date; all of it waits, and `decide` must not.
+        Also brings the lasting grants up to date. Nothing is to be awaited behind this.
         """
         await self.refresh_grants()
-        if studied.analysis is None or self._decided(studied.facts).verdict is not Verdict.ALLOW:
-            return studied
-        analysis = await self._second_analysis.confirm(studied.analysis)
-        if analysis is studied.analysis:
-            return replace(studied, is_confirmed=True)
-        return await to_thread.run_sync(self._studied, studied.prepared, analysis)
+        decision = self._decided(looked.facts)
+        if looked.analysis is None or decision.verdict is not Verdict.ALLOW:
+            return looked, decision
+        analysis = await self._second_analysis.confirm(looked.analysis)
+        studied = looked
+        if analysis is not looked.analysis:
+            studied = await to_thread.run_sync(self._studied, looked.prepared, analysis)
+        return studied, self._decided(studied.facts)
 
     def _looked(self, prepared: Prepared, text: str) -> tuple[PolicySnapshot, Studied]:
         """Look at the disk and read the text: one way to a thread for all that may take long."""
         rules = self.policy.look()
         studied = self._studied(prepared.looked_up(), shell.lex(text))
         _ = studied.facts.seen  # read here, for whoever decides on the loop
-        return rules, replace(studied, is_confirmed=False)
+        return rules, studied
 
     def _studied(self, prepared: Prepared, analysis: shell.Analysis) -> Studied:
         facts = gather(prepared, analysis, self.settings.places, self._ties(analysis))
@@ -296,13 +298,6 @@ class Session:
         rules = self.policy.rules if self.parent is None else None  # only the main agent tells
         for text, digest in await self.persistence.refresh(self.grants, rules):
             await self.emit_info(text, digest=digest)
-
-    def decide(self, studied: Studied) -> Decision:
-        """Return today's decision on a call."""
-        decision = self._decided(studied.facts)
-        if decision.verdict is Verdict.ALLOW and not studied.is_confirmed:
-            raise RuntimeError("something was awaited between the analysis and the decision")
-        return decision
 
     def denial(self, studied: Studied, found: Prepared) -> str | None:
         """Return why the rules deny a call now, as the tool has `found` it, if they do."""

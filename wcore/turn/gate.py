@@ -54,9 +54,10 @@ async def gate(call: ToolCall) -> None:
         await finish(call, ToolOutput.failed(records.UNKNOWN))
     elif call.control.ending is not None:
         await finish(call, stopped(call))
-    elif (studied := await _prepare(call)) is not None:
+    elif (found := await _prepare(call)) is not None:
+        studied, decision = found
+        prepared = studied.prepared
         call.note_prepared(studied)
-        prepared, decision = studied.prepared, call.session.decide(studied)
         match decision.verdict:
             case Verdict.DENY:
                 await _refuse(call, decision, reasons.RULE + decision.why.detail)
@@ -118,8 +119,8 @@ async def _record_approval(call: ToolCall, prepared: Prepared, yes: Approved) ->
     return None
 
 
-async def _prepare(call: ToolCall) -> Studied | None:
-    """Return the call, prepared and studied, or end it: unknown tool, bad arguments, stopped."""
+async def _prepare(call: ToolCall) -> tuple[Studied, Decision] | None:
+    """Return the prepared call and the decision, or end it: unknown, bad arguments, stopped."""
     session = call.session
     known = session.offered_tools
     if call.tool is None:
@@ -131,14 +132,14 @@ async def _prepare(call: ToolCall) -> Studied | None:
     if call.args is None:
         await finish(call, ToolOutput.failed(f"bad arguments: {call.model_call.problem}"))
         return None
-    studied: Studied | None = None
+    found: tuple[Studied, Decision] | None = None
     problem = "internal error while preparing the call"
     try:
         with call.control.interruptible():
             prepared = await session.prepare(call.tool, call.args)
             await obey_limits(session)
             require_store(session)
-            studied = await session.analyse_command(prepared)
+            found = await session.decide(prepared)
     except ToolError as error:
         problem = str(error)
     except (BrokenRulesError, StoreRequiredError) as error:  # the turn ends too
@@ -150,12 +151,12 @@ async def _prepare(call: ToolCall) -> Studied | None:
         await finish(call, stopped(call))
         return None
     recorded = call.recorded_approval
-    if recorded is not None and not _approval_still_valid(call, recorded, studied):
+    if recorded is not None and not _approval_still_valid(call, recorded, found):
         call.recorded_approval = None  # as if nobody had answered
         return await _prepare(call)
-    if studied is None:
+    if found is None:
         await finish(call, ToolOutput.failed(problem))
-    return studied
+    return found
 
 
 def _unknown(call: ToolCall, known: Iterable[str]) -> str:
@@ -163,13 +164,13 @@ def _unknown(call: ToolCall, known: Iterable[str]) -> str:
 
 
 def _approval_still_valid(
-    call: ToolCall, yes: records.RecordedApproval, studied: Studied | None
+    call: ToolCall, yes: records.RecordedApproval, found: tuple[Studied, Decision] | None
 ) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = call.session
     is_young = 0 <= age_s(yes.at) < session.approvals.ttl_s
     is_here = yes.workspace == session.settings.places.workspace
-    return is_young and is_here and studied is not None and studied.prepared.digest == yes.digest
+    return is_young and is_here and found is not None and found[0].prepared.digest == yes.digest
 
 
 async def _block(call: ToolCall, told: str) -> None:

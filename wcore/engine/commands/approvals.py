@@ -153,10 +153,11 @@ async def _approve_edited(
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
     try:
-        edited = await card.owner.analyse_command(await card.owner.prepare(card.tool, args))
+        prepared = await card.owner.prepare(card.tool, args)
+        edited, decision = await card.owner.decide(prepared)
         card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited.prepared))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
-            await _decide_edited(session, command, card, edited, card.owner.decide(edited))
+            await _decide_edited(session, command, card, edited, decision)
     except (ToolError, ConfigError) as error:
         await session.emit_error(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
