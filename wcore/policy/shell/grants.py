@@ -52,7 +52,7 @@ class PrefixGrantRefused(Struct, frozen=True):
     reason: str
 
 
-@lru_cache(64)  # for one card the same text is weighed, tried and explained
+@lru_cache(8)  # for one card the same text is weighed, tried and explained
 def parse_grant(text: str) -> PrefixGrant | PrefixGrantRefused:
     """Return the grant that `text` spells, or why it cannot be honoured."""
     if len(text) > GRANT_CHARS_MAX:

@@ -27,6 +27,7 @@ from wcore.vocabulary import (
     Args,
     Category,
     Json,
+    Named,
     PathFact,
     Prepared,
     Preview,
@@ -108,7 +109,6 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        look, environ = self.environment.named, child_environment(self.environment.environ)
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
@@ -120,8 +120,12 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
-            look=partial(look, command, environ) if look else None,
+            look=partial(self._look, command) if self.environment.named else None,
         )
+
+    def _look(self, command: str) -> Named:
+        assert self.environment.named is not None
+        return self.environment.named(command, child_environment(self.environment.environ))
 
     async def _hold_to(self, prepared: Prepared, live: RunContext) -> None:
         """Make sure that a command still leads to nothing that would have been judged otherwise.
