@@ -274,13 +274,11 @@ class Session:
 
     def _looked(self, prepared: Prepared, text: str) -> tuple[PolicySnapshot, Studied]:
         """Look at the disk and read the text: one way to a thread for all that may take long."""
-        rules = self.policy.look()
-        studied = self._studied(prepared.looked_up(), shell.lex(text))
-        _ = studied.facts.seen  # read here, for whoever decides on the loop
-        return rules, studied
+        return self.policy.look(), self._studied(prepared.looked_up(), shell.lex(text))
 
     def _studied(self, prepared: Prepared, analysis: shell.Analysis) -> Studied:
         facts = gather(prepared, analysis, self.settings.places, self._ties(analysis))
+        _ = facts.seen  # read here, for whoever decides on the loop
         return Studied(prepared, facts, analysis)
 
     def _ties(self, analysis: shell.Analysis) -> str | None:
