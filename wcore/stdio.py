@@ -150,7 +150,7 @@ class StdoutWriter:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._notice_close)
                 while True:
-                    await self._wake.wait()
+                    await self._wake.wait()  # lets others go first in any case
                     self._wake = anyio.Event()
                     data = b"".join(self._queue)
                     self._queue.clear()
@@ -182,7 +182,6 @@ class StdoutWriter:
                     await anyio.wait_writable(self._fd)
                 written = os.write(self._fd, rest[:PIECE_BYTES])
             rest = rest[written:]
-        await checkpoint()
 
     async def _notice_close(self) -> None:
         """Raise as soon as the host closes its end, even while nothing is written."""

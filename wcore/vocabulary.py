@@ -7,7 +7,7 @@ hundred are made before `ready`. `Why` and `Preview` are dataclasses: pydantic s
 of events, which it cannot with a `Struct`. So is what must not show every field in its `repr`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -273,10 +273,10 @@ class Prepared(Struct, frozen=True):
     """A call after validation and diff, before the gate: what is shown is what will run.
 
     `digest` binds an approval to everything here and to the content of the files that will
-    change; `plan` is the tool's own note to itself. `named` are the paths that `command` names,
-    `programs` what its words would start, `folders` the plain ones that it enters. `listed` are
-    all tools of the server of an MCP tool. `replaces` is the file, as it is now, that is replaced
-    whatever it holds.
+    change; `plan` is the tool's own note to itself. `look` tells what `command` names now, and
+    reads the disk for that; of what was found so, `named` are the paths, `programs` what its
+    words would start, `folders` the plain ones that it enters. `listed` are all tools of the
+    server of an MCP tool. `replaces` is the file, as it is now, that is replaced whatever it holds.
     """
 
     tool: str
@@ -288,6 +288,7 @@ class Prepared(Struct, frozen=True):
     command: str | None = None  # shell text, for tools that run one
     preview: Preview | None = None
     plan: object = None
+    look: Callable[[], Named] | None = None
     pin: Pin | None = None
     named: tuple[PathFact, ...] | None = None
     programs: tuple[ProgramFact, ...] = ()
@@ -301,6 +302,10 @@ class Prepared(Struct, frozen=True):
         if self.named is None:
             return None
         return Named(self.named, self.programs, self.folders)
+
+    def looked_up(self) -> "Prepared":
+        """Return the call with what its command names now, if anybody can tell. Blocks."""
+        return self.naming(self.look() if self.look else None)
 
     def naming(self, found: Named | None) -> "Prepared":
         """Return the call with what its command names."""

@@ -45,7 +45,7 @@ def test_the_snapshot_holds_each_tier_and_the_overrides_of_this_user_only(
         blocked=frozenset({"mcp__x__y"}),
         user_overrides=frozenset({"Bash"}),
         defaulted=frozenset({"Bash"}),
-        assigned=True,
+        is_assigned=True,
         overridden_at=found.overridden_at,
     )
 
@@ -77,7 +77,8 @@ def test_a_new_set_replaces_the_old_one_and_an_empty_one_is_still_a_set(
     tiers.set_agent_tools(database, AGENT, [ToolPermission("Bash", BLOCKED)])
     assert tiers.list_permissions(database, AGENT) == (ToolPermission("Bash", BLOCKED),)
     tiers.set_agent_tools(database, AGENT, [])
-    assert tiers.preload_for_agent(database, AGENT, USER) == AgentPermissionSnapshot(assigned=True)
+    empty = AgentPermissionSnapshot(is_assigned=True)
+    assert tiers.preload_for_agent(database, AGENT, USER) == empty
 
 
 def test_a_tool_named_twice_counts_as_it_was_named_last(database: Database) -> None:
@@ -133,8 +134,8 @@ def test_a_tool_of_any_name_keeps_its_name(database: Database) -> None:
 def test_rows_without_a_mark_are_no_set_and_nothing_takes_all_back(database: Database) -> None:
     tiers.set_agent_tools(database, AGENT, [ToolPermission("Bash", BLOCKED)], only=False)
     kept = tiers.preload_for_agent(database, AGENT, USER)
-    assert (kept.blocked, kept.assigned) == (frozenset({"Bash"}), False)
+    assert (kept.blocked, kept.is_assigned) == (frozenset({"Bash"}), False)
     tiers.set_agent_tools(database, AGENT, [ToolPermission("Bash", BLOCKED)])
-    assert tiers.preload_for_agent(database, AGENT, USER).assigned
+    assert tiers.preload_for_agent(database, AGENT, USER).is_assigned
     tiers.set_agent_tools(database, AGENT, None)
     assert tiers.preload_for_agent(database, AGENT, USER) == AgentPermissionSnapshot()

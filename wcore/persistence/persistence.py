@@ -183,6 +183,7 @@ class SessionPersistence:
             return LoadedGrants(())
         except StoreError as error:
             self._seen_version = None
+            self.tiers.current.clear()
             return LoadedGrants((), f"no lasting grants are used: {error}")
         if versions.grants == self._seen_version:
             return None

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from wcore import times
 from wcore.policy.tiers import (
@@ -48,6 +48,7 @@ class StoredTiers(TierSource):
         self._known: dict[str, AgentPermissionSnapshot] = {}
         self._assigned: dict[str, Mapping[str, Assigned]] = {}
         self._held: dict[str, AgentPermissionSnapshot] = {}
+        self.current = set[str]()  # agents of whom nothing has changed since it was read
         self._read_once = set[str]()  # agents whose tiers are known, if only those of the host
         self._version: int | None = None  # of all tiers, when it was read last
         self._own_changes = 0  # since then
@@ -62,6 +63,15 @@ class StoredTiers(TierSource):
         """
         del user_id  # one engine serves one user
         return await self._load(agent_id)
+
+    async def for_turn(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        """Return the tiers of an agent, of which the counter has just been looked at.
+
+        Raises:
+            StoreError: as `preload_for_agent`, if it could not, or if they were never read.
+        """
+        is_current = agent_id in self.current
+        return self.now(agent_id, user_id) if is_current else await self._load(agent_id)
 
     async def _load(self, agent_id: str) -> AgentPermissionSnapshot:
         try:
@@ -85,15 +95,7 @@ class StoredTiers(TierSource):
     async def _read(self, agent_id: str) -> AgentPermissionSnapshot:
         agent = self._agent(agent_id)
         stored = await self._store.preload_for_agent(agent, self._user_id)
-        snapshot = AgentPermissionSnapshot(
-            stored.always_allow,
-            stored.needs_approval,
-            stored.blocked,
-            stored.user_overrides,
-            stored.defaulted,
-            is_assigned=stored.assigned,
-            overridden_at=stored.overridden_at,
-        )
+        snapshot = AgentPermissionSnapshot(**asdict(stored))
         if snapshot.has_rows:
             rows = await self._store.list_permissions(agent)
             self._assigned[agent_id] = {row.tool_name: _assigned(row) for row in rows}
@@ -101,6 +103,7 @@ class StoredTiers(TierSource):
             self._assigned.pop(agent_id, None)
         self._known[agent_id] = snapshot
         self._read_once.add(agent_id)
+        self.current.add(agent_id)
         return snapshot
 
     async def reload(self) -> None:
@@ -190,19 +193,7 @@ class StoredTiers(TierSource):
     async def _assign(
         self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool
     ) -> None:
-        rows = (
-            None
-            if tools is None
-            else [
-                ToolPermission(
-                    name,
-                    PermissionStatus(each.effective.value),
-                    MCP if each.category is Category.MCP else BUILT_IN,
-                    StatusSource.EXPLICIT if each.tier else StatusSource.DEFAULT,
-                )
-                for name, each in tools.items()
-            ]
-        )
+        rows = None if tools is None else [_row(name, each) for name, each in tools.items()]
         await self._store.set_agent_tools(self._agent(agent_id), rows, only=only)
 
     async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
@@ -251,6 +242,12 @@ def _asking(snapshot: AgentPermissionSnapshot) -> AgentPermissionSnapshot:
         needs_approval=snapshot.needs_approval | snapshot.always_allow,
         user_overrides=frozenset(),
     )
+
+
+def _row(name: str, tool: Assigned) -> ToolPermission:
+    provider = MCP if tool.category is Category.MCP else BUILT_IN
+    source = StatusSource.EXPLICIT if tool.tier else StatusSource.DEFAULT
+    return ToolPermission(name, PermissionStatus(tool.effective.value), provider, source)
 
 
 def _assigned(row: ToolPermission) -> Assigned:

@@ -179,7 +179,7 @@ def _outside(case: DecisionInput, context: DecisionContext) -> Decision | None:
         if path.inside or _granted_folder(path, case.facts, context):
             continue
         if path.unknown or not context.policies.opens(path, case):
-            what, doubt = path.path, None if path.path else case.seen
+            what, doubt = path.path, None if path.path else case.facts.seen
             code, span = (doubt.doubt, doubt.span) if doubt else (None, None)
             if code == shell.Reason.SCRIPT_FROM_INPUT:
                 what = "what a shell reads and runs"
@@ -293,11 +293,10 @@ ROWS: Final[tuple[Answer, ...]] = (
 
 
 def _danger(case: DecisionInput, verdict: Verdict) -> Decision | None:
-    danger = (
-        find_danger(case.facts.analysis, case.seen, verdict, case.facts.paths)
-        if case.facts.analysis and case.seen
-        else None
-    )
+    facts = case.facts
+    if facts.analysis is None or facts.seen is None:
+        return None
+    danger = find_danger(facts.analysis, facts.seen, verdict, facts.paths)
     if danger is None:
         return None
     detail = f"the command {danger.check.what}"

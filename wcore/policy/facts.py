@@ -1,17 +1,20 @@
 """What the decision needs to know about a call, gathered from values: no disk, no clock."""
 
+from functools import cached_property
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.policy import protected, shell
 from wcore.policy.protected import Places
 from wcore.policy.shell.paths.named_paths import paths_named
+from wcore.policy.stops import Scan, scan
 from wcore.vocabulary import Category, PathAccess, PathFact, Pin, Prepared, ServerTools
 
 __all__ = ["Facts", "PathFact", "gather", "of_access"]
 
 
-class Facts(Struct, frozen=True):
+class Facts(Struct, frozen=True, dict=True):
     """A call as the decision table sees it. `analysis` is set for tools that run shell text.
 
     `pin` says which version of an MCP tool it is; a yes to another one does not count. `command`
@@ -29,16 +32,21 @@ class Facts(Struct, frozen=True):
     ties: str | None = None
     listed: ServerTools | None = None
 
+    @cached_property
+    def seen(self) -> Scan | None:
+        """What the shell text may start; read once, however often the call is decided."""
+        return None if self.analysis is None else scan(self.analysis)
+
 
 class Studied(Struct, frozen=True):
-    """What was found out about a call beside what it says, for tools that run shell text.
+    """A call with all that was found out about it; `facts` are what follows for the decision.
 
-    Where it `is_confirmed`, a second analysis saw the same; without that nothing is allowed by it.
+    `analysis` is what its shell text says by itself.
     """
 
+    prepared: Prepared
+    facts: Facts
     analysis: shell.Analysis | None = None
-    ties: str | None = None
-    is_confirmed: bool = True
 
 
 def gather(

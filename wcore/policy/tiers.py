@@ -152,6 +152,14 @@ class TierSource(Protocol):
         """
         ...
 
+    async def for_turn(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
+        """Return the snapshot, read only where that of the last look at the counter is no more.
+
+        Raises:
+            WcoreError: as `preload_for_agent`.
+        """
+        ...
+
     def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         """Return what is known at this moment, without waiting: read at each decision."""
         ...
@@ -189,6 +197,8 @@ class TiersInMemory(Struct):
 
     async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         return self.now(agent_id, user_id)
+
+    for_turn = preload_for_agent
 
     def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
         own = frozenset(t for a, u, t in self._overrides if (a, u) == (agent_id, user_id))

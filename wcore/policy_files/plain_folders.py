@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from wcore.policy.shell import folders_entered, lex
+from wcore.policy.shell import folders_entered, lex, may_enter
 
 ENTRIES_MAX: Final = 4096  # of a folder on the way; in one with more nobody looks for the next
 FOLDERS_MAX: Final = 8  # of one text; in any further one its commands ask
@@ -20,7 +20,8 @@ MADE_FOLDERS: Final = frozenset(["node_modules", "site-packages", "__pycache__"]
 
 def plain_folders(command: str, workspace: str) -> tuple[str, ...]:
     """Return the folders that `command` enters, as it names them, that are plain ones. Blocks."""
-    named = list(dict.fromkeys(folders_entered(lex(command))))[:FOLDERS_MAX]
+    found = folders_entered(lex(command)) if may_enter(command) else ()
+    named = list(dict.fromkeys(found))[:FOLDERS_MAX]
     return tuple(each for each in named if _is_plain(each, workspace))
 
 

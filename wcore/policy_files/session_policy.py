@@ -1,6 +1,6 @@
 """What rules in one session: the policies in force, the tiers of the turn, the limits of both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from anyio import to_thread
@@ -14,7 +14,7 @@ from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
 from wcore.policy_files.policy_files import PolicyFiles
-from wcore.policy_files.snapshot import Rules
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.vocabulary import Mode
 
 T = TypeVar("T")
@@ -50,37 +50,42 @@ class SessionPolicy(Struct):
         """
         if self.files is None:
             return ()
-        loaded, agents = await _read(self.files.load_all)
+        loaded, agents = await to_thread.run_sync(_read, self.files.load_all)
         self.rules.read(loaded.snapshot)
         return (*loaded.notices, *agents.problems)
 
-    async def reread(self) -> bool:
+    async def reread(self) -> None:
         """Read policies again during a turn: what others have made stricter counts at once.
 
-        Returns whether anything has changed.
+        Raises:
+            BrokenRulesError: they cannot be had; the turn must fail.
+        """
+        self.take(await to_thread.run_sync(self.look))
+
+    def look(self) -> PolicySnapshot:
+        """Return what the policies say now, for `take`; for a thread that has more to do. Blocks.
 
         Raises:
-            WcoreError: they cannot be had; the turn must fail.
+            BrokenRulesError: as `reread`.
         """
-        if self.files is None:
-            return False
-        found = await _read(self.files.look)
-        if found.says_what(self.rules.present):
-            return False
-        self.rules.read(found)
-        return True
+        return self.rules.present if self.files is None else _read(self.files.look)
+
+    def take(self, found: PolicySnapshot) -> None:
+        """Let what was found count."""
+        if not found.says_what(self.rules.present):
+            self.rules.read(found)
 
     def known(self) -> Mapping[str, AgentDefinition]:
         """Return the agents that have a definition, as of this turn."""
         return self.rules.agents()
 
     async def preload(self) -> None:
-        """Read the tiers of the agent; where nobody set any, those of its definition count.
+        """Take the tiers of the agent; where nobody set any, those of its definition count.
 
         Raises:
             WcoreError: they cannot be had.
         """
-        stored = await self.tiers.preload_for_agent(self.agent, self.user_id)
+        stored = await self.tiers.for_turn(self.agent, self.user_id)
         held = self.tiers.held(self.agent, self.user_id)
         self.snapshot = _defined(stored, self.definition)
         self.held_snapshot = _defined(held, self.held_definition)
@@ -139,12 +144,12 @@ class SessionPolicy(Struct):
             return None
         return f"the policy lets {most} grants be kept" if most else "the policy forbids grants"
 
-    def offers(self, tool: str) -> bool:
-        """Whether the model may be shown `tool` now."""
+    def offered(self, tools: Iterable[str]) -> list[str]:
+        """Return which of `tools` the model may be shown now."""
         now = self.tiers.now(self.agent, self.user_id)
         held = self.tiers.held(self.agent, self.user_id)
-        both = (self.snapshot, now, self.held_snapshot, held)
-        return all(each.offers(tool) for each in both)
+        said = [e for e in (self.snapshot, now, self.held_snapshot, held) if e.has_rows]
+        return [tool for tool in tools if all(each.offers(tool) for each in said)]
 
     def decision_contexts(
         self, mode: Mode, grants: GrantBook, offered: frozenset[str]
@@ -168,9 +173,9 @@ class SessionPolicy(Struct):
         )
 
 
-async def _read(read: Callable[[], T]) -> T:
+def _read(read: Callable[[], T]) -> T:
     try:
-        return await to_thread.run_sync(read)
+        return read()
     except PolicyError as error:
         raise BrokenRulesError(f"{error}; no turn is taken until it is mended") from error
 

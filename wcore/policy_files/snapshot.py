@@ -79,10 +79,8 @@ class Rules(Struct):
     @property
     def limits(self) -> Limits:
         """The strictest of each limit."""
-        found = Limits()
-        for each in self.both:
-            found = found.with_(each.policies.limits)
-        return found
+        present, held = self.present.policies.limits, self.held.policies.limits
+        return present if self.held is self.present else present.with_(held)
 
     def on_reading(self, path: str) -> Verdict:
         """Return what rules say of the real path `path` where it is not named, as in a search."""

@@ -31,8 +31,10 @@ from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED
 from wcore.policy.facts import Facts, Studied, gather
 from wcore.policy.grants import Grant, GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.inheritance import Situation, decide_strictest, situations
+from wcore.policy.rules.rule import SHELL_TOOL
 from wcore.policy.suggestions import offered_by_all, suggest
 from wcore.policy_files.session_policy import SessionPolicy
+from wcore.policy_files.snapshot import PolicySnapshot
 from wcore.protocol import codec, events
 from wcore.protocol.nesting import nested
 from wcore.session.history import History
@@ -209,7 +211,7 @@ class Session:
             if self.parent is None
             else self.available_tools & set(self.parent.offered_tools)
         )
-        return {n: tool for n, tool in self.tools.items() if n in names and self.policy.offers(n)}
+        return {n: self.tools[n] for n in self.policy.offered(n for n in self.tools if n in names)}
 
     @property
     def available_tools(self) -> frozenset[str]:
@@ -234,36 +236,50 @@ class Session:
 
     # --- what may happen ----------------------------------------------------------------------
 
-    async def prepare(self, tool: Tool, args: Args) -> Prepared:
-        """Return the prepared call.
+    async def prepare(self, tool: Tool, args: Args) -> Studied:
+        """Return the prepared call, by the rules as they are now.
 
         Raises:
             ToolError: it cannot be made, or would replace what this agent has not seen.
+            BrokenRulesError: the rules cannot be had.
         """
+        if tool.spec.name != SHELL_TOOL:  # which looks at nothing before `look`
+            await self.policy.reread()
         prepared = await tool.prepare(args)
         self.known_files.require(prepared)
-        return prepared
+        return await self.look(prepared)
 
-    async def analyse_command(self, prepared: Prepared) -> Studied:
-        """Return what the shell text of a call says, confirmed if the call may run unasked.
+    async def look(self, prepared: Prepared) -> Studied:
+        """Return a call with what its shell text says and leads to; that reads the rules again."""
+        if prepared.command is None:
+            return Studied(prepared, gather(prepared, None, self.settings.places))
+        rules, studied = await to_thread.run_sync(self._looked, prepared, prepared.command)
+        self.policy.take(rules)
+        return studied
 
-        Also brings the lasting grants up to date; all of it waits, and `decide` must not.
+    async def decide(self, looked: Studied) -> tuple[Studied, Decision]:
+        """Return today's decision on a call; its shell text is confirmed if it may run unasked.
+
+        Also brings the lasting grants up to date. Nothing is to be awaited behind this.
         """
         await self.refresh_grants()
-        if prepared.command is None:
-            return Studied()
-        studied = await to_thread.run_sync(self._lexed, prepared.command)
-        _, decision = self._decided(prepared, studied)
-        if decision.verdict is not Verdict.ALLOW or studied.analysis is None:
-            return studied
-        analysis = await self._second_analysis.confirm(studied.analysis)
-        if analysis is studied.analysis:
-            return replace(studied, is_confirmed=True)
-        return Studied(analysis, await to_thread.run_sync(self._ties, analysis))
+        decision = self._decided(looked.facts)
+        if looked.analysis is None or decision.verdict is not Verdict.ALLOW:
+            return looked, decision
+        analysis = await self._second_analysis.confirm(looked.analysis)
+        studied = looked
+        if analysis is not looked.analysis:
+            studied = await to_thread.run_sync(self._studied, looked.prepared, analysis)
+        return studied, self._decided(studied.facts)
 
-    def _lexed(self, text: str) -> Studied:
-        analysis = shell.lex(text)
-        return Studied(analysis, self._ties(analysis), is_confirmed=False)
+    def _looked(self, prepared: Prepared, text: str) -> tuple[PolicySnapshot, Studied]:
+        """Look at the disk and read the text: one way to a thread for all that may take long."""
+        return self.policy.look(), self._studied(prepared.looked_up(), shell.lex(text))
+
+    def _studied(self, prepared: Prepared, analysis: shell.Analysis) -> Studied:
+        facts = gather(prepared, analysis, self.settings.places, self._ties(analysis))
+        _ = facts.seen  # read here, for whoever decides on the loop
+        return Studied(prepared, facts, analysis)
 
     def _ties(self, analysis: shell.Analysis) -> str | None:
         """Return what a yes to a text would be tied to, as it is on the disk now."""
@@ -281,21 +297,14 @@ class Session:
         for text, digest in await self.persistence.refresh(self.grants, rules):
             await self.emit_info(text, digest=digest)
 
-    def decide(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
-        """Return the facts of a call and today's decision on it."""
-        facts, decision = self._decided(prepared, studied)
-        if decision.verdict is Verdict.ALLOW and not studied.is_confirmed:
-            raise RuntimeError("something was awaited between the analysis and the decision")
-        return facts, decision
-
-    def denial(self, prepared: Prepared, studied: Studied) -> str | None:
-        """Return why the rules deny a call now, if they do."""
-        _, decision = self._decided(prepared, studied)
+    def denial(self, studied: Studied, found: Prepared) -> str | None:
+        """Return why the rules deny a call now, as the tool has `found` it, if they do."""
+        ties = studied.facts.ties
+        decision = self._decided(gather(found, studied.analysis, self.settings.places, ties))
         return decision.why.detail if decision.verdict is Verdict.DENY else None
 
-    def _decided(self, prepared: Prepared, studied: Studied) -> tuple[Facts, Decision]:
-        facts = gather(prepared, studied.analysis, self.settings.places, studied.ties)
-        return facts, decide_strictest(facts, self._situations())
+    def _decided(self, facts: Facts) -> Decision:
+        return decide_strictest(facts, self._situations())
 
     def _decision_contexts(self) -> tuple[DecisionContext, ...]:
         grants = self.grants.of_agent(self.policy.agent, self.agent_digest)
@@ -305,9 +314,8 @@ class Session:
         chain = [self._decision_contexts()]
         above = self.parent
         while above is not None:
-            chain.append(
-                above.policy.ancestor_contexts(above.approvals.mode, above.available_tools)
-            )
+            mode, offered = above.approvals.mode, above.available_tools
+            chain.append(above.policy.ancestor_contexts(mode, offered))
             above = above.parent
         return situations(chain)
 
@@ -327,8 +335,7 @@ class Session:
         if isinstance(verdict, ScopeRefused):
             return verdict
         grants = grants_of(scope, verdict, facts)
-        refused = self.policy.refuses_grants(self.grants, len(grants))
-        if refused:
+        if refused := self.policy.refuses_grants(self.grants, len(grants)):
             return ScopeRefused(refused)
         created_at = times.now()
         return tuple(

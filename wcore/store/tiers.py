@@ -175,6 +175,6 @@ def _snapshot(rows: list[Row]) -> AgentPermissionSnapshot:
         blocked=frozenset(tiers[PermissionStatus.BLOCKED]),
         user_overrides=frozenset(overrides),
         defaulted=frozenset(defaulted),
-        assigned=assigned,
+        is_assigned=assigned,
         overridden_at=overrides,
     )

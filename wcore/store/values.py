@@ -50,7 +50,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     """What is stored about an agent's tools at one instant.
 
     `overridden_at` has the time of each override. `defaulted` are the tools of the first three
-    sets whose status nobody chose. `assigned` tells
+    sets whose status nobody chose. `is_assigned` tells
     an agent with an empty set (nothing is offered) from one that was never given a set.
     """
 
@@ -59,7 +59,7 @@ class AgentPermissionSnapshot(Struct, frozen=True):
     blocked: frozenset[str] = frozenset()
     user_overrides: frozenset[str] = frozenset()
     defaulted: frozenset[str] = frozenset()
-    assigned: bool = False
+    is_assigned: bool = False
     overridden_at: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

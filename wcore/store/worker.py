@@ -157,15 +157,19 @@ class Worker:
 
         begin = anyio.current_time()
         limits = _Limits(limit_s, begin + ANSWER_S_MAX)
-        answer = asyncio.wrap_future(future)
-        # The job itself is looked at for its result: an error must be no news to the loop.
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        loop, answered = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell(_: Future[T]) -> None:
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+                loop.call_soon_threadsafe(answered.set)
+
+        future.add_done_callback(tell)
         deadline = begin + limit_s
         while not future.done():
             with anyio.CancelScope(deadline=deadline, shield=True) as wait:
                 self._waits[wait] = limits
                 try:
-                    await asyncio.wait([answer])  # leaving cancels nothing
+                    await answered.wait()
                 finally:
                     del self._waits[wait]
             deadline = min(max(begin, self._heard_at) + limits.silence_s, limits.latest)

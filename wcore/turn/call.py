@@ -55,15 +55,14 @@ class ToolCall:
         args = model_call.args or {}
         self.target_paths = self.tool.target_paths(args) if self.tool else frozenset[str]()
         self.prepared: Prepared | None = None
-        self.studied = Studied()
+        self.studied: Studied | None = None
         self.pending: Pending | None = None
         self.answer: str | None = None
         self.edited = False
         self.so_far: str | None = None  # what it has given that was broken off, once it runs
         self.outcome_unknown = interrupted is not None and interrupted.is_started
-        self.recorded_approval = (
-            interrupted.answer if interrupted else None
-        )  # a person's yes, given to another engine
+        # A person's yes, given to another engine.
+        self.recorded_approval = interrupted.answer if interrupted else None
         self.announced = False
         self.ended = anyio.Event()  # written down and told
         self.output = ToolOutput.failed("internal error")
@@ -89,13 +88,12 @@ class ToolCall:
         changed = self.recorded_approval.args if self.recorded_approval else None
         return self.model_call.args if changed is None else changed
 
-    def note_prepared(self, prepared: Prepared) -> None:
+    def note_prepared(self, studied: Studied) -> None:
         """Take what was prepared, and note it for the journal."""
-        self.prepared = prepared
-        analysis = self.studied.analysis
-        reason = analysis.reason if analysis else None
+        self.studied, self.prepared = studied, studied.prepared
+        reason = studied.analysis.reason if studied.analysis else None
         unread = reason.value if reason in LATE and reason else None
-        facts = records.prepared(self.call_id, prepared, self.model_call.args, unread)
+        facts = records.prepared(self.call_id, studied.prepared, self.model_call.args, unread)
         self.session.journal.record(Kind.PREPARED, **facts)
 
     def delays(self, later: "ToolCall") -> bool:

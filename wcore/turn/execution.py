@@ -59,6 +59,7 @@ async def _run_interruptibly(call: ToolCall) -> ToolOutput | None:
 
 
 async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
+    assert call.studied is not None
     try:
         await call.session.journal.write(records.started(call.call_id))
         require_store(call.session)  # it may be lost since the call was decided
@@ -79,7 +80,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
                 call.answer,
                 spawn=partial(spawn, call),
                 ask=partial(inner_calls.ask, call, run),
-                denial=lambda found: call.session.denial(found, call.studied),
+                denial=partial(call.session.denial, call.studied),
                 leave=call.leave,
             )
             output = await tool.run(prepared, live)

@@ -16,10 +16,11 @@ from typing import Final
 from wcore.approval import reasons
 from wcore.approval.manager import PENDING_MAX, Approved, Denied, Pending
 from wcore.approval.table import Move
-from wcore.errors import ToolError, WcoreError
+from wcore.errors import ToolError
 from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
-from wcore.policy.facts import Facts
+from wcore.policy.facts import Facts, Studied
+from wcore.policy_files.session_policy import BrokenRulesError
 from wcore.protocol import events
 from wcore.session.session import Card, Session
 from wcore.times import age_s
@@ -34,7 +35,7 @@ from wcore.turn.announce import (
 from wcore.turn.call import ToolCall
 from wcore.turn.finish import Refusal, finish, finish_unrecorded, stopped, unrecorded
 from wcore.turn.parked_calls import answer_to
-from wcore.turn.policy_reload import obey_limits, require_store
+from wcore.turn.policy_reload import StoreRequiredError, obey_limits, require_store
 from wcore.vocabulary import Category, Decision, Prepared, Row, ToolOutput, Verdict, Why
 
 TOO_MANY: Final = f"{PENDING_MAX} calls wait for approval already; ask for fewer at once"
@@ -53,9 +54,10 @@ async def gate(call: ToolCall) -> None:
         await finish(call, ToolOutput.failed(records.UNKNOWN))
     elif call.control.ending is not None:
         await finish(call, stopped(call))
-    elif await _knows_rules(call) and (prepared := await _prepare(call)) is not None:
-        call.note_prepared(prepared)
-        facts, decision = call.session.decide(prepared, call.studied)
+    elif (found := await _prepare(call)) is not None:
+        studied, decision = found
+        prepared = studied.prepared
+        call.note_prepared(studied)
         match decision.verdict:
             case Verdict.DENY:
                 await _refuse(call, decision, reasons.RULE + decision.why.detail)
@@ -64,7 +66,7 @@ async def gate(call: ToolCall) -> None:
             case Verdict.ALLOW:
                 await _allow(call, prepared, decision)
             case Verdict.ASK:
-                await _ask(call, decision, prepared, facts)
+                await _ask(call, decision, prepared, studied.facts)
 
 
 async def await_answer(call: ToolCall, pending: Pending) -> bool:
@@ -117,23 +119,10 @@ async def _record_approval(call: ToolCall, prepared: Prepared, yes: Approved) ->
     return None
 
 
-async def _knows_rules(call: ToolCall) -> bool:
-    """Read the rules again; where they cannot be had the call ends, and the turn after it."""
-    try:
-        session = call.session
-        if await session.policy.reread():
-            await obey_limits(session)
-        require_store(session)
-    except WcoreError as error:
-        call.control.fail_later(error)
-        await finish(call, ToolOutput.failed(str(error)))
-        return False
-    return True
-
-
-async def _prepare(call: ToolCall) -> Prepared | None:
-    """Return the prepared call, or end it: unknown tool, bad arguments, stopped meanwhile."""
-    known = call.session.offered_tools
+async def _prepare(call: ToolCall) -> tuple[Studied, Decision] | None:
+    """Return the prepared call and the decision, or end it: unknown, bad arguments, stopped."""
+    session = call.session
+    known = session.offered_tools
     if call.tool is None:
         await finish(call, ToolOutput.failed(_unknown(call, known)))
         return None
@@ -143,27 +132,31 @@ async def _prepare(call: ToolCall) -> Prepared | None:
     if call.args is None:
         await finish(call, ToolOutput.failed(f"bad arguments: {call.model_call.problem}"))
         return None
-    prepared: Prepared | None = None
+    found: tuple[Studied, Decision] | None = None
     problem = "internal error while preparing the call"
     try:
         with call.control.interruptible():
-            prepared = await call.session.prepare(call.tool, call.args)
-            call.studied = await call.session.analyse_command(prepared)
+            prepared = await session.prepare(call.tool, call.args)
+            await obey_limits(session)
+            require_store(session)
+            found = await session.decide(prepared)
     except ToolError as error:
+        problem = str(error)
+    except (BrokenRulesError, StoreRequiredError) as error:  # the turn ends too
+        call.control.fail_later(error)
         problem = str(error)
     except Exception:
         log.exception("tool.prepare_failed")
     if call.control.ending is not None:
         await finish(call, stopped(call))
         return None
-    if call.recorded_approval is not None and not _approval_still_valid(
-        call, call.recorded_approval, prepared
-    ):
+    recorded = call.recorded_approval
+    if recorded is not None and not _approval_still_valid(call, recorded, found):
         call.recorded_approval = None  # as if nobody had answered
         return await _prepare(call)
-    if prepared is None:
+    if found is None:
         await finish(call, ToolOutput.failed(problem))
-    return prepared
+    return found
 
 
 def _unknown(call: ToolCall, known: Iterable[str]) -> str:
@@ -171,13 +164,13 @@ def _unknown(call: ToolCall, known: Iterable[str]) -> str:
 
 
 def _approval_still_valid(
-    call: ToolCall, yes: records.RecordedApproval, prepared: Prepared | None
+    call: ToolCall, yes: records.RecordedApproval, found: tuple[Studied, Decision] | None
 ) -> bool:
     """Whether a yes that another engine was given is still one: to the same, here, not too old."""
     session = call.session
     is_young = 0 <= age_s(yes.at) < session.approvals.ttl_s
     is_here = yes.workspace == session.settings.places.workspace
-    return is_young and is_here and prepared is not None and prepared.digest == yes.digest
+    return is_young and is_here and found is not None and found[0].prepared.digest == yes.digest
 
 
 async def _block(call: ToolCall, told: str) -> None:

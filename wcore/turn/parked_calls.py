@@ -44,10 +44,9 @@ async def _decide_again(call: ToolCall, pending: Pending) -> None:
     session, card = call.session, call.session.cards[call.call_id]
     if call.category in (Category.EXEC, Category.MCP):
         await call.wait_for([other for other in call.earlier if other.delays(call)])
-    studied = await session.analyse_command(card.prepared)
+    _, decision = await session.decide(await session.look(card.prepared))
     if pending.result is not None or pending.editing:
         return
-    _, decision = session.decide(card.prepared, studied)
     if _is_granted(decision):
         yes = Approved(by=By.POLICY, decision=decision)
         session.approvals.try_resolve(call.call_id, yes)

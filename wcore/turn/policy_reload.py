@@ -40,14 +40,17 @@ async def reload_policy(session: Session) -> None:
     """
     if session.parent is not None:  # its parent has just read the rules
         require_store(session)
+        await session.refresh_grants()
         await session.policy.preload()
         return
     notices = await session.policy.refresh()
     require_store(session)
+    told = await session.persistence.refresh(session.grants, session.policy.rules)
     await session.policy.preload()
     for notice in (*notices, *_of_servers_tools(session)):
         await session.emit_info(notice)
-    await session.refresh_grants()
+    for text, digest in told:
+        await session.emit_info(text, digest=digest)
     await obey_limits(session)
 
 

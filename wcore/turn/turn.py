@@ -193,10 +193,9 @@ class Turn:
         ended = (
             reply.finish is FinishReason.STOP and self.control.ending is None and not message.calls
         )
-        tools = self.session.offered_tools
-        if self._is_reminded or not ended or not is_printed_call(message.text, tools):
+        if self._is_reminded or not ended:
             return ""
-        return REMINDER
+        return REMINDER if is_printed_call(message.text, self.session.offered_tools) else ""
 
     def _note(self, reply: Reply, message: AssistantMessage) -> None:
         """Note a reply; written with the first call, or the end of the turn."""

@@ -16,7 +16,7 @@ from wcore.approval.table import UnknownCallError
 from wcore.errors import Code, ConfigError, HostError, ToolError
 from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
-from wcore.policy.facts import Facts
+from wcore.policy.facts import Facts, Studied
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands, scopes
 from wcore.session.session import Card, Session
@@ -153,13 +153,11 @@ async def _approve_edited(
 ) -> None:
     """Prepare and decide the changed call while the shown one stays parked."""
     try:
-        await session.policy.reread()
-        edited = await card.owner.prepare(card.tool, args)
-        studied = await card.owner.analyse_command(edited)
-        card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited))
+        prepared = await card.owner.prepare(card.tool, args)
+        edited, decision = await card.owner.decide(prepared)
+        card.owner.journal.record(Kind.PREPARED, **records.edited(command.call_id, edited.prepared))
         if entry.result is None:  # else: denied, stopped or expired meanwhile, and told so
-            facts, decision = card.owner.decide(edited, studied)
-            await _decide_edited(session, command, card, edited, facts, decision)
+            await _decide_edited(session, command, card, edited, decision)
     except (ToolError, ConfigError) as error:
         await session.emit_error(Code.REFUSED, f"{command.call_id}: changed arguments: {error}")
     except HostError as error:
@@ -176,8 +174,7 @@ async def _decide_edited(
     session: Session,
     command: commands.ToolApprove,
     card: Card,
-    edited: Prepared,
-    facts: Facts,
+    edited: Studied,
     decision: Decision,
 ) -> None:
     if decision.verdict is Verdict.DENY:
@@ -185,11 +182,11 @@ async def _decide_edited(
         session.approvals.resolve(command.call_id, Denied(reason, By.POLICY))
         return
     shown = {fact.path for fact in card.facts.paths}
-    for fact in facts.paths:
+    for fact in edited.facts.paths:
         if fact.path not in shown and (fact.protected or not fact.inside):
             what = fact.path or "what the changed command may name"
             raise AnswerRefusedError(f"{command.call_id}: {what} was not on the card")
-    tool = card.request.tool.model_copy(update={"args": edited.args})
+    tool = card.request.tool.model_copy(update={"args": edited.prepared.args})
     if session.fits(card.request.model_copy(update={"tool": tool})) is None:
         raise AnswerRefusedError(f"{command.call_id}: the changed arguments are too large")
-    await _settle(session, command, card, facts, edited)
+    await _settle(session, command, card, edited.facts, edited.prepared)

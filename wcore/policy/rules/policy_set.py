@@ -7,6 +7,7 @@ workspace what allows is passed over.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Final, TypeVar
 
 from wcore.policy.facts import Facts, PathFact
@@ -38,20 +39,15 @@ class PolicySet:
             for level, file in self.files.items()
             if level not in self.vouched and Verdict.DENY in by_default
         )
+        self.limits: Final = reduce(  # the strictest of each; trust does not matter
+            Limits.with_, (file.limits for file in self.files.values()), Limits()
+        )
         self._plans: dict[tuple[str, str, Category, str, str], RuleIndex] = {}
         self._stand: Final = [
             level
             for level, file in self.files.items()
             if any(rule.verdict is Verdict.ASK and rule.stands for rule in file.rules)
         ]
-
-    @property
-    def limits(self) -> Limits:
-        """The strictest of each limit; trust does not matter."""
-        found = Limits()
-        for file in self.files.values():
-            found = found.with_(file.limits)
-        return found
 
     @property
     def default(self) -> tuple[Verdict, str] | None:
@@ -133,7 +129,7 @@ class PolicySet:
 
     def may_deny(self, case: DecisionInput) -> Match | None:
         """Return a rule that denies commands and may fit a shell text, though nobody can say."""
-        seen = case.seen
+        seen = case.facts.seen
         for rule, target in self._targets(case.agent) if seen else ():
             is_about = rule.verdict is Verdict.DENY and target.tools.fits(SHELL_TOOL, Category.EXEC)
             stop = target.stop.find(seen) if seen and target.stop and is_about else None

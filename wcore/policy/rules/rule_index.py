@@ -6,8 +6,6 @@ a rule that always fits too; path rules are found by the folders above the path.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from msgspec import Struct, field
@@ -15,7 +13,7 @@ from msgspec import Struct, field
 from wcore.policy import shell
 from wcore.policy.facts import Facts
 from wcore.policy.rules.rule import SHELL_TOOL, Rule, Target
-from wcore.policy.stops import Scan, Span, scan
+from wcore.policy.stops import Scan, Span
 from wcore.vocabulary import Access, Category, Verdict
 
 STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
@@ -29,16 +27,11 @@ class Match(Struct, frozen=True):
     code: str | None = None
 
 
-@dataclass
-class DecisionInput:
-    """A call while it is decided; its shell text is read at most once."""
+class DecisionInput(Struct, frozen=True):
+    """A call of an agent while it is decided."""
 
     facts: Facts
     agent: str
-
-    @cached_property
-    def seen(self) -> Scan | None:
-        return None if self.facts.analysis is None else scan(self.facts.analysis)
 
 
 class _Entry(Struct, frozen=True):
@@ -112,8 +105,8 @@ class RuleIndex:
         says something.
         """
         found = self.first_path(case.facts) if self._by_place else None
-        if found is None and case.seen is not None:
-            found = self._first_command(case.facts, case.seen, guesses=guesses)
+        if found is None and case.facts.seen is not None:
+            found = self._first_command(case.facts, case.facts.seen, guesses=guesses)
         if found is None and self._always is not None:
             found = Match(self._always.rule)
         stopped = self._first_stopped(case.facts)

@@ -21,7 +21,7 @@ Two analyses read each text: `lexer` and `parser`, our own, accept only what the
 
 from wcore.policy.shell.analysis import analyse, lex
 from wcore.policy.shell.bashlex_check import warm
-from wcore.policy.shell.folders import folders_entered, in_folders
+from wcore.policy.shell.folders import folders_entered, in_folders, may_enter
 from wcore.policy.shell.grant_matcher import covers, matches
 from wcore.policy.shell.grants import PrefixGrant, PrefixGrantRefused, parse_grant
 from wcore.policy.shell.mentions import ROUGH_CHARS_MAX, mentions_of, rough_words
@@ -43,6 +43,7 @@ __all__ = [
     "in_folders",
     "lex",
     "matches",
+    "may_enter",
     "note_of",
     "mentions_of",
     "parse_grant",

@@ -19,6 +19,11 @@ _AND_THEN: Final = b"&&"
 FOLDER_OPTIONS: Final = {"make": "-C", "git": "-C", "npm": "--prefix"}
 
 
+def may_enter(text: str) -> bool:
+    """Whether a text holds what enters a folder at all; most need not be read for that."""
+    return any(sign in text for sign in (_ENTERS, *FOLDER_OPTIONS.values()))
+
+
 def folders_entered(analysis: Analysis) -> list[str]:
     """Return the folders of which `in_folders` must be told whether they are plain ones."""
     first = _entered_first(analysis)

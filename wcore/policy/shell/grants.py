@@ -1,6 +1,7 @@
 """What a person may grant: the leading words of a command, and nothing that is a way to all."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -51,6 +52,7 @@ class PrefixGrantRefused(Struct, frozen=True):
     reason: str
 
 
+@lru_cache(8)  # for one card the same text is weighed, tried and explained
 def parse_grant(text: str) -> PrefixGrant | PrefixGrantRefused:
     """Return the grant that `text` spells, or why it cannot be honoured."""
     if len(text) > GRANT_CHARS_MAX:

@@ -4,7 +4,7 @@ import os
 import re
 import signal
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -114,7 +114,7 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        prepared = Prepared(
+        return Prepared(
             tool=NAME,
             category=Category.EXEC,
             args=args,
@@ -125,13 +125,12 @@ class Bash(Struct, frozen=True):
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
+            look=partial(self._look, command) if self.environment.named else None,
         )
-        return prepared.naming(await self._look(command))
 
-    async def _look(self, command: str) -> Named | None:
-        """Return what a command names now, if anybody can tell."""
-        look, environ = self.environment.named, child_environment(self.environment.environ)
-        return await to_thread.run_sync(look, command, environ) if look else None
+    def _look(self, command: str) -> Named:
+        assert self.environment.named is not None
+        return self.environment.named(command, child_environment(self.environment.environ))
 
     async def _hold_to(self, prepared: Prepared, live: RunContext) -> None:
         """Make sure that a command still leads to nothing that would have been judged otherwise.
@@ -142,7 +141,7 @@ class Bash(Struct, frozen=True):
         """
         shown = prepared.named or ()
         known = {(os.path.dirname(fact.path), fact.access) for fact in shown if _matters(fact)}
-        now = prepared.naming(await self._look(prepared.command or ""))
+        now = await to_thread.run_sync(prepared.looked_up)
         for folder in set(prepared.folders) - set(now.folders):
             raise ToolError(f"{quote_path(folder)} {_CHANGED}; nothing was done")
         for fact in now.named or ():
