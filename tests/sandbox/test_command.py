@@ -170,12 +170,38 @@ def test_python_and_node_work(ws: Path) -> None:
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
+def test_what_could_not_be_taken_away_is_told(ws: Path) -> None:
+    state = ws.parent / ".local" / "state" / "wcore"
+    script = "mkdir .vscode; echo x >.vscode/tasks.json; echo output"
+    assert run(ws, "true").returncode == 0
+    (state / "quarantine").chmod(0o500)
+    done = run(ws, script, "--view", "workspace")
+    if os.geteuid() != 0:  # root writes into any folder
+        assert done.returncode == 1
+        assert f"it cannot be moved: {ws}/.vscode" in done.stderr
+    assert done.stdout == "output\n"
+
+
+def test_a_home_that_is_the_workspace_keeps_what_programs_start(ws: Path) -> None:
+    home = ws.parent
+    (home / ".config").mkdir()
+    script = (
+        "echo x >.config/x; mkdir -p .local/bin bin; echo x >.local/bin/ls; echo x >bin/ls;"
+        " echo x >.bashrc; echo x >project"
+    )
+    run(home, script, HOME=str(home))
+    left = {each.name for each in home.iterdir()}
+    assert left == {".config", ".local", "project", "ws"}
+    assert list((home / ".config").iterdir()) == []
+    assert not (home / ".local" / "bin").exists()
+
+
 @pytest.mark.parametrize("folder", ["/home", "/etc"])
 def test_the_system_is_no_workspace(ws: Path, folder: str) -> None:
     command = [*WCORE, "run", "--cwd", folder, "--", "true"]
     done = waiting.run(command, cwd=ws, env=environ(ws))
     assert done.returncode == 1
-    assert "is part of the system" in done.stderr
+    assert "is what programs are made of" in done.stderr
 
 
 def test_a_workspace_in_a_hidden_folder_is_refused(ws: Path) -> None:

@@ -11,7 +11,7 @@ import anyio
 from msgspec.structs import replace
 
 from wcore import user_folders
-from wcore.cli import EXIT_INTERRUPTED, environment, policy_check
+from wcore.cli import EXIT_CONFIG, EXIT_INTERRUPTED, environment, policy_check
 from wcore.cli.subcommand import Parser, split_command, write, write_json
 from wcore.errors import ConfigError, UsageError
 from wcore.policy import protected
@@ -150,6 +150,8 @@ async def _run(
         sys.stderr.write(f"wcore sandbox: {line}\n")
     if is_stopped:
         return EXIT_INTERRUPTED
+    if inner.problem:
+        return EXIT_CONFIG
     if code is None:
         raise SandboxError("bubblewrap failed: the command was not run")
     return code

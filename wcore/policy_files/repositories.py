@@ -80,7 +80,8 @@ _VALUES: Final = {
     **dict.fromkeys(("credential.helper", "credential.*.helper"), _HELPER),
     "submodule.*.update": re.compile(r"checkout|rebase|merge|none"),
 }
-_SET_ASIDE: Final = frozenset(["core.pager", "core.fsmonitor"])  # for children of the engine
+#: Set aside for children of the engine only; and what makes git write elsewhere.
+_SET_ASIDE: Final = frozenset(["core.pager", "core.fsmonitor", "core.worktree"])
 _HOOKS_PATH: Final = "core.hookspath"
 #: Hooks that only run where somebody commits, changes branches, sends or receives.
 _HOOKS: Final = frozenset(

@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from itertools import chain
 from typing import Final
 
@@ -16,7 +17,7 @@ from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.locked_files import open_unlocked
-from wcore.sandbox.repository import named_by
+from wcore.sandbox.repository import named_by, real_of
 
 MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
 ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a second
@@ -79,23 +80,27 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
         path = real = entry.path
         is_secret = not is_git and rules.is_secret(path)
         if entry.is_symlink():
-            real = os.path.realpath(path)
+            real = real_of(path)
             is_secret = is_secret or (not is_git and rules.is_secret(real))
             is_secret = is_secret and is_below(real, (workspace, home))
         is_denied = rules.is_denied(real)
-        if entry.is_dir() and (is_secret or is_denied):
-            folders[real] = None
-        elif entry.is_file() and (is_denied or (is_secret and not tracked.has(real))):
-            files[real] = None
-        elif not (entry.is_file() or entry.is_symlink() or entry.is_dir()) and _is_socket(path):
-            files[path] = None
+        match _kind(entry):
+            case Kind.FOLDER if is_secret or is_denied:
+                folders[real] = None
+            case Kind.FILE if is_denied or (is_secret and not tracked.has(real)):
+                files[real] = None
+            case Kind.OTHER if not entry.is_symlink():  # a read-only mount holds no socket or pipe
+                files[path] = None
+            case _:
+                pass
         names.add(entry, is_git=is_git)
     folders |= dict.fromkeys(unread)  # a program could make them readable
     inside = (workspace, *repository)
     by_git = [path for path in _by_git(names.found, workspace) if is_below(path, inside)]
+    by_git += [first_link(path, inside) for path in by_git]
     found = {**dict(names.found), **{path: link_of(path) for path in by_git}}
     there = {path: link for path, link in found.items() if os.path.lexists(path)}
-    real_names = dict.fromkeys(os.path.realpath(path) if to else path for path, to in there.items())
+    real_names = dict.fromkeys(map(real_of, there))
     kept = tuple(path for path in real_names if is_below(path, inside) and os.path.exists(path))
     absent = tuple(found.keys() - there.keys())
     return Masks(tuple(files), tuple(folders), kept, tuple(there.items()), absent)
@@ -149,6 +154,17 @@ class _Guarded:
         return self._is_kept(entry.path)
 
 
+def first_link(path: str, roots: Sequence[str]) -> str:
+    """Return the first link on the way to `path`, which lies in one of `roots`; else `path`."""
+    root = next(root for root in roots if is_below(path, (root,)))
+    here = root
+    for part in path.removeprefix(root).strip("/").split("/")[:-1]:
+        here = f"{here}/{part}"
+        if os.path.islink(here):
+            return here
+    return path
+
+
 def link_of(path: str) -> str | None:
     """Return where a link leads, as it says; `None`: it is none."""
     with suppress(OSError):
@@ -158,9 +174,9 @@ def link_of(path: str) -> str | None:
 
 def hidden_of(paths: Iterable[str]) -> Masks:
     """Return the masks of those of `paths` that are there."""
-    real = dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path))
+    real = dict.fromkeys(real_of(path) for path in paths if os.path.exists(path))
     folders = [path for path in real if os.path.isdir(path)]
-    files = [path for path in real if os.path.isfile(path) or _is_socket(path)]
+    files = [path for path in real if not os.path.isdir(path)]
     return Masks(tuple(files), tuple(folders))
 
 
@@ -218,8 +234,8 @@ def together(*each: Masks) -> Masks:
         )
     kept = chain.from_iterable(_files_of(path) for path, _ in found.names if path in found.kept)
     for path in (*found.files, *kept):
-        with suppress(FileNotFoundError):
-            if os.stat(path).st_nlink > 1:
+        with suppress(OSError):
+            if stat.S_ISREG((found_as := os.stat(path)).st_mode) and found_as.st_nlink > 1:
                 raise SandboxError(f"{path} cannot be masked: the file has another name as well")
     return found
 
@@ -289,10 +305,23 @@ def is_bare(folder: str) -> bool:
     return all(os.path.lexists(f"{folder}/{name}") for name in _BARE)
 
 
-def _is_socket(path: str) -> bool:
+class Kind(Enum):
+    """What an entry of a folder is, or leads to."""
+
+    FILE = auto()
+    FOLDER = auto()
+    OTHER = auto()
+    NOTHING = auto()  # a link that leads nowhere, or where we may not look
+
+
+def _kind(entry: "os.DirEntry[str]") -> Kind:
     with suppress(OSError):
-        return stat.S_ISSOCK(os.lstat(path).st_mode)
-    return False
+        if entry.is_dir():
+            return Kind.FOLDER
+        if entry.is_file():
+            return Kind.FILE
+        return Kind.OTHER if os.path.exists(entry.path) else Kind.NOTHING
+    return Kind.NOTHING
 
 
 class _Tracked:

@@ -56,7 +56,8 @@ def arguments(view: View, place: Place, masks: Masks, *, as_root: bool) -> list[
     for folder in (place.workspace, *place.repository):
         found += _bound(writable, folder)
     if view is View.WORKSPACE:
-        for folder in _between(place, (*masks.kept, *masks.folders, *masks.files)):
+        links = [path for path, link in masks.names if link is not None]
+        for folder in _between(place, (*masks.kept, *masks.folders, *masks.files, *links)):
             found += _bound("--bind", folder)
         for path in _outermost(masks.kept):
             found += _bound("--ro-bind", path)

@@ -19,13 +19,14 @@ from wcore.sandbox.masks import (
     Masks,
     Rules,
     SandboxError,
+    first_link,
     guarded_names,
     is_bare,
     is_below,
     link_of,
     make_accessible,
 )
-from wcore.sandbox.repository import line_of
+from wcore.sandbox.repository import line_of, real_of
 from wcore.visible import visible_line
 
 TOLD_MAX: Final = 8  # paths in an error
@@ -60,7 +61,9 @@ def take_away(
     found = guarded_names(workspace, repository, rules, left)
     left = [path for path in left if path not in before.folders]
     gone = [e for p in found if p not in known for e in _harmful(p, workspace, is_harmless)]
-    gone += [*before.absent, *(path for path, link in links.items() if link_of(path) != link)]
+    roots = (workspace, *repository)
+    other = [path for path, link in links.items() if link_of(path) != link]
+    gone += [first_link(path, roots) for path in (*before.absent, *other) if os.path.lexists(path)]
     moved: list[Moved] = []
     for path in gone:
         if not os.path.lexists(path):
@@ -71,7 +74,7 @@ def take_away(
         else:
             left.append(path)
     for path, link in links.items():
-        if not os.path.lexists(path):
+        if not os.path.lexists(path) and first_link(path, roots) == path:
             with suppress(OSError):
                 os.symlink(link, path)
     if left:
@@ -117,7 +120,7 @@ def _leads_home(marker: str, workspace: str) -> bool:
     """Whether a file `.git` leads to a part of a repository that is looked at here as well."""
     told = line_of(marker, "gitdir: ")
     target = os.path.normpath(os.path.join(os.path.dirname(marker), told))
-    if not told or not is_below(target, (workspace,)) or os.path.realpath(target) != target:
+    if not told or not is_below(target, (workspace,)) or real_of(target) != target:
         return False
     before, _, behind = target.partition("/.git/")
     parts = {*before.removeprefix(workspace).split("/"), *behind.split("/")}

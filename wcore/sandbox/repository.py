@@ -28,7 +28,7 @@ def repository_folders(workspace: str) -> tuple[str, ...]:
         return ()
     marker = f"{found}/.git"
     if os.path.isdir(marker):
-        folders = [] if found == workspace else [os.path.realpath(marker)]
+        folders = [] if found == workspace else [real_of(marker)]
     else:
         folders = _of_worktree(marker)
     return tuple(folder for folder in folders if not f"{folder}/".startswith(f"{workspace}/"))
@@ -53,9 +53,9 @@ def named_by(config: str, *folders: str) -> list[str]:
 
 
 def _of_worktree(marker: str) -> list[str]:
-    own = os.path.realpath(os.path.join(os.path.dirname(marker), line_of(marker, "gitdir: ")))
-    common = os.path.realpath(os.path.join(own, line_of(f"{own}/commondir")))
-    is_mutual = os.path.realpath(line_of(f"{own}/gitdir") or "/") == os.path.realpath(marker)
+    own = real_of(os.path.join(os.path.dirname(marker), line_of(marker, "gitdir: ")))
+    common = real_of(os.path.join(own, line_of(f"{own}/commondir")))
+    is_mutual = real_of(line_of(f"{own}/gitdir") or "/") == real_of(marker)
     is_below = os.path.dirname(own) == f"{common}/worktrees"
     is_repository = all(os.path.exists(f"{common}/{name}") for name in _HAS)
     return [common] if is_mutual and is_below and is_repository else []
@@ -74,6 +74,15 @@ def line_of(path: str, begin: str = "") -> str:
 def _read(path: str, most: int) -> bytes:
     try:
         with os.fdopen(open_unlocked(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            return file.read(most)
-    except OSError:
+            found = file.read(most) or b""  # of a pipe
+    except (OSError, ValueError):
         return b""
+    return b"" if b"\0" in found else found
+
+
+def real_of(path: str) -> str:
+    """Return where a path leads; a link that may not be followed leads to itself."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path

@@ -24,7 +24,7 @@ from wcore.sandbox.quarantine import Moved, take_away
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Held, Program
 from wcore.visible import visible_line
-from wcore.vocabulary import Json, ToolOutput
+from wcore.vocabulary import Json, Status, ToolOutput
 
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
@@ -44,6 +44,7 @@ class Confined:
     def __init__(self, program: Program, view: View, pipe: int) -> None:
         self.program = program
         self.moved: list[Moved] = []  # what it left that may not stay, once it is over
+        self.problem = ""  # why something of that stays
         self._view = view
         self._pipe = pipe
 
@@ -78,15 +79,18 @@ class Confined:
         moved: list[Json] = [{"path": each.path, "to": each.to} for each in self.moved]
         view: dict[str, Json] = {"view": self._view.value, "quarantined": moved}
         told = [f"[{line}]\n" for line in self.told()]
+        status = Status.ERROR if self.problem else done.status
         is_open = bool(told and done.output) and not done.output.endswith("\n")
         output = "".join([done.output, "\n" if is_open else "", *told])
-        return replace(done, output=output, metadata={**done.metadata, "sandbox": view})
+        metadata = {**done.metadata, "sandbox": view}
+        return replace(done, status=status, output=output, metadata=metadata)
 
     def told(self) -> list[str]:
-        """Return a sentence for each path that was taken away."""
+        """Return a sentence for each path that was taken away, and for what could not be."""
         why = "other programs would do what it says"
         pairs = [(visible_line(each.path), visible_line(each.to)) for each in self.moved]
-        return [f"{path} was moved to {to}: {why}" for path, to in pairs]
+        moved = [f"{path} was moved to {to}: {why}" for path, to in pairs]
+        return [*moved, self.problem] if self.problem else moved
 
 
 class Sandbox:
@@ -122,7 +126,7 @@ class Sandbox:
         """Have what runs `program` in a view. It must be over, and all it started, when this ends.
 
         Raises:
-            SandboxError: no sandbox can be made, or something that may not stay does.
+            SandboxError: no sandbox can be made.
         """
         async with self._one_at_a_time, self._alone():
             place, masks = await to_thread.run_sync(self._workspace.look)
@@ -132,7 +136,7 @@ class Sandbox:
                     yield inner
                 finally:
                     with anyio.CancelScope(shield=True):
-                        inner.moved = await to_thread.run_sync(self._take_away, place, masks)
+                        await to_thread.run_sync(self._take_away, inner, place, masks)
 
     async def bubblewrap(self) -> str:
         """Return the bubblewrap that makes the views of this workspace; it is looked for once.
@@ -160,10 +164,13 @@ class Sandbox:
         finally:
             os.close(lock)
 
-    def _take_away(self, place: Place, masks: Masks) -> list[Moved]:
+    def _take_away(self, inner: Confined, place: Place, masks: Masks) -> None:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
         folders = (place.workspace, place.repository)
-        return take_away(masks, *folders, rules, to, self._is_harmless)
+        try:
+            inner.moved = take_away(masks, *folders, rules, to, self._is_harmless)
+        except SandboxError as error:
+            inner.problem = str(error)
 
 
 @contextmanager

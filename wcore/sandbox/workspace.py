@@ -19,8 +19,8 @@ _SOCKETS: Final = ("/run", "/var/run")
 _CACHE: Final = ".cache"  # what is in it can be made again
 _RESOLVER: Final = "/etc/resolv.conf"
 _NOT_WORKSPACES: Final = ("/", "/etc", "/usr", "/var", "/home", "/root", "/bin", "/lib", "/opt")
-#: Of a home that is the workspace too: what decides what shells and desktops start.
-_HOME_KEPT: Final = (".config", ".local/bin", ".local/share")
+#: Of a home: what decides what shells, desktops and git start. No folder to work in.
+_HOME_KEPT: Final = (".config", ".local", ".local/bin", ".local/share", "bin")
 
 
 class Workspace(Struct, frozen=True):
@@ -43,15 +43,17 @@ class Workspace(Struct, frozen=True):
         Raises:
             SandboxError: no sandbox can be made here.
         """
-        if self.folder in _NOT_WORKSPACES:
-            raise SandboxError(f"{self.folder} is part of the system: work in a folder of your own")
+        if self.folder in (*_NOT_WORKSPACES, *(f"{self.home}/{name}" for name in _HOME_KEPT)):
+            raise SandboxError(
+                f"{self.folder} is what programs are made of: work in another folder"
+            )
         place = self._place()
         repository, rules = place.repository, self.rules
         within = masks.masks_of(self.folder, repository, self.home, rules)
         known = [*masks.in_any_case(self.secrets), *filter(rules.is_secret, _entries(self.home))]
         hidden = masks.hidden_of([*self.own, *known, *masks.other_views_of_processes()])
         sockets = masks.hidden_of(path for path in masks.sockets() if _is_seen(path, place))
-        found = masks.together(within, hidden, sockets, Masks(kept=self._kept()))
+        found = masks.together(within, hidden, sockets, self._kept())
         above = next((each for each in found.folders if is_below(self.folder, (each,))), None)
         if above is not None:
             raise SandboxError(f"the workspace lies in {above}, which is hidden from programs")
@@ -69,11 +71,12 @@ class Workspace(Struct, frozen=True):
             repository_folders(self.folder),
         )
 
-    def _kept(self) -> tuple[str, ...]:
+    def _kept(self) -> Masks:
         """Return what lies in the workspace and is not of the project: we, and a home's own."""
         found = [*self.programs, *(f"{self.home}/{name}" for name in _HOME_KEPT)]
         inside = [path for path in found if is_below(path, (self.folder,)) and path != self.folder]
-        return tuple(path for path in inside if os.path.exists(path))
+        there = [path for path in inside if os.path.exists(path)]
+        return Masks(kept=tuple(there), absent=tuple(path for path in inside if path not in there))
 
 
 def _is_seen(path: str, place: Place) -> bool:

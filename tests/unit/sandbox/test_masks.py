@@ -115,7 +115,7 @@ def test_a_link_is_followed_to_what_is_hidden(ws: Path) -> None:
     assert found(ws) == {"files": {"config/dev", f"{ws.parent}/elsewhere"}}
 
 
-def test_sockets_are_hidden_whatever_name_they_were_bound_by(
+def test_sockets_and_pipes_are_hidden_whatever_name_they_were_bound_by(
     ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ws)
@@ -123,7 +123,16 @@ def test_sockets_are_hidden_whatever_name_they_were_bound_by(
         listener.bind("name")
         (ws / "name").rename(ws / "other")
         os.mkfifo(ws / "pipe")
-        assert found(ws) == {"files": {"other"}}
+        assert found(ws) == {"files": {"other", "pipe"}}
+
+
+def test_links_that_lead_nowhere_are_no_error(ws: Path) -> None:
+    for name, to in (
+        *(("loop", "loop"), (".env", ".env"), (".vscode", "gone"), ("long", "x" * 300)),
+        *((".git", "index"), ("index", ".git"), (".mcp.json", "/proc/1/root/x")),
+    ):
+        (ws / name).symlink_to(to)
+    assert found(ws) == {}
 
 
 def test_what_is_installed_is_not_looked_into(ws: Path) -> None:

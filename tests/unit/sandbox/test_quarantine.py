@@ -172,6 +172,35 @@ def test_a_link_is_moved_and_not_what_it_leads_to(left: Left, tmp_path: Path) ->
     assert (tmp_path / "outside" / "file").exists()
 
 
+def test_nothing_is_made_or_moved_outside(left: Left, tmp_path: Path) -> None:
+    """By a folder that has become a link, on the way to a link or to what was not there."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    left.write("sub/x")
+    left.write(".git/config", "[include]\n\tpath = ../tools/git\n")
+    (left.folder / "sub" / ".bashrc").symlink_to("x")
+    (left.folder / "tools").mkdir()
+
+    def turned() -> None:
+        (left.folder / "sub").rename(left.folder / "elsewhere")
+        (left.folder / "tools").rename(left.folder / "elsewhere" / "tools")
+        (left.folder / "sub").symlink_to(outside)
+        (left.folder / "tools").symlink_to(outside)
+        (outside / "git").write_text("the user's own")
+
+    moved = left.after(turned)
+    assert os.listdir(outside) == ["git"]
+    assert (outside / "git").read_text() == "the user's own"
+    assert "tools" in moved
+
+
+@pytest.mark.parametrize("name", ["core.worktree", "core.fsmonitor", "include.path"])
+def test_a_new_repository_may_not_lead_git_elsewhere(left: Left, name: str) -> None:
+    section, _, key = name.partition(".")
+    text = f"[{section}]\n\t{key} = /x\n"
+    assert left.after(lambda: left.write("new/.git/config", text)) == ["new/.git/config"]
+
+
 def test_what_cannot_be_moved_is_an_error(left: Left) -> None:
     left.to.write_text("a file in the way")
     with pytest.raises(SandboxError, match=r"cannot be moved: /.*\.mcp\.json"):

@@ -43,7 +43,14 @@ def test_a_folder_outside_of_any_repository_needs_nothing(tmp_path: Path) -> Non
     assert repository_folders(os.path.realpath(tmp_path)) == ()
 
 
-@pytest.mark.parametrize("marker", ["gitdir: ../victim", "gitdir: /etc", "", "x", "gitdir: "])
+def test_a_pipe_is_no_repository_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".git")
+    assert repository_folders(os.path.realpath(tmp_path)) == ()
+
+
+@pytest.mark.parametrize(
+    "marker", ["gitdir: a\0b", "gitdir: ../victim", "gitdir: /etc", "", "x", "gitdir: "]
+)
 def test_what_only_the_workspace_says_is_not_believed(repo: Path, marker: str) -> None:
     victim, ws = repo.parent / "victim", repo.parent / "ws"
     victim.mkdir()
