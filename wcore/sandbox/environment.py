@@ -20,12 +20,24 @@ _LEADS_OUT: Final = re.compile(
     r".*_SOCK(?:ET)?|GPG_AGENT_INFO|DBUS_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DOCKER_HOST"
     r"|CONTAINER_HOST|KUBECONFIG|TMUX|STY|VSCODE_\w+|XDG_RUNTIME_DIR|NOTIFY_SOCKET|LISTEN_\w+"
 )
+#: Whatever the name: an address with a password, a key as well-known services give them out.
+_SECRET_VALUE: Final = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@|\b(?:gh[pousr]_|github_pat_|glpat-|sk-|xox[abprs]-|AKIA|AIza)\w{8}"
+    r"|\beyJ[\w-]{8,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:Basic|Bearer) [\w+/=.-]{8}"
+    r"|AccountKey=|SharedAccessSignature=",
+)
+_COUNTED: Final = "GIT_CONFIG_VALUE_"
 _CACHE: Final = "XDG_CACHE_HOME"
 
 
 def within(environ: Mapping[str, str], place: Place) -> dict[str, str]:
     """Return the variables for a program; temporary files and caches go where it may write."""
     kept = {name: value for name, value in environ.items() if not _is_left_out(name)}
+    for name in [name for name, value in kept.items() if _SECRET_VALUE.search(value)]:
+        if name.startswith(_COUNTED):
+            kept[name] = ""  # git counts them
+        else:
+            del kept[name]
     home = kept.get("HOME", "")
     cache = kept.get(_CACHE) or f"{home}/.cache"
     fixed = {"TMPDIR": TMP} | ({} if cache in place.private else {_CACHE: f"{TMP}/cache"})

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum, auto
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from msgspec import Struct
@@ -24,6 +24,8 @@ ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a secon
 LEFT_ENTRIES_MAX: Final = 5_000_000  # afterwards: a program may have made more to hide behind
 TRACKED_BYTES_MAX: Final = 1024 * 1024  # of a file that may be in git; no key is longer
 INDEX_BYTES_MAX: Final = 64 * 1024 * 1024  # of git: some 500,000 files
+
+HIDDEN_FOLDERS_MAX: Final = 256  # of one that is hidden, in which links are looked for
 
 #: What tools install into a workspace; nobody keeps secrets there, nor opens it as a project.
 INSTALLED: Final = frozenset(
@@ -192,6 +194,17 @@ def in_any_case(paths: Iterable[str]) -> list[str]:
             above = folder if os.path.isdir(folder) else "".join(in_any_case([folder])[:1])
             found += [f"{above}/{each}" for each in os.listdir(above) if each.casefold() in names]
     return found
+
+
+def led_to_from(folders: Iterable[str], home: str, workspace: str) -> list[str]:
+    """Return where links in hidden folders lead in a home or workspace: by a plain name, there."""
+    found: list[str] = []
+    entries = (each for top in folders for each in islice(os.walk(top), HIDDEN_FOLDERS_MAX))
+    for folder, names, files in entries:
+        paths = [f"{folder}/{name}" for name in (*names, *files)]
+        found += [real_of(path) for path in paths if os.path.islink(path)]
+    inside = [path for path in found if is_below(path, (home, workspace))]
+    return [path for path in inside if not any(is_below(f, (path,)) for f in (home, workspace))]
 
 
 def sockets() -> list[str]:

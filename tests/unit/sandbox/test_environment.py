@@ -27,3 +27,24 @@ def test_temporary_files_and_caches_go_where_they_can_be_written() -> None:
     assert found == {"HOME": "/home/me", "TMPDIR": "/tmp"}
     found = environment.within({"HOME": "/home/you"}, home)
     assert found["XDG_CACHE_HOME"] == "/tmp/cache"
+
+
+def test_values_that_are_secrets_are_left_out_whatever_their_name() -> None:
+    given = {
+        "A": "https://me:word@example.org/x",
+        "B": "ghp_0123456789abcdef",
+        "C": "-----BEGIN OPENSSH PRIVATE KEY-----",
+        "D": "eyJhbGciOiJI.eyJzdWIiOiIx.x",
+        "HTTPS_PROXY": "http://u:p@proxy:8080",
+        "GIT_CONFIG_VALUE_3": "AUTHORIZATION: Basic abcdefgh1234",
+        "E": "https://example.org:8080/@x",
+        "F": "sk-",
+        "GIT_CONFIG_VALUE_4": "false",
+    }
+    found = environment.within(given, Place("/ws"))
+    assert {name: found[name] for name in found.keys() & given.keys()} == {
+        "GIT_CONFIG_VALUE_3": "",
+        "E": "https://example.org:8080/@x",
+        "F": "sk-",
+        "GIT_CONFIG_VALUE_4": "false",
+    }

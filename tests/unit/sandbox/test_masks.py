@@ -202,6 +202,20 @@ def test_names_are_found_as_they_are_written(ws: Path) -> None:
     assert sorted(found) == [f"{ws}/A.TXT", f"{ws}/A/B", f"{ws}/A/B/file", f"{ws}/a.txt"]
 
 
+def test_links_in_hidden_folders_are_followed(ws: Path) -> None:
+    home = ws.parent
+    write(home / "dots/aws", home / "dots/ssh/key", home / ".aws/plain", home / ".aws/deep/x")
+    (home / ".aws/credentials").symlink_to("../dots/aws")
+    (home / ".aws/deep/ssh").symlink_to("../../dots/ssh")
+    (home / ".aws/deep/system").symlink_to("/etc/hosts")
+    (home / ".aws/deep/home").symlink_to("../..")
+    (home / ".aws/deep/ws").symlink_to(ws)
+    assert sorted(masks.led_to_from([f"{home}/.aws"], str(home), str(ws))) == [
+        f"{home}/dots/aws",
+        f"{home}/dots/ssh",
+    ]
+
+
 def test_sockets_of_this_machine_are_found(ws: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         path = f"/tmp/wcore {os.getpid()} socket"
