@@ -155,6 +155,7 @@ LEFTOVERS: Final[Mapping[str, str]] = {
     ),
     "hide it in a closed folder": "mkdir -p a/.vscode && echo x >a/.vscode/x && chmod 311 a",
     "keep it in a fixed folder": "mkdir -p a/.vscode && echo x >a/.vscode/x && chmod 555 a",
+    "keep it as a fixed folder": "mkdir .zed && echo x >.zed/tasks.json && chmod 500 .zed",
     "lead git elsewhere": "echo ../elsewhere >.git/commondir",
     "leave what an editor runs": "mkdir -p sub/.vscode && echo x >sub/.vscode/tasks.json",
     "lead an editor elsewhere": "rm .idea; mkdir elsewhere; ln -s elsewhere .idea",

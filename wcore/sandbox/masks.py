@@ -85,6 +85,7 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
             real = real_of(path)
             is_secret = is_secret or (not is_git and rules.is_secret(real))
             is_secret = is_secret and is_below(real, (workspace, home))
+            is_secret = is_secret and not is_below(workspace, (real,))  # `.env` to `..`
         is_denied = rules.is_denied(real)
         match _kind(entry):
             case Kind.FOLDER if is_secret or is_denied:

@@ -85,11 +85,13 @@ def take_away(
 
 
 def _has_moved(path: str, place: str) -> bool:
-    """Move what lies in a folder that may have been made unwritable."""
-    for prepare in (None, make_accessible):
+    """Move what may lie in a folder, or be one, that was made unwritable."""
+    for is_again in (False, True):
         with suppress(OSError, RecursionError):
-            if prepare is not None:
-                prepare(os.path.dirname(path))
+            if is_again:
+                make_accessible(os.path.dirname(path))
+            if is_again and os.path.isdir(path) and not os.path.islink(path):
+                make_accessible(path)
             os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
             shutil.move(path, place)
             return True

@@ -135,6 +135,12 @@ def test_links_that_lead_nowhere_are_no_error(ws: Path) -> None:
     assert found(ws) == {}
 
 
+def test_a_link_hides_no_folder_that_one_works_in(ws: Path) -> None:
+    (ws / ".env").symlink_to("..")
+    (ws / ".env.here").symlink_to(".")
+    assert found(ws) == {}
+
+
 def test_what_is_installed_is_not_looked_into(ws: Path) -> None:
     write(ws / "node_modules/a/.env", ws / ".venv/lib/cert.pem", ws / "a/node_modules/.vscode/x")
     assert found(ws) == {}

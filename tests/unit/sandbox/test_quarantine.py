@@ -218,6 +218,15 @@ def test_a_folder_that_was_closed_is_opened(left: Left, mode: int) -> None:
     assert sorted(left.after(made)) == ["a/.vscode", "b/.mcp.json"]
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root moves every folder")
+def test_a_folder_that_was_fixed_is_moved(left: Left) -> None:
+    def made() -> None:
+        left.write(".vscode/tasks.json")
+        (left.folder / ".vscode").chmod(0o500)
+
+    assert left.after(made) == [".vscode"]
+
+
 def test_the_modes_of_other_folders_stay(left: Left) -> None:
     left.folder.chmod(0o755)
     left.after(lambda: left.write(".mcp.json"))
