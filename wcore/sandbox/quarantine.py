@@ -86,16 +86,16 @@ def take_away(
 
 def _has_moved(path: str, place: str) -> bool:
     """Move what may lie in a folder, or be one, that was made unwritable."""
-    for is_again in (False, True):
-        with suppress(OSError, RecursionError):
-            if is_again:
-                make_accessible(os.path.dirname(path))
-            if is_again and os.path.isdir(path) and not os.path.islink(path):
-                make_accessible(path)
-            os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
-            shutil.move(path, place)
-            return True
-    return False
+    try:
+        for folder in (os.path.dirname(path), path):
+            is_folder = os.path.isdir(folder) and not os.path.islink(folder)
+            if is_folder and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                make_accessible(folder)
+        os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+        shutil.move(path, place)
+    except (OSError, RecursionError):
+        return False
+    return True
 
 
 def _harmful(path: str, workspace: str, is_harmless: Callable[[str], bool]) -> list[str]:
