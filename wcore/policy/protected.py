@@ -116,7 +116,7 @@ _NAMES_WRITE: Final[Mapping[str, str]] = {
             *(".wgetrc", ".ripgreprc", ".mailcap", ".forward", ".procmailrc", ".rhosts"),
             *(".shosts", ".k5login", ".xbindkeysrc", "sitecustomize.py", "usercustomize.py"),
             *("*.pth", ".opencode.json", "opencode.json", ".crush.json", "crush.json"),
-            *(".dir-locals-2.el", ".gitpod.yml", ".replit"),
+            *(".dir-locals-2.el", ".gitpod.yml", ".replit", ".pdbrc", ".ghci", ".renviron"),
         ),
         _EDITOR,
     ),

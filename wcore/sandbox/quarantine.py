@@ -29,6 +29,7 @@ from wcore.sandbox.masks import (
 from wcore.sandbox.repository import line_of, real_of
 from wcore.visible import visible_line
 
+MOVED_BYTES_MAX: Final = 64 * 1024 * 1024  # to another file system, which it could fill
 TOLD_MAX: Final = 8  # paths in an error
 _SAMPLE: Final = ".sample"  # of the hooks that `git init` makes: they do nothing
 
@@ -68,7 +69,10 @@ def take_away(
     for path in gone:
         if not os.path.lexists(path):
             continue  # it went with its folder
-        place = f"{to}/{len(moved)}-{os.path.basename(path)}"
+        name = f"{len(moved)}-{os.path.basename(path)}"
+        place = f"{to}/{name}"
+        if _is_too_large(path, to):  # by that name nobody goes by it
+            place = f"{os.path.dirname(path)}/quarantined-{os.path.basename(to)}-{name}"
         if _has_moved(path, place):
             moved.append(Moved(path, place))
         else:
@@ -82,6 +86,21 @@ def take_away(
         told = ", ".join(map(visible_line, left[:TOLD_MAX])) + more
         raise SandboxError(f"other programs may do what it left, and it cannot be moved: {told}")
     return moved
+
+
+def _is_too_large(path: str, to: str) -> bool:
+    """Whether it would have to be copied to `to`, and is too large for that."""
+    total = 0
+    with suppress(OSError):
+        os.makedirs(to, 0o700, exist_ok=True)
+        if os.lstat(path).st_dev == os.stat(to).st_dev:
+            return False
+        total = 0 if os.path.isdir(path) else os.lstat(path).st_size
+        for folder, _, names in os.walk(path):
+            total += sum(os.lstat(f"{folder}/{name}").st_size for name in names)
+            if total > MOVED_BYTES_MAX:
+                return True
+    return total > MOVED_BYTES_MAX
 
 
 def _has_moved(path: str, place: str) -> bool:

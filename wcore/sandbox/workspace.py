@@ -18,7 +18,9 @@ _HOMES: Final = ("/home", "/root", "/var/home")
 _SOCKETS: Final = ("/run", "/var/run")
 _CACHE: Final = ".cache"  # what is in it can be made again
 _RESOLVER: Final = "/etc/resolv.conf"
-_NOT_WORKSPACES: Final = ("/", "/etc", "/usr", "/var", "/home", "/root", "/bin", "/lib", "/opt")
+_NOT_WORKSPACES: Final = tuple(
+    f"/{name}" for name in ("", *"etc usr var home root bin lib opt proc sys dev run tmp".split())
+)
 #: Of a home: what decides what shells, desktops and git start. No folder to work in.
 _HOME_KEPT: Final = (".config", ".local", ".local/bin", ".local/share", "bin")
 

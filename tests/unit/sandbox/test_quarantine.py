@@ -1,6 +1,7 @@
 """What a program may not leave behind is taken away."""
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from wcore.policy import protected
 from wcore.policy_files.repositories import names_no_program
 from wcore.sandbox import quarantine
 from wcore.sandbox.masks import Rules, SandboxError, masks_of
+from wcore.sandbox.quarantine import Moved
 
 HARMLESS = '[core]\n\tbare = false\n[remote "o"]\n\turl = x\n'
 
@@ -28,14 +30,17 @@ class Left:
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(text)
 
-    def after(self, run: Callable[[], object]) -> list[str]:
+    def moved(self, run: Callable[[], object]) -> list[Moved]:
         noted = masks_of(str(self.folder), (), "/nobody", self.rules)
         run()
-        moved = quarantine.take_away(
-            noted, str(self.folder), (), self.rules, str(self.to), names_no_program
-        )
+        folders = (str(self.folder), ())
+        to = str(self.to)
+        moved = quarantine.take_away(noted, *folders, self.rules, to, names_no_program)
         assert all(os.path.lexists(each.to) for each in moved)
-        return [each.path.removeprefix(f"{self.folder}/") for each in moved]
+        return moved
+
+    def after(self, run: Callable[[], object]) -> list[str]:
+        return [each.path.removeprefix(f"{self.folder}/") for each in self.moved(run)]
 
 
 @pytest.fixture
@@ -199,6 +204,30 @@ def test_a_new_repository_may_not_lead_git_elsewhere(left: Left, name: str) -> N
     section, _, key = name.partition(".")
     text = f"[{section}]\n\t{key} = /x\n"
     assert left.after(lambda: left.write("new/.git/config", text)) == ["new/.git/config"]
+
+
+def test_what_is_too_large_for_another_file_system_stays_under_another_name(
+    left: Left, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == left.folder.stat().st_dev:
+        pytest.skip("there is no other file system")
+    monkeypatch.setattr(quarantine, "MOVED_BYTES_MAX", 10)
+    with tempfile.TemporaryDirectory(dir=shared) as other:
+        left.to = Path(other) / "quarantine"
+
+        def made() -> None:
+            left.write(".vscode/small", "x" * 10)
+            left.write("sub/.vscode/large", "x" * 11)
+
+        moved = left.moved(made)
+    assert {each.path: Path(each.to).parent for each in moved} == {
+        f"{left.folder}/.vscode": left.to,
+        f"{left.folder}/sub/.vscode": left.folder / "sub",
+    }
+    assert Path(moved[0].to if "sub" in moved[0].to else moved[1].to).name.startswith(
+        "quarantined-"
+    )
 
 
 def test_what_cannot_be_moved_is_an_error(left: Left) -> None:
