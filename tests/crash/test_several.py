@@ -63,6 +63,8 @@ async def _life(talk: Talk, place: str, name: str, after_s: float, heard: set[st
 
 
 async def _read(workspace: Path, place: str, done: anyio.Event) -> None:
+    if "://" not in place:  # where there is none yet, a reader says so and is right
+        await waiting.until(Path(place).exists, "the store")
     while not done.is_set():
         for reader in READERS:
             command = [sys.executable, "-m", "wcore", *reader, "--store", place]
