@@ -121,7 +121,9 @@ ESCAPES: Final[Mapping[str, str]] = {
     ),
     "make a device": "mknod zero c 1 5 && head -c 1 zero",
     "see programs outside": "[ $(tr '\\0' ' ' </proc/1/cmdline | grep -c '^[^ ]*bwrap ') = 0 ]",
-    "reach the root of another": "ls /proc/[0-9]*/root/$BESIDE",
+    "reach the root of another": (
+        "for f in /proc/[0-9]*/root; do [ -e $f$BESIDE ] && exit 0; done; exit 1"
+    ),
     "see secrets in the environment": "printenv PLANTED_TOKEN || printenv SSH_AUTH_SOCK",
     "use descriptors that were left open": (
         "exec 3>&- 3<&-; for f in /proc/self/fd/*; do [ ${f##*/} -gt 3 ] && [ -e $f ] && exit 0;"
