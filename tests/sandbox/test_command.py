@@ -170,6 +170,17 @@ def test_python_and_node_work(ws: Path) -> None:
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
+def test_without_a_place_for_what_may_not_stay_nothing_runs(ws: Path) -> None:
+    state = ws.parent / ".local" / "state" / "wcore"
+    state.mkdir(parents=True)
+    (state / "quarantine").write_text("a file in the way\n")
+    done = run(ws, "touch new")
+    assert done.returncode == 1
+    assert f"{state}/quarantine cannot be used: File exists" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (ws / "new").exists()
+
+
 def test_what_could_not_be_taken_away_is_told(ws: Path) -> None:
     state = ws.parent / ".local" / "state" / "wcore"
     script = "mkdir .vscode; echo x >.vscode/tasks.json; echo output"

@@ -15,19 +15,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-import anyio
 from anyio import to_thread
 from msgspec import Struct
 
-from wcore.sandbox import quarantine, sandbox
-from wcore.sandbox.masks import Masks
-from wcore.sandbox.mounts import Place, View
-from wcore.sandbox.sandbox import Start
+from wcore.sandbox import quarantine
+from wcore.sandbox.sandbox import Start, attempt
 from wcore.sandbox.workspace import Workspace
-from wcore.supervisor.client import Program
 
 TRY_S_MAX: Final = 10.0  # of one script; each takes milliseconds
-SAID_BYTES_MAX: Final = 4096  # of a script: what a person reads to see how it got out
 _UNTRIED: Final = (126, 127)  # a program of the script is not there
 
 #: Reaches the kernel if the answer is none of a filter: EPERM, ENOSYS.
@@ -250,30 +245,12 @@ class _Try(Struct, frozen=True):
         """Run one script in the sandbox, and look at what it left."""
         place, masks = self.workspace.look()
         folders, rules = (place.workspace, place.repository), self.workspace.rules
-        code, said = await self._confined(script, place, masks)
+        argv, environ = (self.shell, "-c", script), self.planted.environ
+        where = place, masks
+        code, said = await attempt(self.start, self.bwrap, argv, environ, where, TRY_S_MAX)
         to = f"{self.planted.home}/quarantine/{secrets.token_hex(4)}"
         moved = quarantine.take_away(masks, *folders, rules, to, lambda _: False)
         if code is None or code in _UNTRIED:
             return Tried(name, held=False, said=f"it could not be tried: {said}")
         is_held = bool(moved) if name in LEFTOVERS else code != 0
         return Tried(name, is_held, "" if is_held else said)
-
-    async def _confined(self, script: str, place: Place, masks: Masks) -> tuple[int | None, str]:
-        reading, writing = os.pipe()
-        stdio = (None, writing, writing)
-        program = Program((self.shell, "-c", script), "/", self.planted.environ, stdio)
-        try:
-            with sandbox.confined(self.bwrap, program, View.WORKSPACE, place, masks) as inner:
-                try:
-                    held = await self.start(inner.program)
-                finally:
-                    os.close(writing)
-                with anyio.move_on_after(TRY_S_MAX):
-                    await held.exited()
-                with anyio.CancelScope(shield=True):
-                    await held.end(0)
-                held.close()
-                said = os.read(reading, SAID_BYTES_MAX).decode(errors="replace").strip()
-                return inner.exit_code(), said
-        finally:
-            os.close(reading)

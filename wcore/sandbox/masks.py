@@ -6,6 +6,7 @@ secret with a second name, more than `MASKS_MAX`) is an error: nothing runs with
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,8 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.errors import ToolError
-from wcore.locked_files import open_unlocked
-from wcore.sandbox.repository import named_by, real_of
+from wcore.sandbox.repository import beginning_of, named_by, real_of
 
 MASKS_MAX: Final = 200  # mounts of one program; 100 cost some 40 ms, 400 some 300
 ENTRIES_MAX: Final = 200_000  # of a workspace that are looked at: about a second
@@ -36,6 +36,7 @@ INSTALLED: Final = frozenset(
 GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", "gitdir"])
 GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
 _BARE: Final = frozenset(["HEAD", "objects", "refs"])  # git takes a folder with these for one
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a space and its kind, in tables of mounts
 
 
 class SandboxError(ToolError):
@@ -122,14 +123,15 @@ def guarded_names(
 ) -> list[str]:
     """Return the paths whose names decide what other programs run, after one has run.
 
-    Folders are made readable that are not; those of which that fails are added to `unread`.
-
-    Raises:
-        SandboxError: there is too much to look at.
+    Folders are made readable that are not; those of which that fails are added to `unread`, and the
+    workspace, if there is too much to look at.
     """
     names = _Guarded(rules)
-    for entry, is_git in _entries(workspace, repository, unread, most=LEFT_ENTRIES_MAX):
-        names.add(entry, is_git=is_git)
+    try:
+        for entry, is_git in _entries(workspace, repository, unread, is_after=True):
+            names.add(entry, is_git=is_git)
+    except SandboxError:
+        unread.append(workspace)
     return [path for path, _ in names.found]
 
 
@@ -216,16 +218,20 @@ def sockets() -> list[str]:
     return sorted({name for name in names if name.startswith("/")})
 
 
-def other_views_of_processes() -> list[str]:
+def other_views_of_processes(mounts: str = "/proc/self/mountinfo") -> list[str]:
     """Return where else than at /proc processes can be seen: in the root of another system."""
-    with open("/proc/self/mountinfo", "rb") as table:
+    with open(mounts, "rb") as table:
         lines = table.read().splitlines()
     found: list[str] = []
     for line in lines:
         before, _, behind = line.partition(b" - ")
         if behind.split()[0] == b"proc":
-            found.append(before.split()[4].decode("unicode_escape"))
+            found.append(os.fsdecode(_ESCAPED.sub(_unescaped, before.split()[4])))
     return [path for path in found if not is_below(path, ("/proc",))]
+
+
+def _unescaped(octal: re.Match[bytes]) -> bytes:
+    return bytes([int(octal[1], 8)])
 
 
 def together(*each: Masks) -> Masks:
@@ -268,21 +274,20 @@ def is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _entries(
-    workspace: str, repository: Iterable[str], unread: list[str], most: int | None = None
+    workspace: str, repository: Iterable[str], unread: list[str], *, is_after: bool = False
 ) -> Iterator[tuple["os.DirEntry[str]", bool]]:
     """Yield all that may matter, and whether it is of a repository of git.
 
-    With `most`, no more than that, folders that cannot be read are made readable. Others are added
-    to `unread`.
+    Folders that cannot be read are added to `unread`; after a run they are made readable first.
 
     Raises:
         SandboxError: there is too much of it.
     """
     left, count = [(workspace, False), *((folder, True) for folder in repository)], 0
-    limit = ENTRIES_MAX if most is None else most
+    limit = LEFT_ENTRIES_MAX if is_after else ENTRIES_MAX
     while left:
         folder, is_git = left.pop()
-        listing = _listing(folder, opens=most is not None)
+        listing = _listing(folder, opens=is_after)
         if listing is None:
             unread.append(folder)
             continue
@@ -347,24 +352,11 @@ class _Tracked:
 
     def has(self, path: str) -> bool:
         if self._index is None:
-            self._index = b"".join(_read(each, INDEX_BYTES_MAX) or b"" for each in self._paths)
-        content = _read(path, TRACKED_BYTES_MAX) if self._index else None
-        if content is None:
+            parts = (beginning_of(each, INDEX_BYTES_MAX) or b"" for each in self._paths)
+            self._index = b"".join(parts)
+        content = beginning_of(path, TRACKED_BYTES_MAX + 1) if self._index else None
+        if content is None or len(content) > TRACKED_BYTES_MAX:
             return False
         blob = b"blob %d\0" % len(content) + content
         digests = (hashlib.sha1(blob, usedforsecurity=False), hashlib.sha256(blob))
         return any(each.digest() in self._index for each in digests)
-
-
-def _read(path: str, most: int) -> bytes | None:
-    """Return the content of a file; `None`: it is no file, or too long."""
-    try:
-        with os.fdopen(
-            open_unlocked(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb"
-        ) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-                return None
-            return file.read(most)
-    except OSError:
-        return None

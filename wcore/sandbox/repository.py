@@ -6,6 +6,7 @@ same: else a file in it could make any folder writable.
 
 import os
 import re
+import stat
 from pathlib import PurePath
 from typing import Final
 
@@ -41,7 +42,7 @@ def named_by(config: str, *folders: str) -> list[str]:
     """
     left, found = [config], list[str]()
     for each in left:  # grows
-        named = _NAMES_PATH.findall(_read(each, CONFIG_BYTES_MAX))
+        named = _NAMES_PATH.findall(_text_of(each, CONFIG_BYTES_MAX))
         for value in map(os.fsdecode, named):
             base = (os.path.dirname(each), *folders)
             paths = [os.path.normpath(os.path.join(folder, value.strip())) for folder in base]
@@ -67,17 +68,26 @@ def _upwards(folder: str) -> list[str]:
 
 def line_of(path: str, begin: str = "") -> str:
     """Return the line that a file of git has, without how it begins; else nothing."""
-    line = os.fsdecode(_read(path, LINE_BYTES_MAX)).strip()
+    line = os.fsdecode(_text_of(path, LINE_BYTES_MAX)).strip()
     return line.removeprefix(begin) if line.startswith(begin) else ""
 
 
-def _read(path: str, most: int) -> bytes:
+def _text_of(path: str, most: int) -> bytes:
+    found = beginning_of(path, most) or b""
+    return b"" if b"\0" in found else found
+
+
+def beginning_of(path: str, most: int) -> bytes | None:
+    """Return the first bytes of a file, `most` of them; `None`: it is none, or cannot be read.
+
+    It waits for nobody, and drops no lock of the store.
+    """
     try:
         with os.fdopen(open_unlocked(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            found = file.read(most) or b""  # of a pipe
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            return file.read(most) if is_file else None
     except (OSError, ValueError):
-        return b""
-    return b"" if b"\0" in found else found
+        return None
 
 
 def real_of(path: str) -> str:

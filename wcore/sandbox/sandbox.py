@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
 import anyio
@@ -29,9 +29,10 @@ from wcore.vocabulary import Json, Status, ToolOutput
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
 STATUS_BYTES_MAX: Final = 4096  # two short objects
-SAID_BYTES_MAX: Final = 4096  # of what bubblewrap says when it fails
+SAID_BYTES_MAX: Final = 4096  # of an attempt: what a person reads to see what is wrong
 SIGNAL_EXIT: Final = 128  # bubblewrap tells a death by signal as shells do
 
+_TAKEN: Final = "another program runs in the sandbox of this workspace: end it first"
 _ARGUMENTS, _FILTER, _STATUS = "3", "4", "5"  # descriptors of bubblewrap
 _SYSTEM: Final = ("/usr/bin", "/bin", "/usr/local/bin")
 
@@ -130,8 +131,7 @@ class Sandbox:
         """
         async with self._one_at_a_time, self._alone():
             place, masks = await to_thread.run_sync(self._workspace.look)
-            bwrap = self._bwrap or await self.bubblewrap()
-            with confined(bwrap, program, view, place, masks) as inner:
+            with confined(await self._found(place, masks), program, view, place, masks) as inner:
                 try:
                     yield inner
                 finally:
@@ -144,25 +144,37 @@ class Sandbox:
         Raises:
             SandboxError: there is none.
         """
-        place, masks = await to_thread.run_sync(self._workspace.look)
-        self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
+        return await self._found(*await to_thread.run_sync(self._workspace.look))
+
+    async def _found(self, place: Place, masks: Masks) -> str:
+        if self._bwrap is None:
+            self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
         return self._bwrap
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
         """Be the only one that runs a program in the sandbox of this workspace."""
-        os.makedirs(self._quarantine, 0o700, exist_ok=True)
-        name = hashlib.sha256(os.fsencode(self._workspace.folder)).hexdigest()
-        lock = os.open(f"{self._quarantine}/{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = await to_thread.run_sync(self._locked)
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                told = "another program runs in the sandbox of this workspace: end it first"
-                raise SandboxError(told) from error
             yield
         finally:
             os.close(lock)
+
+    def _locked(self) -> int:
+        name = hashlib.sha256(os.fsencode(self._workspace.folder)).hexdigest()
+        with ExitStack() as stack:
+            try:
+                os.makedirs(self._quarantine, 0o700, exist_ok=True)
+                lock = os.open(f"{self._quarantine}/{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+                stack.callback(os.close, lock)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise SandboxError(_TAKEN) from error
+            except OSError as error:
+                told = f"{visible_line(self._quarantine)} cannot be used: {error.strerror}"
+                raise SandboxError(f"{told}; what may not stay would be moved there") from error
+            stack.pop_all()
+        return lock
 
     def _take_away(self, inner: Confined, place: Place, masks: Masks) -> None:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
@@ -244,23 +256,43 @@ async def find(
 
 async def _probe(start: Start, bwrap: str, shell: str, place: Place, masks: Masks) -> str | None:
     """Return what is wrong with a bubblewrap, or `None`."""
-    pipe, theirs = os.pipe()
-    program = Program((shell, "-c", f"exit {PROBE_EXIT}"), "/", {}, (None, None, theirs))
+    argv = (shell, "-c", f"exit {PROBE_EXIT}")
     try:
-        with confined(bwrap, program, View.WORKSPACE, place, masks) as inner:
+        code, said = await attempt(start, bwrap, argv, {}, (place, masks), PROBE_S_MAX)
+    except OSError as error:
+        return error.strerror or "it cannot be started"
+    if code == PROBE_EXIT:
+        return None
+    return said.removeprefix("bwrap: ") or f"no answer within {PROBE_S_MAX:g} s"
+
+
+async def attempt(
+    start: Start,
+    bwrap: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    where: tuple[Place, Masks],
+    most_s: float,
+) -> tuple[int | None, str]:
+    """Run a small program in a sandbox; return its exit code, if it had one, and what it said.
+
+    Raises:
+        OSError: bubblewrap cannot be started.
+    """
+    pipe, theirs = os.pipe()
+    program = Program(argv, "/", environ, (None, theirs, theirs))
+    try:
+        with confined(bwrap, program, View.WORKSPACE, *where) as inner:
             try:
                 held = await start(inner.program)
-            except OSError as error:
-                return error.strerror or "it cannot be started"
             finally:
                 os.close(theirs)
-            with anyio.move_on_after(PROBE_S_MAX):
+            with anyio.move_on_after(most_s):
                 await held.exited()
-            await held.end(0)
+            with anyio.CancelScope(shield=True):
+                await held.end(0)
             held.close()
-            if inner.exit_code() == PROBE_EXIT:
-                return None
-        said = os.read(pipe, SAID_BYTES_MAX).decode(errors="replace").strip()
-        return said.removeprefix("bwrap: ") or f"no answer within {PROBE_S_MAX:g} s"
+            said = os.read(pipe, SAID_BYTES_MAX).decode(errors="replace").strip()
+            return inner.exit_code(), said
     finally:
         os.close(pipe)

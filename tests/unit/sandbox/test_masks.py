@@ -237,3 +237,24 @@ PROC: Final = "/proc"
 
 def test_processes_are_seen_at_one_place_only() -> None:
     assert PROC not in masks.other_views_of_processes()
+
+
+@pytest.mark.parametrize(
+    "name", ["/srv/x", "/srv/a b", "/srv/tab\tnew\nline", "/srv/b\\040", "/ä/ü"]
+)
+def test_another_place_is_found_whatever_its_name(tmp_path: Path, name: str) -> None:
+    escaped = "".join(f"\\{ord(c):03o}" if c in " \t\n\\" else c for c in name)
+    table = tmp_path / "mountinfo"
+    line = "36 35 98:0 / {} rw,nosuid shared:1 - proc proc rw\n"
+    table.write_text(line.format(PROC) + line.format(f"{PROC}/x") + line.format(escaped))
+    assert masks.other_views_of_processes(str(table)) == [name]
+
+
+def test_afterwards_more_files_than_can_be_looked_at_leave_what_was_found(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(masks, "LEFT_ENTRIES_MAX", 2)
+    write(ws / ".mcp.json", ws / "a/.vscode/x")
+    unread: list[str] = []
+    assert masks.guarded_names(str(ws), [], rules(), unread) == [f"{ws}/.mcp.json"]
+    assert unread == [str(ws)]
