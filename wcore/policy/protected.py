@@ -22,121 +22,103 @@ _HISTORY: Final = "what was typed or kept by other programs, secrets included"
 _BUILD: Final = "what builds, hooks or other machines run unasked"
 _SECRET: Final = frozenset([_KEYS, _HISTORY])
 
+
+def _by_name(names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the reason of each name; `names` are those of each reason, with blanks between."""
+    return {name: reason for reason, each in names.items() for name in each.split()}
+
+
 #: A name with `/` inside is the end of a path or lies on the way; with `/` first it is absolute.
-_FOLDERS_ANY: Final[Mapping[str, str]] = {
-    ".git": _GIT,
-    **dict.fromkeys(
-        (
-            *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".oci"),
-            *(".fly", ".ngrok2", ".snowflake", ".snowsql", ".kaggle", ".aliyun", ".ibmcloud"),
-            *(".config/gcloud", ".config/gh", ".config/git", ".config/op", ".config/hub"),
-            *(".config/rclone", ".config/doctl", ".config/glab-cli", ".config/containers"),
-            *(".config/sops", ".config/stripe", ".config/ngrok", ".config/github-copilot"),
-            *(".config/linode-cli", ".config/netlify", ".config/configstore", ".config/keybase"),
-            *(".local/share/keyrings", "/etc/ssl/private", "/etc/wireguard", "/etc/sudoers.d"),
-            *("/etc/networkmanager/system-connections", "/run/secrets", "/var/run/secrets"),
-        ),
-        _KEYS,
-    ),
-    **dict.fromkeys(
-        (
-            *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium"),
-            *(".config/bravesoftware", ".config/microsoft-edge"),
-        ),
-        _HISTORY,
-    ),
-    **dict.fromkeys((".config/fish", ".config/environment.d"), _SHELL),
-}
-_NAMES_ANY: Final[Mapping[str, str]] = {
-    ".env*": _KEYS,
-    **dict.fromkeys(("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"), _KEYS),
-    **dict.fromkeys(("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"), _KEYS),
-    **dict.fromkeys(("ssh_host_rsa_key", "ssh_host_dsa_key", "ssh_host_ecdsa_key"), _KEYS),
-    "ssh_host_ed25519_key": _KEYS,
-    **dict.fromkeys(("*.ppk", "*.p8", "*.keytab", "*.tfstate", "*.kubeconfig", "*.ovpn"), _KEYS),
-    **dict.fromkeys(
-        (".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials"), _KEYS
-    ),
-    **dict.fromkeys(("credentials", "credentials.json", ".dockercfg", ".vault-token"), _KEYS),
-    **dict.fromkeys((".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", "kubeconfig"), _KEYS),
-    **dict.fromkeys(("terraform.tfstate*", ".databrickscfg", ".htpasswd", ".xauthority"), _KEYS),
-    **dict.fromkeys(("logins.json", "key4.db", "cookies.sqlite", "wallet.dat"), _KEYS),
-    **dict.fromkeys((".cargo/credentials.toml", ".cargo/credentials", ".gem/credentials"), _KEYS),
-    **dict.fromkeys((".m2/settings.xml", ".m2/settings-security.xml"), _KEYS),
-    **dict.fromkeys(
-        (".gradle/gradle.properties", ".composer/auth.json", ".dbt/profiles.yml"), _KEYS
-    ),
-    **dict.fromkeys((".terraform.d/credentials.tfrc.json", ".cache/huggingface/token"), _KEYS),
-    **dict.fromkeys((".claude/.credentials.json", ".codex/auth.json"), _KEYS),
-    **dict.fromkeys((".gemini/oauth_creds.json", ".local/share/opencode/auth.json"), _KEYS),
-    **dict.fromkeys(("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"), _KEYS),
-    **dict.fromkeys(("/etc/shadow-", "/etc/gshadow-", "/etc/security/opasswd"), _KEYS),
-    **dict.fromkeys((".bash_history", ".zsh_history", ".sh_history", ".histfile"), _HISTORY),
-    **dict.fromkeys((".python_history", ".psql_history", ".mysql_history"), _HISTORY),
-    **dict.fromkeys((".sqlite_history", ".node_repl_history", "fish_history"), _HISTORY),
-    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
-    **dict.fromkeys((".bash_aliases", ".bash_completion", ".zlogout", ".pam_environment"), _SHELL),
-    **dict.fromkeys((".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin"), _SHELL),
-    **dict.fromkeys((".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc"), _SHELL),
-    **dict.fromkeys((".xprofile", ".xinitrc", ".xsession", ".xsessionrc"), _SHELL),
-    **dict.fromkeys(("config.fish", ".gitconfig", ".gitmodules"), _SHELL),
-}
-_FOLDERS_WRITE: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        (
-            *(".vscode", ".idea", ".zed", ".fleet", ".cursor", ".windsurf", ".nvim", ".vim"),
-            *(".claude", ".gemini", ".codex", ".opencode", ".continue", ".roo", ".husky", ".kiro"),
-            *(".amazonq", ".augment", ".cline", ".kilocode", ".trae", ".junie", ".qwen", ".crush"),
-            *(".emacs.d", ".devcontainer", ".jupyter", ".ipython", ".config/autostart"),
-            *(".config/systemd", ".config/nvim", ".config/emacs", ".config/tmux", ".config/i3"),
-            *(".config/sway", ".config/hypr", ".config/mise", ".config/direnv", ".config/zed"),
-            *(".config/pip", ".local/share/systemd", ".local/share/applications"),
-            *(".local/share/bash-completion", ".local/share/nvim", ".helix", ".theia", ".vs"),
-            ".config/helix",
-        ),
-        _EDITOR,
-    ),
-    **dict.fromkeys(
-        (
-            *(".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows"),
-            *(".circleci", ".buildkite", ".woodpecker", ".githooks", ".lefthook", ".mvn", ".hg"),
-            *(".yarn/releases", ".yarn/plugins", ".mise", ".svn", ".jj", ".bundle", ".semaphore"),
-            *(".builds", ".tekton", ".trunk"),
-        ),
-        _BUILD,
-    ),
-}
-_NAMES_WRITE: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        (
-            *(".mcp.json", ".vimrc", ".exrc", ".nvimrc", ".lvimrc", ".nvim.lua", ".aider*"),
-            *("*.code-workspace", "*.sublime-project", ".dir-locals.el", ".emacs", ".gdbinit"),
-            *(".lldbinit", ".tmux.conf", ".screenrc", ".devcontainer.json", ".pythonrc"),
-            *(".pythonrc.py", ".irbrc", ".pryrc", ".rprofile", ".psqlrc", ".sqliterc", ".curlrc"),
-            *(".wgetrc", ".ripgreprc", ".mailcap", ".forward", ".procmailrc", ".rhosts"),
-            *(".shosts", ".k5login", ".xbindkeysrc", "sitecustomize.py", "usercustomize.py"),
-            *("*.pth", ".opencode.json", "opencode.json", ".crush.json", "crush.json"),
-            *(".dir-locals-2.el", ".gitpod.yml", ".replit", ".pdbrc", ".ghci", ".renviron"),
-        ),
-        _EDITOR,
-    ),
-    **dict.fromkeys(
-        (
-            *(".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.y*", ".lefthook.y*"),
-            *(".overcommit.yml", ".lintstagedrc*", ".huskyrc*", ".cargo/config.toml"),
-            *("rust-toolchain.toml", "rust-toolchain"),
-            *(".cargo/config", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs", "bunfig.toml"),
-            *(".bazelrc", ".buckconfig", ".mise.toml", "mise.toml", ".mise.local.toml"),
-            *("mise.local.toml", ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile"),
-            *("azure-pipelines.yml", "bitbucket-pipelines.yml", ".hgrc", ".terraformrc"),
-            *(".condarc", ".gemrc", "pip.conf", ".asdfrc", ".yarnrc.js", "bitrise.yml"),
-            *("appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".cirrus.star", ".build.yml"),
-            *("cloudbuild.yaml", "cloudbuild.yml", "cloudbuild.json", ".gitpod.dockerfile"),
-            ".envrc",
-        ),
-        _BUILD,
-    ),
-}
+_FOLDERS_ANY: Final = _by_name(
+    {
+        _GIT: ".git",
+        _KEYS: """
+            .ssh .gnupg .aws .azure .kube .docker .password-store .oci .fly .cloudflared .ngrok2
+            .snowflake .snowsql .kaggle .aliyun .ibmcloud .config/gcloud .config/gh .config/git
+            .config/op .config/hub .config/rclone .config/doctl .config/glab-cli
+            .config/containers .config/sops .config/stripe .config/ngrok .config/github-copilot
+            .config/linode-cli .config/netlify .config/configstore .config/keybase .config/hcloud
+            .config/scw .config/openstack .config/pypoetry .config/syncthing .local/share/kwalletd
+            .local/share/keyrings /etc/ssl/private /etc/wireguard /etc/sudoers.d
+            /etc/networkmanager/system-connections /run/secrets /var/run/secrets
+        """,
+        _HISTORY: """
+            .mozilla .thunderbird .config/google-chrome .config/chromium .config/bravesoftware
+            .config/microsoft-edge
+        """,
+        _SHELL: ".config/fish .config/environment.d",
+    }
+)
+_NAMES_ANY: Final = _by_name(
+    {
+        _KEYS: """
+            .env* prod.env production.env staging.env secrets.env .dev.vars .secrets .vault_pass*
+            id_rsa* id_dsa* id_ecdsa* id_ed25519* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx
+            ssh_host_rsa_key ssh_host_dsa_key ssh_host_ecdsa_key ssh_host_ed25519_key *.ppk *.p8
+            *.keytab *.tfstate *.kubeconfig *.ovpn .netrc _netrc .npmrc .pypirc .pgpass
+            .git-credentials credentials credentials.json .dockercfg .vault-token .my.cnf
+            .mylogin.cnf .s3cfg .boto kubeconfig terraform.tfstate* .databrickscfg .htpasswd
+            .xauthority logins.json key4.db cookies.sqlite wallet.dat .cargo/credentials.toml
+            .cargo/credentials .gem/credentials .m2/settings.xml .m2/settings-security.xml
+            .gradle/gradle.properties .composer/auth.json .dbt/profiles.yml
+            .terraform.d/credentials.tfrc.json .cache/huggingface/token .claude/.credentials.json
+            .codex/auth.json .gemini/oauth_creds.json .local/share/opencode/auth.json /etc/shadow
+            /etc/gshadow /etc/sudoers /etc/krb5.keytab /etc/shadow- /etc/gshadow-
+            /etc/security/opasswd *.tfvars service-account.json service-account-key.json
+            service_account.json .authinfo* .claude.json .smbcredentials
+        """,
+        _HISTORY: """
+            .bash_history .zsh_history .sh_history .histfile .python_history .psql_history
+            .mysql_history .sqlite_history .node_repl_history fish_history
+        """,
+        _SHELL: """
+            .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_completion .zlogout
+            .pam_environment .profile .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
+            .login .inputrc .xprofile .xinitrc .xsession .xsessionrc config.fish .gitconfig
+            .gitmodules
+        """,
+    }
+)
+_FOLDERS_WRITE: Final = _by_name(
+    {
+        _EDITOR: """
+            .vscode .idea .zed .fleet .cursor .windsurf .nvim .vim .claude .gemini .codex
+            .opencode .continue .roo .husky .kiro .amazonq .augment .cline .kilocode .trae .junie
+            .qwen .crush .emacs.d .devcontainer .jupyter .ipython .config/autostart
+            .config/systemd .config/nvim .config/emacs .config/tmux .config/i3 .config/sway
+            .config/hypr .config/mise .config/direnv .config/zed .config/pip .local/share/systemd
+            .local/share/applications .local/share/bash-completion .local/share/nvim .helix .theia
+            .vs .config/helix
+        """,
+        _BUILD: """
+            .github/workflows .github/actions .gitea/workflows .forgejo/workflows .circleci
+            .buildkite .woodpecker .githooks .lefthook .mvn .hg .yarn/releases .yarn/plugins .mise
+            .svn .jj .bundle .semaphore .builds .tekton .trunk .autoenv
+        """,
+    }
+)
+_NAMES_WRITE: Final = _by_name(
+    {
+        _EDITOR: """
+            .mcp.json .vimrc .exrc .nvimrc .lvimrc .nvim.lua .aider* *.code-workspace
+            *.sublime-project .dir-locals.el .emacs .gdbinit .lldbinit .tmux.conf .screenrc
+            .devcontainer.json .pythonrc .pythonrc.py .irbrc .pryrc .rprofile .psqlrc .sqliterc
+            .curlrc .wgetrc .ripgreprc .mailcap .forward .procmailrc .rhosts .shosts .k5login
+            .xbindkeysrc sitecustomize.py usercustomize.py *.pth .opencode.json opencode.json
+            .crush.json crush.json .dir-locals-2.el .gitpod.yml .replit .pdbrc .ghci .renviron
+        """,
+        _BUILD: """
+            .pre-commit-config.yaml .pre-commit-config.yml lefthook.y* .lefthook.y*
+            .overcommit.yml .lintstagedrc* .huskyrc* .cargo/config.toml rust-toolchain.toml
+            rust-toolchain .cargo/config .yarnrc.yml .yarnrc .pnpmfile.cjs bunfig.toml .bazelrc
+            .buckconfig .mise.toml mise.toml .mise.local.toml mise.local.toml .gitlab-ci.yml
+            .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .hgrc
+            .terraformrc .condarc .gemrc pip.conf .asdfrc .yarnrc.js bitrise.yml appveyor.yml
+            .appveyor.yml .cirrus.yml .cirrus.star .build.yml cloudbuild.yaml cloudbuild.yml
+            cloudbuild.json .gitpod.dockerfile .envrc .woodpecker.yml .woodpecker.yaml
+        """,
+    }
+)
 
 
 class Places(Struct, frozen=True):

@@ -35,7 +35,7 @@ RUN_BY_OTHERS = (
     *(".jj/repo/config.toml", ".bundle/config", "appveyor.yml", ".appveyor.yml", ".cirrus.yml"),
     *(".semaphore/semaphore.yml", ".builds/x.yml", ".build.yml", ".tekton/x", "bitrise.yml"),
     *("cloudbuild.yaml", ".gitpod.yml", ".replit", ".theia/settings.json", ".vs/x", ".yarnrc.js"),
-    *(".trunk/trunk.yaml", ".config/helix/config.toml"),
+    *(".trunk/trunk.yaml", ".config/helix/config.toml", ".woodpecker.yml", ".autoenv/x"),
 )
 CREDENTIALS = (
     *(".bash_aliases", ".zlogout", ".xprofile", ".pam_environment", ".config/fish/conf.d/x.fish"),
@@ -45,7 +45,9 @@ CREDENTIALS = (
     *(".zsh_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/x", ".htpasswd"),
     *(".config/google-chrome/Default/Cookies", ".codex/auth.json", ".gradle/gradle.properties"),
     *("/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db"),
-    *("/var/run/secrets/kubernetes.io/token", "/run/secrets"),
+    *("/var/run/secrets/kubernetes.io/token", "/run/secrets", "code/x.tfvars", ".dev.vars"),
+    *("prod.env", "service-account-key.json", ".vault_pass.txt", ".authinfo.gpg", ".claude.json"),
+    *(".cloudflared/cert.pem", ".config/hcloud/cli.toml", ".local/share/kwalletd/x", ".secrets"),
 )
 
 
