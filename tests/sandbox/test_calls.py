@@ -34,7 +34,12 @@ async def test_a_command_writes_to_the_workspace_only(talk: Talk, workspace: Pat
     assert found["output"].splitlines()[-1] == "new"
     assert "new: Read-only file system" in found["output"]
     assert not (workspace.parent / "beside").exists()
-    assert found["metadata"]["sandbox"] == {"view": "workspace", "quarantined": []}
+    assert found["metadata"]["sandbox"] == {
+        "view": "workspace",
+        "hosts": [],
+        "refused_hosts": [],
+        "quarantined": [],
+    }
 
 
 async def test_it_sees_no_secrets_and_has_no_network(talk: Talk, workspace: Path) -> None:

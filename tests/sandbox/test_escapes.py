@@ -40,9 +40,10 @@ async def test_nothing_gets_out(bwrap: str) -> None:
 
 @pytest.mark.parametrize("hole", HOLES)
 async def test_what_a_hole_lets_out_is_seen(hole: str, tmp_path: Path) -> None:
-    bwrap = wrapper(tmp_path, bubblewraps()[0], hole)
+    real = bubblewraps()[0]
+    bwrap = wrapper(tmp_path, real, hole)
     with supervised() as supervisor, waiting.patience("the tries"):
-        found = await not_held(supervisor, bwrap, wanted(hole))
+        found = await not_held(supervisor, bwrap, wanted(hole), hole, real)
     assert wanted(hole) - found.keys() == set()
 
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 import waiting
+from msgspec.structs import replace
 from sandbox.trying import SHELL, bubblewraps
 from supervising import Supervised, supervised
 
 from wcore.sandbox import sandbox
 from wcore.sandbox.masks import Masks
 from wcore.sandbox.mounts import Place, View
+from wcore.sandbox.network import opened
 from wcore.supervisor.client import Program
 
 ENVIRON = {"PATH": os.defpath}
@@ -49,6 +51,31 @@ async def test_more_descriptors_stand_behind_the_first_three(
     assert (tmp_path / "out").read_bytes() == b"dcba"
 
 
+async def test_a_program_is_started_in_the_namespaces_that_it_is_to_join(
+    supervisor: Supervised, tmp_path: Path
+) -> None:
+    network = await opened(supervisor.start, bubblewraps()[0])
+    script = "readlink /proc/self/ns/net >out; ls /proc/self/fd | wc -l >>out"
+    program = Program((SHELL, "-c", script), str(tmp_path), ENVIRON, (None, None, None))
+    running = await supervisor.start(replace(program, joins=network.namespaces))
+    assert await running.exited() == 0
+    running.close()
+    name, count = (tmp_path / "out").read_text().split()
+    inode = os.fstat(network.namespaces[-1]).st_ino
+    assert (name, count) == (f"net:[{inode}]", "4")
+    network.close()
+    assert os.readlink("/proc/self/ns/net") != name
+
+
+async def test_what_cannot_be_joined_is_an_error(supervisor: Supervised, tmp_path: Path) -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    program = Program((SHELL, "-c", "touch out"), str(tmp_path), ENVIRON, (None, None, None))
+    with pytest.raises(OSError, match="a namespace"):
+        await supervisor.start(replace(program, joins=(null,)))
+    os.close(null)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(("script", "count"), [("true", 0), ("sleep 1000 & sleep 1000 & true", 2)])
 async def test_what_is_left_within_is_counted_without_the_boundary(
     supervisor: Supervised, tmp_path: Path, script: str, count: int
@@ -56,7 +83,7 @@ async def test_what_is_left_within_is_counted_without_the_boundary(
     folder = str(tmp_path)
     program = Program((SHELL, "-c", script), folder, ENVIRON, (None, None, None))
     with sandbox.confined(
-        bubblewraps()[0], program, View.WORKSPACE, Place(folder), Masks()
+        bubblewraps()[0], program, View.WORKSPACE, (Place(folder), Masks())
     ) as inner:
         held = await supervisor.start(inner.program)
         assert await held.exited() == 0

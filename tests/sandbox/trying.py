@@ -19,6 +19,7 @@ from wcore.cli.sandbox import workspace_of
 from wcore.policy.protected import Places
 from wcore.sandbox import escapes, sandbox
 from wcore.sandbox.escapes import ESCAPES, LEFTOVERS, Planted
+from wcore.sandbox.network import opened
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor import process
 from wcore.supervisor.client import Supervisor
@@ -27,6 +28,7 @@ SHELL: Final = "/bin/bash"
 ALL: Final = {*ESCAPES, *LEFTOVERS}
 SIMPLEST: Final = ("--unshare-all", "--ro-bind", "/", "/", "true")
 NONE: Final = "none"  # the hole of a sound one
+THIS_MACHINE: Final = "127.0.0.0/8"  # what the hole "hosts" agrees to
 
 #: What nothing that bubblewrap is told lets out: it sees to it by itself.
 ALWAYS_HELD: Final = {"gain rights by a program", "reach the machine by /proc"}
@@ -115,6 +117,7 @@ HOLES: Final[dict[str, tuple[str, set[str], set[str]]]] = {
         {"connect to one without a path", "connect to this machine", "send something to another"},
         set(),
     ),
+    "hosts": ("", {"connect to it by the proxy"}, set()),
     "processes": (
         'drop("--unshare-pid")',
         {"see programs outside"},
@@ -181,9 +184,15 @@ def bubblewraps() -> list[str]:
     return [bwrap for bwrap in found if not subprocess.call([bwrap, *SIMPLEST])]
 
 
-async def not_held(supervisor: Supervisor, bwrap: str, names: Collection[str]) -> dict[str, str]:
-    """Return what got out, of `names`, and what it said."""
-    found = await escapes.check(supervisor.start, bwrap, SHELL, scratch, names)
+async def not_held(
+    supervisor: Supervisor, bwrap: str, names: Collection[str], hole: str = NONE, real: str = ""
+) -> dict[str, str]:
+    """Return what got out, of `names`, and what it said; `real` is a bubblewrap without a hole."""
+    network = await opened(supervisor.start, real or bwrap)
+    await network.agree([THIS_MACHINE] if hole == "hosts" else [])
+    joins = () if hole == "network" else network.namespaces
+    found = await escapes.check(supervisor.start, bwrap, SHELL, scratch, joins, names)
+    network.close()
     assert {each.name for each in found} == set(names)
     return {each.name: each.said for each in found if not each.held}
 
@@ -196,7 +205,7 @@ async def _told(supervisor: Supervisor, bwrap: str, holes: list[str]) -> dict[st
                 told[hole] = await not_held(supervisor, bwrap, ALL)
             else:
                 other = wrapper(Path(folder), bwrap, hole)
-                told[hole] = await not_held(supervisor, other, wanted(hole))
+                told[hole] = await not_held(supervisor, other, wanted(hole), hole, bwrap)
     return told
 
 

@@ -136,13 +136,13 @@ OPENS = {
     "wcore/policy_files/repositories.py": "by the guard",
     "wcore/tools/ties.py": "by the guard",
     "wcore/sandbox/masks.py": "/proc",
-    "wcore/sandbox/sandbox.py": "our own lock",
+    "wcore/sandbox/scratch.py": "our own lock",
     "wcore/store/leases.py": "/proc",
     "wcore/store/identity.py": "/etc",
     "wcore/store/database.py": "our own schema",
     "wcore/store/sqlite.py": "the log, on which SQLite has no lock",
 }
-IN_OTHER_PROCESSES = ("wcore/cli/", "wcore/conformance/")
+IN_OTHER_PROCESSES = ("wcore/cli/", "wcore/conformance/", "wcore/sandbox/proxy.py")
 
 
 def test_whoever_opens_a_file_in_the_engine_asks_the_guard_or_is_known() -> None:

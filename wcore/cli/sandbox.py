@@ -2,8 +2,8 @@
 
 import signal
 import sys
-from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Mapping
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -14,14 +14,16 @@ from wcore import user_folders
 from wcore.cli import EXIT_CONFIG, EXIT_INTERRUPTED, environment, policy_check
 from wcore.cli.subcommand import Parser, split_command, write, write_json
 from wcore.errors import ConfigError, UsageError
+from wcore.hosts import agreed
 from wcore.policy import protected
 from wcore.policy.protected import Places
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.repositories import names_no_program
-from wcore.sandbox import escapes
+from wcore.sandbox import escapes, scratch
 from wcore.sandbox.masks import Rules, SandboxError
 from wcore.sandbox.mounts import View
-from wcore.sandbox.sandbox import Sandbox, Start, candidates
+from wcore.sandbox.network import Start, opened
+from wcore.sandbox.sandbox import Sandbox, candidates
 from wcore.sandbox.workspace import Workspace, programs
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
@@ -37,11 +39,13 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 DESCRIPTION: Final = """\
 What the kernel lets a command of this workspace reach: the workspace can be written, the rest of
-the machine read; secrets, wcore's own files and other users' homes are hidden; there is no network.
+the machine read; secrets, wcore's own files and other users' homes are hidden; of the network there
+are the hosts that the policy names (`[sandbox] hosts`), or none.
 `run` lets you try a command in it, `check` tries to get out of it."""
 EPILOG: Final = """\
 examples:
   wcore sandbox run -- npm test
+  wcore sandbox run --host pypi.org --host files.pythonhosted.org -- pip download six
   wcore sandbox run --view read_only -- bash -c 'rm -r build'
   wcore sandbox check
   wcore sandbox check --json
@@ -78,15 +82,25 @@ def _read(argv: list[str]) -> Namespace:
     parser.add_argument("what", choices=("run", "check"))
     parser.add_argument("--cwd", metavar="DIR", help="the workspace; default: the current folder")
     parser.add_argument("--view", choices=list(View), default=View.WORKSPACE, type=View)
+    host = "may be reached, besides those of the policy: `pypi.org`, `*.example.org`; repeatable"
+    parser.add_argument("--host", action="append", default=[], type=_host, help=host)
     parser.add_argument("--json", action="store_true", help="of check: JSON on one line")
     return parser.parse_args(argv)
+
+
+def _host(text: str) -> str:
+    try:
+        agreed(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
 
 
 def workspace_of(
     places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], shell: str
 ) -> Workspace:
     """Return a workspace, with what the tables and rules of the policy say of its files."""
-    rules = Rules(is_secret, is_kept, is_denied)
+    rules = Rules(is_secret, is_kept, is_denied, names_no_program)
     found = programs(environ, shell, *candidates(environ, places.workspace))
     known = protected.secret_places(places.home)
     return Workspace(places.workspace, places.home, places.own, known, found, rules)
@@ -111,7 +125,11 @@ def _why(end: str) -> tuple[bool, bool]:
 
 
 def sandbox_of(
-    places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], start: Start
+    places: Places,
+    is_denied: Callable[[str], bool],
+    hosts: Callable[[], Sequence[str]],
+    environ: Mapping[str, str],
+    start: Start,
 ) -> Sandbox:
     """Return the sandbox of a workspace; `environ` is that of children.
 
@@ -122,18 +140,23 @@ def sandbox_of(
     if shell is None:
         raise ConfigError("bash was not found on this machine")
     workspace = workspace_of(places, is_denied, environ, shell)
-    to = f"{user_folders.state_folder(environ)}/quarantine"
-    return Sandbox(workspace, start, environ, shell, to, names_no_program)
+    state = user_folders.state_folder(environ)
+    own = scratch.folder_of(f"{state}/sandbox", places.workspace)
+    workspace, to = replace(workspace, scratch=own), f"{state}/quarantine"
+    return Sandbox(workspace, start, environ, shell, to, hosts)
 
 
-def added(tools: ToolEnvironment, places: Places) -> ToolEnvironment:
+def added(
+    tools: ToolEnvironment, places: Places, hosts: Callable[[], Sequence[str]]
+) -> ToolEnvironment:
     """Return where tools work, with the sandbox in which commands run.
 
     Raises:
         ConfigError: there is no bash.
     """
     environ = child_environment(tools.environ)
-    return replace(tools, sandbox=sandbox_of(places, tools.denied, environ, tools.start))
+    sandbox = sandbox_of(places, tools.denied, hosts, environ, tools.start)
+    return replace(tools, sandbox=sandbox)
 
 
 async def _run(
@@ -183,7 +206,10 @@ async def _check(options: Namespace, environ: Mapping[str, str], supervisor: Sup
         places = Places(planted.workspace, planted.home, (planted.own,))
         return workspace_of(places, escapes.is_denied, planted.environ, shell)
 
-    found = await escapes.check(supervisor.start, bwrap, shell, workspace_in)
+    network = await opened(supervisor.start, bwrap)
+    joins = network.namespaces
+    found = await escapes.check(supervisor.start, bwrap, shell, workspace_in, joins)
+    network.close()
     if options.json:
         write_json([{"name": e.name, "held": e.held, "said": e.said} for e in found])
     for each in found if not options.json else ():
@@ -199,4 +225,7 @@ def _of(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) 
     def is_denied(path: str) -> bool:
         return policies.on_reading(path) is Verdict.DENY
 
-    return sandbox_of(places, is_denied, child_environment(environ), supervisor.start)
+    def hosts() -> list[str]:
+        return [*policies.hosts, *options.host]
+
+    return sandbox_of(places, is_denied, hosts, child_environment(environ), supervisor.start)

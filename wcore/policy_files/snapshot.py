@@ -82,6 +82,10 @@ class Rules(Struct):
         present, held = self.present.policies.limits, self.held.policies.limits
         return present if self.held is self.present else present.with_(held)
 
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that programs may reach: what has come in since waits for the next session."""
+        return tuple(filter(self.held.policies.hosts.__contains__, self.present.policies.hosts))
+
     def on_reading(self, path: str) -> Verdict:
         """Return what rules say of the real path `path` where it is not named, as in a search."""
         return max(

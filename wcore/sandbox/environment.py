@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wcore.sandbox.mounts import TMP, Place
+from wcore.sandbox.proxy import PORT
 
 #: In doubt a variable is a secret: `AUTHOR` is none, `AUTH` and `NPM_AUTH` are.
 _SECRET: Final = re.compile(
@@ -26,8 +27,14 @@ _SECRET_VALUE: Final = re.compile(
     r"|\beyJ[\w-]{8,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:Basic|Bearer) [\w+/=.-]{8}"
     r"|AccountKey=|SharedAccessSignature=",
 )
+#: Where programs look for a proxy. What runs in the sandbox itself is reached without one.
+_PROXIES: Final = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_PROXIED: Final = {
+    **dict.fromkeys(_PROXIES, f"http://127.0.0.1:{PORT}"),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
+    "NODE_USE_ENV_PROXY": "1",
+}
 _COUNTED: Final = "GIT_CONFIG_VALUE_"
-_CACHE: Final = "XDG_CACHE_HOME"
 
 
 def within(environ: Mapping[str, str], place: Place) -> dict[str, str]:
@@ -38,10 +45,9 @@ def within(environ: Mapping[str, str], place: Place) -> dict[str, str]:
             kept[name] = ""  # git counts them
         else:
             del kept[name]
-    home = kept.get("HOME", "")
-    cache = kept.get(_CACHE) or f"{home}/.cache"
-    fixed = {"TMPDIR": TMP} | ({} if cache in place.private else {_CACHE: f"{TMP}/cache"})
-    return {**kept, **fixed}
+    caches = {name: kept.get(name) or usual for name, usual in place.usual.items()}
+    moved = {n: f"{TMP}/{n.lower()}" for n, path in caches.items() if path not in place.private}
+    return {**kept, **moved, **_PROXIED, "TMPDIR": TMP}
 
 
 def _is_left_out(name: str) -> bool:

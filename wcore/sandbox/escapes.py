@@ -19,8 +19,11 @@ from anyio import to_thread
 from msgspec import Struct
 
 from wcore.sandbox import quarantine
-from wcore.sandbox.sandbox import Start, attempt
+from wcore.sandbox.network import Start
+from wcore.sandbox.proxy import PORT
+from wcore.sandbox.sandbox import attempt
 from wcore.sandbox.workspace import Workspace
+from wcore.supervisor.client import Program
 
 TRY_S_MAX: Final = 10.0  # of one script; each takes milliseconds
 _UNTRIED: Final = (126, 127)  # a program of the script is not there
@@ -51,6 +54,10 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+_ASKING: Final = (
+    f"exec 3<>/dev/tcp/127.0.0.1/{PORT} && printf 'CONNECT 127.0.0.1:%s HTTP/1.1\\r\\n\\r\\n' $PORT"
+    " >&3 && read -r line <&3 && [[ $line == *' 200 '* ]]"
+)
 _NEWER: Final = (*range(425, 434), 435, 442)
 
 #: By what they try. `$OUTSIDE` is a folder beside the workspace, `$OWN` one of wcore's.
@@ -134,6 +141,7 @@ ESCAPES: Final[Mapping[str, str]] = {
         "import socket\nsocket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)"
     ),
     "connect to this machine": "exec 3<>/dev/tcp/127.0.0.1/$PORT",
+    "connect to it by the proxy": _ASKING,
     "send something to another": _python(
         "import socket\nsocket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))"
     ),
@@ -217,6 +225,7 @@ async def check(
     bwrap: str,
     shell: str,
     workspace_of: Callable[[Planted], Workspace],
+    namespaces: Sequence[int],
     names: Collection[str] | None = None,
 ) -> list[Tried]:
     """Try all, or what `names` says, in a workspace of its own; return what came of it.
@@ -229,7 +238,8 @@ async def check(
         if names is None or name in names:
             with ExitStack() as stack:
                 planted = await to_thread.run_sync(plant, stack)
-                one = _Try(start, bwrap, shell, planted, workspace_of(planted))
+                workspace = workspace_of(planted)
+                one = _Try(start, bwrap, shell, planted, workspace, namespaces)
                 tried.append(await one.run(name, script))
     return tried
 
@@ -240,16 +250,18 @@ class _Try(Struct, frozen=True):
     shell: str
     planted: Planted
     workspace: Workspace
+    namespaces: Sequence[int]
 
     async def run(self, name: str, script: str) -> Tried:
         """Run one script in the sandbox, and look at what it left."""
         place, masks = self.workspace.look()
         folders, rules = (place.workspace, place.repository), self.workspace.rules
         argv, environ = (self.shell, "-c", script), self.planted.environ
+        program = Program(argv, "/", environ, (None, None, None), limit_s=TRY_S_MAX)
         where = place, masks
-        code, said = await attempt(self.start, self.bwrap, argv, environ, where, TRY_S_MAX)
+        code, said = await attempt(self.start, self.bwrap, program, where, self.namespaces)
         to = f"{self.planted.home}/quarantine/{secrets.token_hex(4)}"
-        moved = quarantine.take_away(masks, *folders, rules, to, lambda _: False)
+        moved = quarantine.take_away(masks, *folders, rules, to)
         if code is None or code in _UNTRIED:
             return Tried(name, held=False, said=f"it could not be tried: {said}")
         is_held = bool(moved) if name in LEFTOVERS else code != 0

@@ -46,12 +46,14 @@ class SandboxError(ToolError):
 class Rules(Struct, frozen=True):
     """What is told of real paths: whether one is a secret, and whether it may not be written.
 
-    `is_denied`: not even read, though git has it.
+    `is_denied`: not even read, though git has it. `is_harmless`: a configuration of git that names
+    no program.
     """
 
     is_secret: Callable[[str], bool]
     is_kept: Callable[[str], bool]
     is_denied: Callable[[str], bool] = lambda _: False
+    is_harmless: Callable[[str], bool] = lambda _: False
 
 
 class Masks(Struct, frozen=True):
@@ -287,22 +289,23 @@ def _entries(
     limit = LEFT_ENTRIES_MAX if is_after else ENTRIES_MAX
     while left:
         folder, is_git = left.pop()
-        listing = _listing(folder, opens=is_after)
-        if listing is None:
+        entries = listing(folder, opens=is_after)
+        if entries is None:
             unread.append(folder)
             continue
-        count += len(listing)
+        count += len(entries)
         if count > limit:
             raise SandboxError(f"there are more than {limit} files in {workspace}")
-        is_bare = {entry.name for entry in listing} >= _BARE  # besides whatever else it is
-        for entry in listing:
+        is_bare = {entry.name for entry in entries} >= _BARE  # besides whatever else it is
+        for entry in entries:
             yield entry, is_git or (is_bare and entry.name in GIT_KEPT)
             passed_over = GIT_LEFT if is_git else INSTALLED
             if entry.is_dir(follow_symlinks=False) and entry.name not in passed_over:
                 left.append((entry.path, is_git or entry.name == ".git"))
 
 
-def _listing(folder: str, *, opens: bool) -> "list[os.DirEntry[str]] | None":
+def listing(folder: str, *, opens: bool) -> "list[os.DirEntry[str]] | None":
+    """Return what is in a folder; `None`: it cannot be read. `opens`: it is made readable first."""
     try:
         return list(os.scandir(folder))
     except OSError:

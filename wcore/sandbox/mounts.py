@@ -5,7 +5,7 @@ come private folders, the workspace, and last what is hidden or kept as it is wi
 """
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -15,7 +15,7 @@ from wcore.sandbox.masks import Masks, is_below
 
 #: As root they are left: what is in the workspace may belong to somebody else.
 _ROOT_KEEPS: Final = ("CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER")
-_NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net")
+_NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts")
 _NO_FILE: Final = "/dev/null"  # bound without devices: opening it is refused, to root as well
 TMP: Final = "/tmp"
 
@@ -30,13 +30,16 @@ class View(StrEnum):
 class Place(Struct, frozen=True):
     """What a sandbox is built around; all paths are absolute and resolved, and are there.
 
-    Of `private` folders it has its own, empty at first; `emptied` ones have nothing in them but
-    what of `shown` lies there: the home, the interpreter, folders of PATH. `repository` are folders
-    outside the workspace where git keeps its history.
+    Of `private` folders it has its own, each with the folder that is there instead: without one it
+    is empty at first, and gone with the program. `usual` is where caches are, by the variable that
+    says so, unless it says something else. `emptied` ones have nothing in them but what of
+    `shown` lies there: the home, the interpreter, folders of PATH. `repository` are folders outside
+    the workspace where git keeps its history.
     """
 
     workspace: str
-    private: tuple[str, ...] = ()
+    private: Mapping[str, str | None] = {}
+    usual: Mapping[str, str] = {}
     emptied: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     repository: tuple[str, ...] = ()
@@ -73,11 +76,15 @@ def arguments(view: View, place: Place, masks: Masks, *, as_root: bool) -> list[
 
 def _around(place: Place) -> list[str]:
     """Return what makes folders private or empty, and shows what must be there all the same."""
-    empty = (*place.private, *place.emptied)
-    shown = {path for path in place.shown if is_below(path, empty)}
+    instead = {**place.private, **dict.fromkeys(place.emptied)}
+    shown = {path for path in place.shown if is_below(path, instead)}
     found: list[str] = []
-    for path in sorted({*empty, *shown}, key=lambda path: path.split("/")):
-        found += ["--tmpfs", path] if path in empty else _bound("--ro-bind", path)
+    for path in sorted({*instead, *shown}, key=lambda path: path.split("/")):
+        own = instead.get(path)
+        if own is not None:
+            found += ["--bind", own, path]
+        else:
+            found += ["--tmpfs", path] if path in instead else _bound("--ro-bind", path)
     return found
 
 

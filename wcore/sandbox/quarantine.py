@@ -6,7 +6,7 @@ runs, and may not stay: an editor, a shell or git would run what it says.
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -47,11 +47,8 @@ def take_away(
     repository: Sequence[str],
     rules: Rules,
     to: str,
-    is_harmless: Callable[[str], bool],
 ) -> list[Moved]:
-    """Move what is new to the folder `to`, which is made; links that were there come back.
-
-    `is_harmless` tells whether a configuration of git names no program. Blocks.
+    """Move what is new to the folder `to`, which is made; links that were there come back. Blocks.
 
     Raises:
         SandboxError: something could not be moved, or looked at.
@@ -61,7 +58,7 @@ def take_away(
     left: list[str] = []
     found = guarded_names(workspace, repository, rules, left)
     left = [path for path in left if path not in before.folders]
-    gone = [e for p in found if p not in known for e in _harmful(p, workspace, is_harmless)]
+    gone = [e for p in found if p not in known for e in _harmful(p, workspace, rules)]
     roots = (workspace, *repository)
     other = [path for path, link in links.items() if link_of(path) != link]
     gone += [first_link(path, roots) for path in (*before.absent, *other) if os.path.lexists(path)]
@@ -117,7 +114,7 @@ def _has_moved(path: str, place: str) -> bool:
     return True
 
 
-def _harmful(path: str, workspace: str, is_harmless: Callable[[str], bool]) -> list[str]:
+def _harmful(path: str, workspace: str, rules: Rules) -> list[str]:
     """Return what of a new path must go: of a repository only what may run programs."""
     folder, name = os.path.split(path)
     is_file = os.path.isfile(path) and not os.path.islink(path)
@@ -128,7 +125,7 @@ def _harmful(path: str, workspace: str, is_harmless: Callable[[str], bool]) -> l
         return [path]
     if name == "hooks" and not os.path.islink(path) and os.path.isdir(path):
         return [f"{path}/{each}" for each in os.listdir(path) if not each.endswith(_SAMPLE)]
-    if is_file and name in ("config", "config.worktree") and is_harmless(path):
+    if is_file and name in ("config", "config.worktree") and rules.is_harmless(path):
         return []
     is_worktree = is_file and folder.rpartition("/")[0].endswith("/.git/worktrees")
     if is_worktree and name == "commondir" and line_of(path) == "../..":

@@ -4,25 +4,26 @@ What it is told goes through descriptors, not through its command line, which ev
 and not through its environment, which could change what it does itself.
 """
 
-import fcntl
-import hashlib
 import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from math import inf
 from typing import Any, Final
 
 import anyio
 from anyio import to_thread
 from msgspec.structs import replace
 
-from wcore.sandbox import environment, seccomp
+from wcore.sandbox import environment, scratch, seccomp
 from wcore.sandbox.masks import Masks, SandboxError
 from wcore.sandbox.mounts import Place, View, arguments
+from wcore.sandbox.network import Network, NetworkGoneError, Start, opened
 from wcore.sandbox.quarantine import Moved, take_away
 from wcore.sandbox.workspace import Workspace
-from wcore.supervisor.client import Held, Program
+from wcore.supervisor.client import Program
 from wcore.visible import visible_line
 from wcore.vocabulary import Json, Status, ToolOutput
 
@@ -32,11 +33,8 @@ STATUS_BYTES_MAX: Final = 4096  # two short objects
 SAID_BYTES_MAX: Final = 4096  # of an attempt: what a person reads to see what is wrong
 SIGNAL_EXIT: Final = 128  # bubblewrap tells a death by signal as shells do
 
-_TAKEN: Final = "another program runs in the sandbox of this workspace: end it first"
 _ARGUMENTS, _FILTER, _STATUS = "3", "4", "5"  # descriptors of bubblewrap
 _SYSTEM: Final = ("/usr/bin", "/bin", "/usr/local/bin")
-
-Start = Callable[[Program], Awaitable[Held]]
 
 
 class Confined:
@@ -44,8 +42,11 @@ class Confined:
 
     def __init__(self, program: Program, view: View, pipe: int) -> None:
         self.program = program
+        self.hosts: tuple[str, ...] = ()  # that it may reach
+        self.refused: list[str] = []  # that it tried to reach, once it is over
         self.moved: list[Moved] = []  # what it left that may not stay, once it is over
         self.problem = ""  # why something of that stays
+        self.is_emptied = False  # what it could keep in private folders was too much
         self._view = view
         self._pipe = pipe
 
@@ -78,7 +79,12 @@ class Confined:
     def finished(self, done: ToolOutput) -> ToolOutput:
         """Return a result with the view, and with what was taken away."""
         moved: list[Json] = [{"path": each.path, "to": each.to} for each in self.moved]
-        view: dict[str, Json] = {"view": self._view.value, "quarantined": moved}
+        view: dict[str, Json] = {
+            "view": self._view.value,
+            "hosts": list(self.hosts),
+            "refused_hosts": list(self.refused),
+            "quarantined": moved,
+        }
         told = [f"[{line}]\n" for line in self.told()]
         status = Status.ERROR if self.problem else done.status
         is_open = bool(told and done.output) and not done.output.endswith("\n")
@@ -87,18 +93,21 @@ class Confined:
         return replace(done, status=status, output=output, metadata=metadata)
 
     def told(self) -> list[str]:
-        """Return a sentence for each path that was taken away, and for what could not be."""
+        """Return a sentence for each path that was taken away, and for what it could not do."""
         why = "other programs would do what it says"
         pairs = [(visible_line(each.path), visible_line(each.to)) for each in self.moved]
         moved = [f"{path} was moved to {to}: {why}" for path, to in pairs]
-        return [*moved, self.problem] if self.problem else moved
+        hosts = ", ".join(map(visible_line, self.refused))
+        refused = [f"not among the hosts of the sandbox, so not reached: {hosts}"] if hosts else []
+        emptied = [scratch.EMPTIED] if self.is_emptied else []
+        return [*moved, *refused, *emptied, *([self.problem] if self.problem else [])]
 
 
 class Sandbox:
-    """The sandbox of a workspace, for one program after the other.
+    """The sandbox of a workspace, for one program after the other, of whatever engine.
 
-    What may not stay is moved below the folder `quarantine`; `is_harmless` tells whether a
-    configuration of git names no program.
+    What may not stay is moved below the folder `quarantine`; `hosts` tells which hosts a program
+    may reach now.
     """
 
     def __init__(
@@ -108,14 +117,16 @@ class Sandbox:
         environ: Mapping[str, str],
         shell: str,
         quarantine: str,
-        is_harmless: Callable[[str], bool],
+        hosts: Callable[[], Sequence[str]],
     ) -> None:
         self._workspace = workspace
         self._start = start
         self._environ = environ
         self.shell = shell
         self._quarantine = quarantine
-        self._is_harmless = is_harmless
+        self._hosts = hosts
+        self._network: Network | None = None
+        self._measured = -inf
         self._bwrap: str | None = None
         # What runs could swap folders for links between a look at them and what follows from it.
         self._one_at_a_time = anyio.Lock()
@@ -130,13 +141,36 @@ class Sandbox:
             SandboxError: no sandbox can be made.
         """
         async with self._one_at_a_time, self._alone():
-            place, masks = await to_thread.run_sync(self._workspace.look)
-            with confined(await self._found(place, masks), program, view, place, masks) as inner:
+            hosts = tuple(self._hosts())
+            place, masks = await to_thread.run_sync(self._looked, hosts)
+            bwrap = await self._found(place, masks)
+            network = await self._agreed(bwrap, hosts)
+            with confined(bwrap, program, view, (place, masks), network.namespaces) as inner:
+                inner.hosts = hosts
                 try:
                     yield inner
                 finally:
                     with anyio.CancelScope(shield=True):
+                        inner.refused = await self._refused(network)
                         await to_thread.run_sync(self._take_away, inner, place, masks)
+
+    async def _agreed(self, bwrap: str, hosts: Sequence[str]) -> Network:
+        """Return a network from which these hosts are reached."""
+        if self._network is not None:
+            await self._refused(self._network, hosts)
+        if self._network is None:  # also where somebody has killed the proxy
+            self._network = await opened(self._start, bwrap)
+            await self._network.agree(hosts)
+        return self._network
+
+    async def _refused(self, network: Network, hosts: Sequence[str] = ()) -> list[str]:
+        """Let only these hosts be reached from now on; return what was refused until now."""
+        try:
+            return await network.agree(hosts)
+        except NetworkGoneError:  # then nothing is reached
+            network.close()
+            self._network = None
+            return []
 
     async def bubblewrap(self) -> str:
         """Return the bubblewrap that makes the views of this workspace; it is looked for once.
@@ -144,7 +178,7 @@ class Sandbox:
         Raises:
             SandboxError: there is none.
         """
-        return await self._found(*await to_thread.run_sync(self._workspace.look))
+        return await self._found(*await to_thread.run_sync(self._looked, ()))
 
     async def _found(self, place: Place, masks: Masks) -> str:
         if self._bwrap is None:
@@ -154,42 +188,41 @@ class Sandbox:
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
         """Be the only one that runs a program in the sandbox of this workspace."""
-        lock = await to_thread.run_sync(self._locked)
+        lock = await to_thread.run_sync(scratch.lock, self._workspace.scratch)
         try:
             yield
         finally:
             os.close(lock)
 
-    def _locked(self) -> int:
-        name = hashlib.sha256(os.fsencode(self._workspace.folder)).hexdigest()
-        with ExitStack() as stack:
-            try:
-                os.makedirs(self._quarantine, 0o700, exist_ok=True)
-                lock = os.open(f"{self._quarantine}/{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-                stack.callback(os.close, lock)
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise SandboxError(_TAKEN) from error
-            except OSError as error:
-                told = f"{visible_line(self._quarantine)} cannot be used: {error.strerror}"
-                raise SandboxError(f"{told}; what may not stay would be moved there") from error
-            stack.pop_all()
-        return lock
+    def _looked(self, hosts: Sequence[str]) -> tuple[Place, Masks]:
+        place, masks = self._workspace.look(online=bool(hosts))
+        scratch.make(filter(None, place.private.values()))
+        return place, masks
 
     def _take_away(self, inner: Confined, place: Place, masks: Masks) -> None:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
         folders = (place.workspace, place.repository)
         try:
-            inner.moved = take_away(masks, *folders, rules, to, self._is_harmless)
+            inner.moved = take_away(masks, *folders, rules, to)
+            if time.monotonic() - self._measured >= scratch.MEASURED_S:
+                self._measured = time.monotonic()
+                inner.is_emptied = scratch.is_emptied(self._workspace.scratch)
+                scratch.tidy(os.path.dirname(self._workspace.scratch))
         except SandboxError as error:
             inner.problem = str(error)
 
 
 @contextmanager
 def confined(
-    bwrap: str, program: Program, view: View, place: Place, masks: Masks
+    bwrap: str,
+    program: Program,
+    view: View,
+    where: tuple[Place, Masks],
+    namespaces: Sequence[int] = (),
 ) -> Generator[Confined]:
     """Have what starts `program` in a view. Its descriptors are closed when this is left.
+
+    Without the `namespaces` of a network there is none.
 
     Raises:
         SandboxError: there is no filter for this machine.
@@ -197,8 +230,9 @@ def confined(
     rules = seccomp.program(os.uname().machine)
     if rules is None:
         raise SandboxError(f"there is no filter of system calls for {os.uname().machine}")
+    place, masks = where
     told = arguments(view, place, masks, as_root=os.geteuid() == 0)
-    told.append("--clearenv")
+    told += ["--clearenv"] if namespaces else ["--unshare-net", "--clearenv"]
     for name, value in environment.within(program.environ, place).items():
         told += ["--setenv", name, value]
     opened = [_held(b"".join(os.fsencode(each) + b"\0" for each in told)), _held(rules)]
@@ -209,7 +243,7 @@ def confined(
         argv = (bwrap, "--args", _ARGUMENTS, "--seccomp", _FILTER, "--json-status-fd", _STATUS)
         more = (opened[0], opened[1], theirs)
         outer = replace(program, argv=(*argv, "--", *program.argv), cwd="/", environ={}, more=more)
-        yield Confined(replace(outer, boundary=True), view, pipe)
+        yield Confined(replace(outer, boundary=True, joins=namespaces), view, pipe)
     finally:
         for descriptor in opened:
             os.close(descriptor)
@@ -257,8 +291,9 @@ async def find(
 async def _probe(start: Start, bwrap: str, shell: str, place: Place, masks: Masks) -> str | None:
     """Return what is wrong with a bubblewrap, or `None`."""
     argv = (shell, "-c", f"exit {PROBE_EXIT}")
+    program = Program(argv, "/", {}, (None, None, None), limit_s=PROBE_S_MAX)
     try:
-        code, said = await attempt(start, bwrap, argv, {}, (place, masks), PROBE_S_MAX)
+        code, said = await attempt(start, bwrap, program, (place, masks))
     except OSError as error:
         return error.strerror or "it cannot be started"
     if code == PROBE_EXIT:
@@ -269,10 +304,9 @@ async def _probe(start: Start, bwrap: str, shell: str, place: Place, masks: Mask
 async def attempt(
     start: Start,
     bwrap: str,
-    argv: Sequence[str],
-    environ: Mapping[str, str],
+    program: Program,
     where: tuple[Place, Masks],
-    most_s: float,
+    namespaces: Sequence[int] = (),
 ) -> tuple[int | None, str]:
     """Run a small program in a sandbox; return its exit code, if it had one, and what it said.
 
@@ -280,14 +314,14 @@ async def attempt(
         OSError: bubblewrap cannot be started.
     """
     pipe, theirs = os.pipe()
-    program = Program(argv, "/", environ, (None, theirs, theirs))
+    heard = replace(program, stdio=(None, theirs, theirs))
     try:
-        with confined(bwrap, program, View.WORKSPACE, *where) as inner:
+        with confined(bwrap, heard, View.WORKSPACE, where, namespaces) as inner:
             try:
                 held = await start(inner.program)
             finally:
                 os.close(theirs)
-            with anyio.move_on_after(most_s):
+            with anyio.move_on_after(program.limit_s):
                 await held.exited()
             with anyio.CancelScope(shield=True):
                 await held.end(0)

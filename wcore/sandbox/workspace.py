@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -13,10 +13,17 @@ from wcore.sandbox.masks import Masks, Rules, SandboxError, is_below
 from wcore.sandbox.mounts import TMP, Place
 from wcore.sandbox.repository import repository_folders
 
-_PRIVATE: Final = (TMP, "/var/tmp")
+_PRIVATE: Final = {TMP: "tmp", "/var/tmp": "var-tmp"}
 _HOMES: Final = ("/home", "/root", "/var/home")
 _SOCKETS: Final = ("/run", "/var/run")
-_CACHE: Final = ".cache"  # what is in it can be made again
+#: Of a home what can be made or loaded again, and the variables by which it can be elsewhere.
+_CACHES: Final = {".cache": "XDG_CACHE_HOME"}
+#: Where no host can be reached, what has been loaded there already is read. Else it is private.
+_LOADED: Final = {
+    **{".npm": "npm_config_cache", ".gradle": "GRADLE_USER_HOME", "go/pkg/mod": "GOMODCACHE"},
+    **{".cargo/registry": "CARGO_HOME", ".cargo/git": "CARGO_HOME", ".m2/repository": ""},
+    ".nuget/packages": "NUGET_PACKAGES",
+}
 _RESOLVER: Final = "/etc/resolv.conf"
 _NOT_WORKSPACES: Final = tuple(
     f"/{name}" for name in ("", *"etc usr var home root bin lib opt proc sys dev run tmp".split())
@@ -29,7 +36,8 @@ class Workspace(Struct, frozen=True):
     """A workspace as its sandbox sees it. All paths are absolute and resolved.
 
     `own` are wcore's folders and files; `secrets` where secrets are known to lie outside the
-    workspace; `programs` what must not change: folders of PATH and files of programs.
+    workspace; `programs` what must not change: folders of PATH and files of programs. What programs
+    leave in private folders stays in the folder `scratch`; without one nothing of it stays.
     """
 
     folder: str
@@ -38,9 +46,10 @@ class Workspace(Struct, frozen=True):
     secrets: Sequence[str]
     programs: Sequence[str]
     rules: Rules
+    scratch: str = ""
 
-    def look(self) -> tuple[Place, Masks]:
-        """Look up what is to be mounted and masked now. Blocks.
+    def look(self, *, online: bool = False) -> tuple[Place, Masks]:
+        """Look up what is to be mounted and masked now, for what can reach a host or not. Blocks.
 
         Raises:
             SandboxError: no sandbox can be made here.
@@ -49,30 +58,44 @@ class Workspace(Struct, frozen=True):
             raise SandboxError(
                 f"{self.folder} is what programs are made of: work in another folder"
             )
-        place = self._place()
+        place = self._place(online=online)
         repository, rules = place.repository, self.rules
         within = masks.masks_of(self.folder, repository, self.home, rules)
         known = [*masks.in_any_case(self.secrets), *filter(rules.is_secret, _entries(self.home))]
         linked = masks.led_to_from(filter(os.path.isdir, known), self.home, self.folder)
         others = masks.other_views_of_processes()
-        hidden = masks.hidden_of([*self.own, *known, *linked, *others])
-        sockets = masks.hidden_of(path for path in masks.sockets() if _is_seen(path, place))
-        found = masks.together(within, hidden, sockets, self._kept())
+        outside = [*self.own, *known, *linked, *others, *masks.sockets()]
+        hidden = masks.hidden_of(path for path in outside if _is_seen(path, place))
+        found = masks.together(within, hidden, self._kept())
         above = next((each for each in found.folders if is_below(self.folder, (each,))), None)
         if above is not None:
             raise SandboxError(f"the workspace lies in {above}, which is hidden from programs")
         return place, found
 
-    def _place(self) -> Place:
-        private = [*_PRIVATE, f"{self.home}/{_CACHE}"]
+    def _place(self, *, online: bool) -> Place:
+        own = {name: name.replace("/", "-") for name in (*_CACHES, *_LOADED)}
+        known = os.listdir(self.scratch) if os.path.isdir(self.scratch) else ()
+        caches = [name for name in own if online or name in _CACHES or own[name] in known]
+        private = _PRIVATE | {f"{self.home}/{name}": own[name] for name in caches}
+        usual = {(_CACHES | _LOADED)[name]: f"{self.home}/{name}" for name in caches}
         emptied = [*_SOCKETS, *(each for each in _HOMES if each != self.home)]
         shown = [self.home, *self.programs, os.path.realpath(_RESOLVER)]
+        repository = repository_folders(self.folder)
+        shown = [path for path in shown if os.path.exists(path)]
+        below = (self.folder, *shown, *repository)
+
+        def own_of(path: str) -> str | None:
+            # What is mounted below it must not lead through what an earlier program left there.
+            is_plain = not any(is_below(each, (path,)) for each in below)
+            return f"{self.scratch}/{private[path]}" if self.scratch and is_plain else None
+
         return Place(
             self.folder,
-            _folders(private),
+            {each: own_of(each) for each in _folders(private)},
+            {variable: path for variable, path in usual.items() if variable},
             _folders(emptied),
-            tuple(dict.fromkeys(path for path in shown if os.path.exists(path))),
-            repository_folders(self.folder),
+            tuple(dict.fromkeys(shown)),
+            repository,
         )
 
     def _kept(self) -> Masks:
@@ -84,11 +107,15 @@ class Workspace(Struct, frozen=True):
 
 
 def _is_seen(path: str, place: Place) -> bool:
-    shown = (place.workspace, *place.shown)
-    return is_below(path, shown) or not is_below(path, (*place.private, *place.emptied))
+    """Whether what lies there outside is there within; else a mask would be made in its place."""
+    unseen = (*place.private, *place.emptied)
+    mounts = (*unseen, *place.shown, *place.repository, place.workspace)
+    return (
+        max((each for each in mounts if is_below(path, (each,))), key=len, default="") not in unseen
+    )
 
 
-def _folders(paths: Sequence[str]) -> tuple[str, ...]:
+def _folders(paths: Iterable[str]) -> tuple[str, ...]:
     """Return those that are folders and no links, each once."""
     return tuple(path for path in paths if os.path.isdir(path) and not os.path.islink(path))
 

@@ -45,7 +45,8 @@ class Program(Struct, frozen=True):
     however it ends, everything gets SIGTERM and `grace_s` seconds, then SIGKILL. After `limit_s`
     seconds, and a little more, the holder ends everything by itself: the engine may be stopped.
     `more` are descriptors that the program has as 3, 4, …. One that is the `boundary` of a PID
-    namespace is not asked to end itself, only what runs within.
+    namespace is not asked to end itself, only what runs within. `joins` are descriptors of
+    namespaces that it is started in, that of the user first; it does not have them itself.
     """
 
     argv: Sequence[str]
@@ -56,6 +57,7 @@ class Program(Struct, frozen=True):
     limit_s: float | None = None
     more: Sequence[int] = ()
     boundary: bool = False
+    joins: Sequence[int] = ()
 
 
 class Supervisor:
@@ -207,10 +209,11 @@ class Held:
                 program.grace_s,
                 program.limit_s,
                 program.boundary,
+                len(program.joins),
             )
         )
         try:
-            await self._send(request, [*given, *program.more])
+            await self._send(request, [*given, *program.more, *program.joins])
         except OSError as error:
             raise SupervisorError(GONE) from error
         message = None

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from wcore.policy.protected import Places
+from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
-from wcore.policy.rules.rule import Level
+from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 
@@ -24,6 +25,28 @@ PARTS: list[dict[str, Any]] = [
 def test_each_part_of_the_rules_is_a_change(part: dict[str, Any]) -> None:
     assert PolicySnapshot().says_what(PolicySnapshot())
     assert not PolicySnapshot(**part).says_what(PolicySnapshot())
+
+
+@pytest.mark.parametrize(
+    ("held", "present", "hosts"),
+    [
+        (["a", "b"], ["b", "c"], ("b",)),
+        (["a"], ["a"], ("a",)),
+        ([], ["a"], ()),
+        (["a"], [], ()),
+    ],
+)
+def test_hosts_that_are_new_wait_and_those_that_are_gone_count_at_once(
+    held: list[str], present: list[str], hosts: tuple[str, ...]
+) -> None:
+    def snapshot(hosts: list[str]) -> PolicySnapshot:
+        text = f"[sandbox]\nhosts = {hosts}"
+        file = parse(text, "/p.toml", Level.USER, ParseContext(Places("/ws", "/home"), {}))
+        return PolicySnapshot(PolicySet([file]), {Level.USER: ("/p.toml", text)})
+
+    rules = Rules.of(snapshot(held))
+    rules.read(snapshot(present))
+    assert rules.hosts() == hosts
 
 
 @pytest.mark.parametrize("starts_inside", [True, False])

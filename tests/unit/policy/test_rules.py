@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 from tables import rows
 
 from wcore.policy import shell
@@ -314,6 +315,10 @@ def test_the_default_permission_comes_last() -> None:
         ("[limits]\nttl = nan", 2, "`ttl`"),
         ("[limits]\nttl = true", 2, "`ttl`"),
         ("[limits]\nmax = 1", 2, "unknown key 'max'"),
+        ("[sandbox]\nhosts = ['a.example',\n'b c']", 3, "'b c' names no host: write"),
+        ("[sandbox]\nhosts = 'a.example'", 2, "must be a list"),
+        ("[sandbox]\nhost = []", 2, "unknown key 'host'"),
+        (f"[sandbox]\nhosts = {['a.example'] * 257}", 2, "hosts"),
         ("default = 'yes'", 1, "not 'yes'"),
         ("a = " + "[" * 100_000, 1, "not TOML|nested"),
         ("# " + "x" * 300_000, 1, "longer than"),
@@ -331,6 +336,35 @@ def test_groups_that_multiply_are_refused_quickly() -> None:
     text = "[groups]\n" + "\n".join(lines) + "\ng200 = ['y']\n"
     found = policies(text + "[[rule]]\nmatch = '@g0'\ndo = 'deny'\n")
     assert verdict(Facts("y", Category.EXEC), found) == "deny"
+
+
+@rows(
+    ("managed", "user", "hosts"),
+    [
+        (None, None, ()),
+        (None, "['a.example']", ("a.example",)),
+        ("['b.example']", None, ("b.example",)),
+        ("['b.example']", "['a.example']", ("b.example",)),
+        ("[]", "['a.example']", ()),
+    ],
+)
+def test_hosts_are_the_persons_unless_an_administrator_names_some(
+    managed: str | None, user: str | None, hosts: tuple[str, ...]
+) -> None:
+    said = {Level.MANAGED: managed, Level.USER: user}
+    texts = {level: f"[sandbox]\nhosts = {each}" if each else "" for level, each in said.items()}
+    scene = ParseContext(PLACES, {})
+    files = [parse(text, "/x", level, scene) for level, text in texts.items()]
+    assert PolicySet(files).hosts == hosts
+    if user and not managed:
+        unvouched = PolicySet([replace(each, only_forbids=True) for each in files])
+        assert unvouched.hosts == ()
+
+
+def test_a_project_says_nothing_of_hosts() -> None:
+    with pytest.raises(PolicyError, match="belongs into your own file") as caught:
+        policies("\n[sandbox]\nhosts = ['a.example']", Level.PROJECT)
+    assert caught.value.line == 3
 
 
 def test_limits_combine_as_the_strictest() -> None:

@@ -2,6 +2,12 @@
 
 from wcore.sandbox import environment
 from wcore.sandbox.mounts import Place
+from wcore.sandbox.proxy import PORT
+
+PROXIES = {
+    *("http_proxy", "https_proxy", "no_proxy"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY"),
+}
 
 KEPT = (
     "PATH HOME LANG AUTHOR GIT_AUTHOR_NAME KEYBOARD TOKENIZERS_PARALLELISM COLUMNS PWD OLDPWD CI"
@@ -18,15 +24,30 @@ LEFT_OUT = (
 def test_secrets_and_ways_out_are_left_out() -> None:
     given = dict.fromkeys([*KEPT, *LEFT_OUT], "x")
     found = environment.within(given, Place("/ws"))
-    assert found.keys() - {"TMPDIR", "XDG_CACHE_HOME"} == set(KEPT)
+    assert found.keys() - {"TMPDIR", *PROXIES} == set(KEPT)
 
 
 def test_temporary_files_and_caches_go_where_they_can_be_written() -> None:
-    home = Place("/ws", private=("/tmp", "/home/me/.cache"))
+    usual = {"XDG_CACHE_HOME": "/home/me/.cache", "GOMODCACHE": "/home/me/go/pkg/mod"}
+    home = Place("/ws", private=dict.fromkeys(["/tmp", "/home/me/.cache"]), usual=usual)
     found = environment.within({"HOME": "/home/me", "TMPDIR": "/elsewhere"}, home)
-    assert found == {"HOME": "/home/me", "TMPDIR": "/tmp"}
-    found = environment.within({"HOME": "/home/you"}, home)
-    assert found["XDG_CACHE_HOME"] == "/tmp/cache"
+    assert {name: found[name] for name in found.keys() - PROXIES} == {
+        "HOME": "/home/me",
+        "TMPDIR": "/tmp",
+        "GOMODCACHE": "/tmp/gomodcache",
+    }
+    for given, path in (("/home/me/.cache", "/home/me/.cache"), ("/big", "/tmp/xdg_cache_home")):
+        found = environment.within({"XDG_CACHE_HOME": given}, home)
+        assert found["XDG_CACHE_HOME"] == path
+
+
+def test_the_way_out_is_the_proxy_whatever_was_there() -> None:
+    given = {"HTTPS_PROXY": "http://other:8080", "no_proxy": "*"}
+    found = environment.within(given, Place("/ws"))
+    assert {found[name] for name in PROXIES if name.lower().endswith("s_proxy")} == {
+        f"http://127.0.0.1:{PORT}"
+    }
+    assert found["no_proxy"] == found["NO_PROXY"] == "localhost,127.0.0.1,::1"
 
 
 def test_values_that_are_secrets_are_left_out_whatever_their_name() -> None:
@@ -35,7 +56,7 @@ def test_values_that_are_secrets_are_left_out_whatever_their_name() -> None:
         "B": "ghp_0123456789abcdef",
         "C": "-----BEGIN OPENSSH PRIVATE KEY-----",
         "D": "eyJhbGciOiJI.eyJzdWIiOiIx.x",
-        "HTTPS_PROXY": "http://u:p@proxy:8080",
+        "NPM_PROXY": "http://u:p@proxy:8080",
         "GIT_CONFIG_VALUE_3": "AUTHORIZATION: Basic abcdefgh1234",
         "E": "https://example.org:8080/@x",
         "F": "sk-",

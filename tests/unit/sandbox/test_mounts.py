@@ -7,7 +7,7 @@ from wcore.sandbox.mounts import Place, View, arguments
 
 PLACE: Final = Place(
     "/home/me/ws",
-    private=("/tmp", "/home/me/.cache"),
+    private={"/tmp": None, "/home/me/.cache": "/state/cache"},
     emptied=("/run", "/home"),
     shown=("/home/me", "/usr/bin", "/run/dns/resolv.conf", "/tmp/venv"),
 )
@@ -34,7 +34,7 @@ def test_everything_lies_on_top_of_what_it_is_in() -> None:
     assert mounts(View.WORKSPACE) == [
         "--tmpfs /home",
         "--ro-bind /home/me /home/me",
-        "--tmpfs /home/me/.cache",
+        "--bind /state/cache /home/me/.cache",
         "--tmpfs /run",
         "--ro-bind /run/dns/resolv.conf /run/dns/resolv.conf",
         "--tmpfs /tmp",
@@ -60,7 +60,8 @@ def test_everything_lies_on_top_of_what_it_is_in() -> None:
 def test_to_read_only_nothing_of_the_workspace_is_mounted_to_write() -> None:
     found = mounts(View.READ_ONLY)
     assert "--ro-bind /home/me/ws /home/me/ws" in found
-    assert not [each for each in found if each.startswith("--bind")]
+    binds = [each for each in found if each.startswith("--bind")]
+    assert binds == ["--bind /state/cache /home/me/.cache"]
     assert "--ro-bind /dev/null /home/me/ws/a/b/.env" in found
 
 
@@ -87,4 +88,4 @@ def test_root_keeps_the_rights_over_files_only() -> None:
 
 def test_others_get_a_namespace_and_no_further_one() -> None:
     told = arguments(View.WORKSPACE, PLACE, Masks(), as_root=False)
-    assert {"--unshare-user", "--disable-userns", "--unshare-net", "--unshare-pid"} <= {*told}
+    assert {"--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid"} <= {*told}

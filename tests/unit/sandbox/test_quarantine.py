@@ -23,7 +23,8 @@ class Left:
         self.folder = folder / "ws"
         self.to = folder / "quarantine"
         self.folder.mkdir()
-        self.rules = Rules(protected.is_secret, protected.runs_unasked)
+        secret, unasked = protected.is_secret, protected.runs_unasked
+        self.rules = Rules(secret, unasked, is_harmless=names_no_program)
 
     def write(self, path: str, text: str = "x") -> None:
         full = self.folder / path
@@ -35,7 +36,7 @@ class Left:
         run()
         folders = (str(self.folder), ())
         to = str(self.to)
-        moved = quarantine.take_away(noted, *folders, self.rules, to, names_no_program)
+        moved = quarantine.take_away(noted, *folders, self.rules, to)
         assert all(os.path.lexists(each.to) for each in moved)
         return moved
 

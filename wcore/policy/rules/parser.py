@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
+from wcore.hosts import HOSTS_MAX, agreed
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
 from wcore.policy.rules.mcp_tables import SERVERS_MAX, ServerTable, Text, WrittenServer, placed
@@ -83,6 +84,10 @@ class _Limits(Struct, frozen=True, forbid_unknown_fields=True):
     store: Text | None = None
 
 
+class _Sandbox(Struct, frozen=True, forbid_unknown_fields=True):
+    hosts: Annotated[list[Text], Meta(max_length=HOSTS_MAX)] | None = None
+
+
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     default: Verdict | None = None
     deny: list[Text] = []
@@ -91,9 +96,13 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     limits: _Limits = _Limits()
     test: list[_Test] = []
     mcp: Annotated[list[WrittenServer], Meta(max_length=SERVERS_MAX)] = []
+    sandbox: _Sandbox = _Sandbox()
 
 
-_TABLES: Final = {"": _File, "rule": _Rule, "test": _Test, "limits": _Limits, "mcp": WrittenServer}
+_TABLES: Final = {
+    **{"": _File, "rule": _Rule, "test": _Test, "limits": _Limits, "mcp": WrittenServer},
+    "sandbox": _Sandbox,
+}
 
 
 def parse(text: str, path: str, level: Level, context: ParseContext) -> PolicyFile:
@@ -153,6 +162,7 @@ class _Checked:
             self._limits(written.limits),
             tuple(tests),
             tuple(self._servers(written.mcp)),
+            self._hosts(written.sandbox.hosts),
         )
 
     # --- the parts --------------------------------------------------------------------------------
@@ -209,6 +219,16 @@ class _Checked:
                 raise self._wrong(("mcp", index), "a server has either `command` or `url`")
             yield server
 
+    def _hosts(self, hosts: list[str] | None) -> tuple[str, ...] | None:
+        if hosts is None:
+            return None
+        if self._level is Level.PROJECT:
+            text = "`hosts` belongs into your own file: a project does not say what it may reach"
+            raise self._wrong(("sandbox", "hosts"), text)
+        for index, host in enumerate(hosts):
+            self._try(("sandbox", "hosts", index), lambda text=host: agreed(text))
+        return tuple(hosts)
+
     def _limits(self, table: _Limits) -> Limits:
         if table.store and self._level is not Level.MANAGED:
             text = "`store` belongs into the administrator's file"
@@ -249,7 +269,7 @@ class _Checked:
     def _try(self, where: _Path, parse: Callable[[], _T]) -> _T:
         try:
             return parse()
-        except RuleError as error:
+        except (RuleError, ValueError) as error:
             raise self._wrong(where, str(error)) from error
 
     def _source(self, where: _Path) -> str:

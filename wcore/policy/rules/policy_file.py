@@ -53,6 +53,7 @@ class RuleTest(Struct, frozen=True):
 class PolicyFile(Struct, frozen=True):
     """One file, checked. `default` comes with its source; `mcp` are its servers.
 
+    `hosts` are those that sandboxes may reach; `None`: it does not say.
     `only_forbids`: nobody vouches for it, and no trust in the folder changes that.
     """
 
@@ -64,6 +65,7 @@ class PolicyFile(Struct, frozen=True):
     limits: Limits = field(default_factory=Limits)
     tests: tuple[RuleTest, ...] = ()
     mcp: tuple[ServerTable, ...] = ()
+    hosts: tuple[str, ...] | None = None
     only_forbids: bool = False
 
 

@@ -33,6 +33,8 @@ class PolicySet:
             for level, file in self.files.items()
             if not file.only_forbids and (trusted or level is not Level.PROJECT)
         )
+        said = [self.files[level].hosts for level in Level if level in self.vouched]
+        self.hosts: Final = next((hosts for hosts in said if hosts is not None), ())
         by_default = [file.default[0] for file in self.files.values() if file.default]
         self.without_forbidding: Final = tuple(  # each file that only forbids left out once
             PolicySet((each for each in self.files.values() if each is not file), trusted=trusted)
