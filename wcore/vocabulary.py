@@ -1,10 +1,9 @@
 """The nouns that all packages share: categories, modes, calls, decisions, tool output.
 
 Values only. Nothing of ours is imported here, nothing is read, nothing is decided.
-
 A value is a `Struct`: making the class takes a tenth of what a frozen dataclass takes, and some
-hundred are made before `ready`. `Why` and `Preview` are dataclasses: pydantic sends them as parts
-of events, which it cannot with a `Struct`. So is what must not show every field in its `repr`.
+hundred are made before `ready`. `Why`, `Preview` and `SandboxView` are dataclasses: pydantic sends
+them as parts of events. So is what must not show every field in its `repr`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 Args: TypeAlias = Mapping[str, Json]
@@ -50,10 +49,8 @@ class Mode(StrEnum):
 
 MODE_ALIASES: Final[Mapping[str, Mode]] = {  # input only; we never write these
     **{mode.value: mode for mode in Mode},
-    "yolo": Mode.FORCE,
-    "bypassPermissions": Mode.FORCE,
-    "dangerously_skip_permissions": Mode.FORCE,
-    "dangerously-skip-permissions": Mode.FORCE,
+    **dict.fromkeys(("yolo", "bypassPermissions"), Mode.FORCE),
+    **dict.fromkeys(("dangerously_skip_permissions", "dangerously-skip-permissions"), Mode.FORCE),
     "auto_accept_all": Mode.FORCE,
     "acceptEdits": Mode.AUTO_EDIT,
     "auto_accept_read_only": Mode.READ_ONLY,
@@ -238,6 +235,14 @@ class Preview:
     truncated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SandboxView:
+    """What a program will see and change, in a sandbox: `view` names it, `hosts` it may reach."""
+
+    view: str
+    hosts: tuple[str, ...] = ()
+
+
 class ToolSpec(Struct, frozen=True):
     """What the model is shown of a tool. `schema` is JSON Schema for the arguments object."""
 
@@ -276,7 +281,8 @@ class Prepared(Struct, frozen=True):
     change; `plan` is the tool's own note to itself. `look` tells what `command` names now, and
     reads the disk for that; of what was found so, `named` are the paths, `programs` what its
     words would start, `folders` the plain ones that it enters. `listed` are all tools of the
-    server of an MCP tool. `replaces` is the file, as it is now, that is replaced whatever it holds.
+    server of an MCP tool. `replaces` is the file, as it is now, that is replaced whatever it holds,
+    `sandbox` what it runs in; `None`: as the user.
     """
 
     tool: str
@@ -295,13 +301,12 @@ class Prepared(Struct, frozen=True):
     folders: tuple[str, ...] = ()
     listed: ServerTools | None = None
     replaces: FileContent | None = None
+    sandbox: SandboxView | None = None
 
     @property
     def names(self) -> Named | None:
         """What its command names, where somebody has looked."""
-        if self.named is None:
-            return None
-        return Named(self.named, self.programs, self.folders)
+        return None if self.named is None else Named(self.named, self.programs, self.folders)
 
     def looked_up(self) -> "Prepared":
         """Return the call with what its command names now, if anybody can tell. Blocks."""
@@ -360,12 +365,8 @@ class Usage(Struct, frozen=True):
     cache_write_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Usage(*(mine + theirs for mine, theirs in pairs))
 
 
 class UserMessage(Struct, frozen=True):
@@ -379,8 +380,7 @@ class UserMessage(Struct, frozen=True):
 class AssistantMessage(Struct, frozen=True):
     """One model reply. `calls` pairs our call id with the call as the model made it.
 
-    `provider_state` is the provider's own form of the reply (signed thinking and its place), kept
-    for sending it back; it means something only to the model code that made it.
+    `provider_state` is the provider's own form of it, to be sent back: thinking and its signatures.
     """
 
     text: str

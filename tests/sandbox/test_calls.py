@@ -129,3 +129,32 @@ async def test_without_the_option_nothing_is_different(talk: Talk, workspace: Pa
         await host.hear("stream_end")
     assert (workspace.parent / "beside").exists()
     assert "sandbox" not in found["metadata"]
+
+
+async def test_the_card_shows_the_sandbox(talk: Talk, tmp_path: Path) -> None:
+    policy(tmp_path, '["pypi.org", "*.example.org"]')
+    async with talk([call("Bash", command="echo one")], [], flags=REQUIRED[:2]) as host:
+        ready = await host.ready()
+        assert ready["capabilities"]["sandbox"] == {
+            "kind": "bubblewrap",
+            "filesystem": "full",
+            "network": "hosts",
+        }
+        await host.message()
+        first = await host.hear("tool_request")
+        hosts = ["pypi.org", "*.example.org"]
+        assert first["sandbox"] == {"view": "workspace", "hosts": hosts}
+        assert first["tool"]["description"] == (
+            "Execute in the sandbox, with pypi.org, *.example.org: echo one"
+        )
+        await host.approve(first["call_id"], digest=first["digest"])
+        found = await host.hear("tool_result")
+        assert found["metadata"]["sandbox"]["hosts"] == hosts
+        await host.hear("stream_end")
+
+
+def policy(tmp_path: Path, hosts: str) -> Path:
+    config = tmp_path / "home" / ".config" / "wcore" / "policy.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f"[sandbox]\nhosts = {hosts}\n")
+    return config

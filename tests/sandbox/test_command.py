@@ -205,6 +205,26 @@ def test_a_home_that_is_the_workspace_keeps_what_programs_start(ws: Path) -> Non
     assert not (home / ".local" / "bin").exists()
 
 
+def test_what_the_home_keeps_in_the_workspace_stays_as_it_is(ws: Path) -> None:
+    """Its dots, as many people keep them: what shells and git of the person go by."""
+    home = ws.parent
+    (ws / "git").mkdir()
+    (ws / "nvim").mkdir()
+    (ws / "bashrc").write_text("true\n")
+    (ws / "git" / "config").write_text("[include]\n\tpath = ~/ws/more\n")
+    (home / ".config").mkdir()
+    (home / ".config" / "nvim").symlink_to(ws / "nvim")
+    (home / ".bashrc").symlink_to("ws/bashrc")
+    (home / "current").symlink_to("ws/other")
+    (home / ".gitconfig").symlink_to(ws / "git/config")
+    names = ["bashrc", "git/config", "nvim/init.lua", "more", "other"]
+    done = run(ws, "; ".join(f"echo x >>{name}" for name in names))
+    assert done.stderr.count("Read-only file system") == 3
+    assert "/more was moved to " in done.stderr
+    assert (ws / "other").read_text() == "x\n"
+    assert (ws / "bashrc").read_text() == "true\n"
+
+
 @pytest.mark.parametrize("folder", ["/home", "/etc"])
 def test_the_system_is_no_workspace(ws: Path, folder: str) -> None:
     command = [*WCORE, "run", "--cwd", folder, "--", "true"]

@@ -13,7 +13,7 @@ from typing import Final
 import psutil
 import pytest
 import waiting
-from sandbox.test_calls import REQUIRED, Talk
+from sandbox.test_calls import REQUIRED, Talk, policy
 from sandbox.test_command import run, ws
 from talking import call
 
@@ -69,9 +69,7 @@ def test_what_is_no_host_is_said(ws: Path, host: str) -> None:
 
 
 async def test_a_call_tells_what_it_could_not_reach(talk: Talk, tmp_path: Path, port: int) -> None:
-    config = tmp_path / "home" / ".config" / "wcore"
-    config.mkdir(parents=True)
-    (config / "policy.toml").write_text(f'[sandbox]\nhosts = ["{HERE}"]\n')
+    policy(tmp_path, f'["{HERE}"]')
     command = f"{ASK.format(host=HERE, port=port)}; {ASK.format(host='a.example', port=80)}"
     async with talk([call("Bash", command=command)], [], flags=REQUIRED) as host:
         await host.ready()

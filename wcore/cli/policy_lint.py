@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wcore.cli import policy_check
-from wcore.cli.subcommand import Parser, write, write_json
+from wcore.cli.subcommand import write, write_json
 from wcore.policy.rules.lint import NOTES, lint
 from wcore.visible import visible_line
 
@@ -16,9 +16,7 @@ EPILOG: Final = (
 )
 
 
-def add_arguments(parser: Parser) -> None:
-    """Add the options of this subcommand."""
-    policy_check.add_place(parser)
+add_arguments = policy_check.add_place
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

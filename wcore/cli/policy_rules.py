@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.cli import policy_check
-from wcore.cli.subcommand import Parser, write, write_json
+from wcore.cli.subcommand import write, write_json
 from wcore.policy.rules.policy_file import Limits, PolicyFile
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, Rule
@@ -33,9 +33,7 @@ class _Shown(Struct, frozen=True):
     note: str | None = None
 
 
-def add_arguments(parser: Parser) -> None:
-    """Add the options of this subcommand."""
-    policy_check.add_place(parser)
+add_arguments = policy_check.add_place
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

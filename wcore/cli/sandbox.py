@@ -24,7 +24,7 @@ from wcore.sandbox.masks import Rules, SandboxError
 from wcore.sandbox.mounts import View
 from wcore.sandbox.network import Start, opened
 from wcore.sandbox.sandbox import Sandbox, candidates
-from wcore.sandbox.workspace import Workspace, programs
+from wcore.sandbox.workspace import Workspace, homes_of, programs
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
 from wcore.tools.process.child_environment import child_environment, find_bash
@@ -34,6 +34,7 @@ from wcore.vocabulary import Verdict
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
 NAME_PARTS_MAX: Final = 4  # of a name in the tables: `.local/share/opencode/auth.json`
 ENDS_MAX: Final = 32_768  # of paths whose meaning is remembered: a few megabytes
+_OURS: Final = (".config/wcore", ".local/state/wcore")  # in the homes of others
 _EXEC: Final = 'exec "$@"'  # finds a program as people expect it, and says if there is none
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -102,8 +103,10 @@ def workspace_of(
     """Return a workspace, with what the tables and rules of the policy say of its files."""
     rules = Rules(is_secret, is_kept, is_denied, names_no_program)
     found = programs(environ, shell, *candidates(environ, places.workspace))
-    known = protected.secret_places(places.home)
-    return Workspace(places.workspace, places.home, places.own, known, found, rules)
+    homes = homes_of(found)
+    known = [path for home in (places.home, *homes) for path in protected.secret_places(home)]
+    known += [f"{home}/{ours}" for home in homes for ours in _OURS]
+    return Workspace(places.workspace, places.home, places.own, known, found, rules, homes)
 
 
 def is_secret(path: str) -> bool:
@@ -166,9 +169,10 @@ async def _run(
     argv = (sandbox.shell, "--noprofile", "--norc", "-c", _EXEC, sandbox.shell, *command)
     program = Program(argv, "/", child_environment(environ), (0, 1, 2), GRACE_S)
     with anyio.open_signal_receiver(*_SIGNALS) as signals:  # first: none may pass by what is left
-        async with sandbox.around(program, options.view) as inner:
+        async with sandbox.around(program, sandbox.view(options.view)) as inner:
             is_stopped = await _ended(await supervisor.start(inner.program), signals)
             code = inner.exit_code()
+    sandbox.close()
     for line in inner.told():
         sys.stderr.write(f"wcore sandbox: {line}\n")
     if is_stopped:

@@ -131,6 +131,7 @@ async def _serve(
         max_tokens=options.max_tokens,
         max_writes=options.max_writes,
         has_mcp=is_installed(),
+        is_sandboxed=options.is_sandboxed,
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )

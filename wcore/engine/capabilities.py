@@ -2,6 +2,7 @@
 
 from wcore.engine.costs import has_prices
 from wcore.protocol import events
+from wcore.protocol.parts import SandboxInfo
 from wcore.session.session import Session
 
 
@@ -25,6 +26,7 @@ def capabilities(session: Session) -> events.Capabilities:
         introspection=True,
         grant_control=True,
         prompts=session.settings.prompts or None,
+        sandbox=SandboxInfo() if session.settings.is_sandboxed else None,
         store=None if session.persistence.is_kept else "memory",
         current_model=session.model.name,
         context_limit=session.model.window_tokens,

@@ -155,10 +155,9 @@ class ApprovalResume(Command):
     @property
     def answer(self) -> str | None:
         """`modifications.answer`, when it is text."""
-        if isinstance(self.modifications, dict):
-            answer = self.modifications.get("answer")
-            return answer if isinstance(answer, str) else None
-        return None
+        found = self.modifications
+        answer = found.get("answer") if isinstance(found, dict) else None
+        return answer if isinstance(answer, str) else None
 
 
 class Introspection(Command):

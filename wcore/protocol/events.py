@@ -20,7 +20,7 @@ from wcore.protocol.parts import (
     UsageReport,
 )
 from wcore.protocol.scopes import WireScope
-from wcore.vocabulary import By, Preview, Status, Why
+from wcore.vocabulary import By, Preview, SandboxView, Status, Why
 
 
 class Event(Part):
@@ -106,6 +106,7 @@ class ToolRequest(Event):
     tool: ToolInfo
     why: Why
     preview: Preview | None = None
+    sandbox: SandboxView | None = None
     suggestions: tuple[WireScope, ...] | None = None
     digest: str
     expires_in_s: int
@@ -122,6 +123,7 @@ class CallAnnounced(Event):
     tool: ToolInfo
     why: Why | None = None
     preview: Preview | None = None
+    sandbox: SandboxView | None = None
     agent: tuple[str, ...] | None = None
     task: str | None = None
 

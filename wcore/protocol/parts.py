@@ -19,6 +19,14 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+class SandboxInfo(Part):
+    """What holds commands. All of it is held, or no command runs."""
+
+    kind: Literal["bubblewrap"] = "bubblewrap"
+    filesystem: Literal["full"] = "full"
+    network: Literal["hosts"] = "hosts"
+
+
 class Capabilities(Part):
     """Seven fields that are always there, then flags that are there when true."""
 
@@ -40,6 +48,7 @@ class Capabilities(Part):
     introspection: Flag = None
     grant_control: Flag = None
     prompts: Flag = None
+    sandbox: SandboxInfo | None = None
     store: Literal["memory"] | None = None
     current_model: str | None = None
     context_limit: int | None = None

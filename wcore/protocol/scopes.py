@@ -21,14 +21,8 @@ PREFIXES_MAX = 16  # of a set: more are not read before they are granted
 ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
 
 
-SCOPE_FORMS = (
-    "once",
-    "always",
-    "always_exact",
-    "always_prefix",
-    "always_prefixes",
-    "always_path",
-    "always_server",
+SCOPE_FORMS = tuple(
+    "once always always_exact always_prefix always_prefixes always_path always_server".split()
 )
 
 

@@ -38,14 +38,16 @@ def repository_folders(workspace: str) -> tuple[str, ...]:
 def named_by(config: str, *folders: str) -> list[str]:
     """Return what a configuration of git may include, and its folders of hooks.
 
-    A path is relative to the configuration or to one of `folders`, and need not be there.
+    A path is relative to the configuration or to one of `folders`, also if it begins with `~/`, and
+    need not be there.
     """
     left, found = [config], list[str]()
     for each in left:  # grows
         named = _NAMES_PATH.findall(_text_of(each, CONFIG_BYTES_MAX))
         for value in map(os.fsdecode, named):
             base = (os.path.dirname(each), *folders)
-            paths = [os.path.normpath(os.path.join(folder, value.strip())) for folder in base]
+            name = value.strip().removeprefix("~/")
+            paths = [os.path.normpath(os.path.join(folder, name)) for folder in base]
             found += paths
             left += [path for path in paths if path not in left and os.path.isfile(path)]
         if len(left) > CONFIGS_MAX:

@@ -25,7 +25,7 @@ from wcore.sandbox.quarantine import Moved, take_away
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Program
 from wcore.visible import visible_line
-from wcore.vocabulary import Json, Status, ToolOutput
+from wcore.vocabulary import Json, SandboxView, Status, ToolOutput
 
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
@@ -131,21 +131,32 @@ class Sandbox:
         # What runs could swap folders for links between a look at them and what follows from it.
         self._one_at_a_time = anyio.Lock()
 
+    def view(self, view: View = View.WORKSPACE) -> SandboxView:
+        """Return what a program would see now."""
+        return SandboxView(view.value, tuple(self._hosts()))
+
     @asynccontextmanager
     async def around(
-        self, program: Program, view: View = View.WORKSPACE
+        self, program: Program, shown: SandboxView | None = None
     ) -> AsyncGenerator[Confined]:
-        """Have what runs `program` in a view. It must be over, and all it started, when this ends.
+        """Have what runs `program`. It must be over, and all it started, when this ends.
+
+        It runs in the view that was `shown`, by default in that of the workspace as it is now.
 
         Raises:
-            SandboxError: no sandbox can be made.
+            SandboxError: no sandbox can be made, or no longer that one.
         """
+        shown = shown or self.view()
         async with self._one_at_a_time, self._alone():
-            hosts = tuple(self._hosts())
+            hosts = shown.hosts
+            if gone := set(hosts) - set(self._hosts()):
+                told = f"{', '.join(sorted(gone))}, which it could reach when it was shown"
+                raise SandboxError(f"the policy no longer names {told}: nothing was done")
             place, masks = await to_thread.run_sync(self._looked, hosts)
             bwrap = await self._found(place, masks)
             network = await self._agreed(bwrap, hosts)
-            with confined(bwrap, program, view, (place, masks), network.namespaces) as inner:
+            view, where = View(shown.view), (place, masks)
+            with confined(bwrap, program, view, where, network.namespaces) as inner:
                 inner.hosts = hosts
                 try:
                     yield inner
@@ -168,9 +179,14 @@ class Sandbox:
         try:
             return await network.agree(hosts)
         except NetworkGoneError:  # then nothing is reached
-            network.close()
-            self._network = None
+            self.close()
             return []
+
+    def close(self) -> None:
+        """End the proxy, which else ends with its supervisor."""
+        if self._network is not None:
+            self._network.close()
+        self._network = None
 
     async def bubblewrap(self) -> str:
         """Return the bubblewrap that makes the views of this workspace; it is looked for once.

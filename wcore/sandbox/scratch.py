@@ -6,14 +6,13 @@ All of it lies in one folder for each workspace, in wcore's state, which they do
 import fcntl
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from math import inf
 from typing import Final
 
-from wcore.sandbox.masks import SandboxError, listing
+from wcore.sandbox.masks import SandboxError, listing, make_accessible
 
 KEPT_BYTES_MAX: Final = 5 * 1024**3  # of a workspace; a disk is small beside what builds leave
 KEPT_ENTRIES_MAX: Final = 500_000  # about two seconds to count
@@ -89,32 +88,40 @@ def is_emptied(folder: str) -> bool:
 def _is_too_large(folder: str) -> bool:
     left, entries, size = [folder], 0, 0
     while left:
-        for entry in listing(left.pop(), opens=True) or ():
-            found = entry.stat(follow_symlinks=False)
-            entries, size = entries + 1, size + found.st_blocks * 512
-            if entries > KEPT_ENTRIES_MAX or size > KEPT_BYTES_MAX:
-                return True
-            if stat.S_ISDIR(found.st_mode):
+        found = listing(left.pop(), opens=True)
+        if found is None:
+            return True  # it lies deeper than a path is long
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
                 left.append(entry.path)
+            with suppress(OSError):  # the path is too long: so is that of what lies in it
+                size += entry.stat(follow_symlinks=False).st_blocks * 512
+        entries += len(found)
+        if entries > KEPT_ENTRIES_MAX or size > KEPT_BYTES_MAX:
+            return True
     return False
 
 
 def remove(folder: str, until: float = inf) -> None:
-    """Remove a folder with all that is in it, as far as that is possible and there is time."""
-    left, emptied = [folder], list[str]()
+    """Remove a folder with all that is in it, as far as that is possible and there is time.
+
+    What lies in it is moved beside it first, one level after the other: a path can be too long.
+    """
+    left = [folder]
     while left:
-        emptied.append(here := left.pop())
+        here = left.pop()
         for entry in listing(here, opens=True) or ():
             if time.monotonic() > until:
                 return
-            if entry.is_dir(follow_symlinks=False):
-                left.append(entry.path)
-            else:
-                with suppress(OSError):
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    make_accessible(entry.path)  # else it cannot be moved
+                    os.rename(entry.path, beside := f"{folder}.{os.urandom(8).hex()}")
+                    left.append(beside)
+                else:
                     os.unlink(entry.path)
-    for each in reversed(emptied):
         with suppress(OSError):
-            os.rmdir(each)
+            os.rmdir(here)
 
 
 def tidy(above: str) -> None:

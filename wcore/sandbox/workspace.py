@@ -1,6 +1,7 @@
 """The sandbox of one workspace: what it is made of, looked up anew for each program."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -11,10 +12,11 @@ from msgspec import Struct
 from wcore.sandbox import masks
 from wcore.sandbox.masks import Masks, Rules, SandboxError, is_below
 from wcore.sandbox.mounts import TMP, Place
-from wcore.sandbox.repository import repository_folders
+from wcore.sandbox.repository import named_by, repository_folders
 
 _PRIVATE: Final = {TMP: "tmp", "/var/tmp": "var-tmp"}
 _HOMES: Final = ("/home", "/root", "/var/home")
+_HOME: Final = re.compile(r"/root(?=/)|(?:/var)?/home/[^/]+(?=/)")
 _SOCKETS: Final = ("/run", "/var/run")
 #: Of a home what can be made or loaded again, and the variables by which it can be elsewhere.
 _CACHES: Final = {".cache": "XDG_CACHE_HOME"}
@@ -28,6 +30,7 @@ _RESOLVER: Final = "/etc/resolv.conf"
 _NOT_WORKSPACES: Final = tuple(
     f"/{name}" for name in ("", *"etc usr var home root bin lib opt proc sys dev run tmp".split())
 )
+_CONFIGURED: Final = (".config", ".local/share", ".config/systemd/user")  # besides `~/.*`
 #: Of a home: what decides what shells, desktops and git start. No folder to work in.
 _HOME_KEPT: Final = (".config", ".local", ".local/bin", ".local/share", "bin")
 
@@ -36,8 +39,9 @@ class Workspace(Struct, frozen=True):
     """A workspace as its sandbox sees it. All paths are absolute and resolved.
 
     `own` are wcore's folders and files; `secrets` where secrets are known to lie outside the
-    workspace; `programs` what must not change: folders of PATH and files of programs. What programs
-    leave in private folders stays in the folder `scratch`; without one nothing of it stays.
+    workspace; `homes` those of others in which programs lie: they are shown; `programs` what must
+    not change: folders of PATH and files of programs. What programs leave in private folders stays
+    in the folder `scratch`; without one nothing of it stays.
     """
 
     folder: str
@@ -46,6 +50,7 @@ class Workspace(Struct, frozen=True):
     secrets: Sequence[str]
     programs: Sequence[str]
     rules: Rules
+    homes: Sequence[str] = ()
     scratch: str = ""
 
     def look(self, *, online: bool = False) -> tuple[Place, Masks]:
@@ -61,7 +66,8 @@ class Workspace(Struct, frozen=True):
         place = self._place(online=online)
         repository, rules = place.repository, self.rules
         within = masks.masks_of(self.folder, repository, self.home, rules)
-        known = [*masks.in_any_case(self.secrets), *filter(rules.is_secret, _entries(self.home))]
+        entries = [entry for home in (self.home, *self.homes) for entry in _entries(home)]
+        known = [*masks.in_any_case(self.secrets), *filter(rules.is_secret, entries)]
         linked = masks.led_to_from(filter(os.path.isdir, known), self.home, self.folder)
         others = masks.other_views_of_processes()
         outside = [*self.own, *known, *linked, *others, *masks.sockets()]
@@ -78,8 +84,8 @@ class Workspace(Struct, frozen=True):
         caches = [name for name in own if online or name in _CACHES or own[name] in known]
         private = _PRIVATE | {f"{self.home}/{name}": own[name] for name in caches}
         usual = {(_CACHES | _LOADED)[name]: f"{self.home}/{name}" for name in caches}
-        emptied = [*_SOCKETS, *(each for each in _HOMES if each != self.home)]
-        shown = [self.home, *self.programs, os.path.realpath(_RESOLVER)]
+        emptied = [*_SOCKETS, *(each for each in _HOMES if each not in (self.home, *self.homes))]
+        shown = [self.home, *self.homes, *self.programs, os.path.realpath(_RESOLVER)]
         repository = repository_folders(self.folder)
         shown = [path for path in shown if os.path.exists(path)]
         below = (self.folder, *shown, *repository)
@@ -100,10 +106,21 @@ class Workspace(Struct, frozen=True):
 
     def _kept(self) -> Masks:
         """Return what lies in the workspace and is not of the project: we, and a home's own."""
-        found = [*self.programs, *(f"{self.home}/{name}" for name in _HOME_KEPT)]
+        found = [*self.programs, *(f"{self.home}/{name}" for name in _HOME_KEPT), *self._led_in()]
         inside = [path for path in found if is_below(path, (self.folder,)) and path != self.folder]
         there = [path for path in inside if os.path.exists(path)]
         return Masks(kept=tuple(there), absent=tuple(path for path in inside if path not in there))
+
+    def _led_in(self) -> list[str]:
+        """Return where the home's own configuration leads: it may be kept in the workspace."""
+        found: list[str] = []
+        for name in ("", *_CONFIGURED):
+            entries = _entries(os.path.join(self.home, name))
+            dots = [each for each in entries if name or os.path.basename(each).startswith(".")]
+            found += [os.path.realpath(each) for each in dots if os.path.islink(each)]
+        for config in (".gitconfig", ".config/git/config"):
+            found += named_by(f"{self.home}/{config}", self.home)
+        return [path for path in found if not is_below(self.folder, (path,))]
 
 
 def _is_seen(path: str, place: Place) -> bool:
@@ -124,6 +141,12 @@ def _entries(folder: str) -> list[str]:
     with suppress(OSError):
         return [f"{folder}/{name}" for name in os.listdir(folder)]
     return []
+
+
+def homes_of(paths: Iterable[str]) -> list[str]:
+    """Return the homes, as they usually are called, in which some of `paths` lie."""
+    found = [match[0] for path in paths if (match := _HOME.match(path))]
+    return list(dict.fromkeys(found))
 
 
 def programs(environ: Mapping[str, str], *files: str) -> list[str]:

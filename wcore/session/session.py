@@ -206,11 +206,9 @@ class Session:
     @property
     def offered_tools(self) -> dict[str, Tool]:
         """The tools that the model may be shown, in order."""
-        names = (
-            self.available_tools
-            if self.parent is None
-            else self.available_tools & set(self.parent.offered_tools)
-        )
+        names = self.available_tools
+        if self.parent is not None:
+            names &= self.parent.offered_tools.keys()
         return {n: self.tools[n] for n in self.policy.offered(n for n in self.tools if n in names)}
 
     @property

@@ -28,4 +28,5 @@ class Settings(Struct, frozen=True):
     max_writes: int | None = None
     system_prompt: str = ""
     has_mcp: bool = False  # whether MCP servers can be added
+    is_sandboxed: bool = False  # whether commands run in a sandbox, or not at all
     keep_sessions_days: float = 0.0  # 0: for ever

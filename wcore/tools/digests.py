@@ -29,14 +29,12 @@ def call_digest(
     Paths inside the workspace count relative to it, so that the same call in the same tree has
     the same digest wherever the tree is; whoever acts upon a recorded digest asks for the
     workspace beside it. `contents` has the digest of each file that will change, by its real
-    path; `depends` that of each definition the call rests on, by a name. The view is `none`:
-    nothing confines a call yet.
+    path; `depends` what else the call rests on, by a name: definitions, the view of its sandbox.
     """
     found = {relative(workspace, path): digest for path, digest in (contents or {}).items()}
     facts = {
         "tool": tool,
         "args": args,
-        "view": "none",
         "touches": [[relative(workspace, touch.path), touch.access] for touch in accesses],
         "contents": found,
         "depends": dict(depends or {}),

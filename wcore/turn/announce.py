@@ -37,6 +37,7 @@ def request_event(
         tool=_info(call, prepared.tool, prepared.args, prepared.description),
         why=why,
         preview=prepared.preview,
+        sandbox=prepared.sandbox,
         suggestions=tuple(scopes.to_wire(*each) for each in offered) or None,
         digest=prepared.digest,
         expires_in_s=expires_in_s,
@@ -83,7 +84,7 @@ def line_of(call: ToolCall, why: Why | None) -> bytes | None:
     return call.session.fits(_announcement(call, why, args_fit=True))
 
 
-async def send_announcement(call: ToolCall, line: bytes) -> None:
+async def send_announcement(call: ToolCall, line: events.Event | bytes) -> None:
     """Announce a call that does not wait, in the line of `line_of`."""
     call.announced = True
     await call.session.emit(line)
@@ -92,8 +93,7 @@ async def send_announcement(call: ToolCall, line: bytes) -> None:
 async def announce(call: ToolCall, why: Why | None) -> None:
     """Announce a call that does not wait for the host, without its arguments if they are large."""
     line = line_of(call, why)
-    call.announced = True
-    await call.session.emit(line or _announcement(call, why, args_fit=False))
+    await send_announcement(call, line or _announcement(call, why, args_fit=False))
 
 
 async def running(call: ToolCall) -> None:
@@ -105,14 +105,9 @@ async def running(call: ToolCall) -> None:
 
 async def chunk(call: ToolCall, text: str) -> None:
     """Pass on what the running call has said."""
-    await call.session.emit(
-        events.ToolChunk(
-            msg_id=call.control.msg_id,
-            call_id=call.call_id,
-            tool_name=call.model_call.name,
-            chunk=text,
-        )
-    )
+    msg_id, name = call.control.msg_id, call.model_call.name
+    event = events.ToolChunk(msg_id=msg_id, call_id=call.call_id, tool_name=name, chunk=text)
+    await call.session.emit(event)
 
 
 def _announcement(call: ToolCall, why: Why | None, *, args_fit: bool) -> events.CallAnnounced:
@@ -127,6 +122,7 @@ def _announcement(call: ToolCall, why: Why | None, *, args_fit: bool) -> events.
         tool=_info(call, call.model_call.name, args if args_fit else {}, description),
         why=why,
         preview=prepared.preview if prepared and args_fit else None,
+        sandbox=prepared.sandbox if prepared else None,
         agent=call.session.agent or None,
         task=call.session.task or None,
     )

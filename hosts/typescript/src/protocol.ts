@@ -185,6 +185,8 @@ export interface CallAnnouncedEvent {
   why?: Why;
   /** what will happen */
   preview?: Preview;
+  /** the sandbox that it will run in; absent: it runs as the user */
+  sandbox?: SandboxView;
   /** path of the sub-agent that makes the call; absent for the main agent */
   agent?: string[];
   /** how the task begins that the sub-agent works on, on one line; absent for the main agent */
@@ -251,6 +253,8 @@ export interface Capabilities {
   grant_control?: true;
   /** cards can be answered; absent with `--prompts none` */
   prompts?: true;
+  /** commands run in a sandbox, or not at all */
+  sandbox?: SandboxInfo;
   /**
    * `memory`: the conversation is kept nowhere, by `--store none` or because the store was
    * lost; else absent
@@ -759,6 +763,24 @@ export type Row =
   | "mode"
   | "default";
 
+/** What a sandbox holds. */
+export interface SandboxInfo {
+  /** what makes it */
+  kind: "bubblewrap";
+  /** `full`: what is written and what is read */
+  filesystem: "full";
+  /** `hosts`: nothing is reached but the hosts of `SandboxView` */
+  network: "hosts";
+}
+
+/** What a call in a sandbox will see and change. */
+export interface SandboxView {
+  /** `workspace`: the workspace can be written */
+  view: "workspace" | "read_only";
+  /** the hosts that it may reach, as a policy file names them */
+  hosts: string[];
+}
+
 /** How far a yes reaches. */
 export type Scope =
   | "once"
@@ -1028,6 +1050,8 @@ export interface ToolRequestEvent {
   why: Why;
   /** what will happen, for the card */
   preview?: Preview;
+  /** the sandbox that it will run in, which is part of the digest; absent: it runs as the user */
+  sandbox?: SandboxView;
   /** scopes beyond `once` worth offering; each covers this call */
   suggestions?: Scope[];
   /** stands for the call as shown; at most 128 characters, without meaning to a host */

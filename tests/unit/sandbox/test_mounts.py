@@ -4,6 +4,7 @@ from typing import Final
 
 from wcore.sandbox.masks import Masks
 from wcore.sandbox.mounts import Place, View, arguments
+from wcore.sandbox.workspace import homes_of
 
 PLACE: Final = Place(
     "/home/me/ws",
@@ -89,3 +90,9 @@ def test_root_keeps_the_rights_over_files_only() -> None:
 def test_others_get_a_namespace_and_no_further_one() -> None:
     told = arguments(View.WORKSPACE, PLACE, Masks(), as_root=False)
     assert {"--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid"} <= {*told}
+
+
+def test_homes_of_others_are_shown_where_programs_lie_in_them() -> None:
+    paths = ["/usr/bin", "/root/.pyenv/shims", "/home/ann/bin", "/home/ann/x", "/home/bob", "/root"]
+    assert homes_of(paths) == ["/root", "/home/ann"]
+    assert homes_of(["/var/home/ann/bin", "/rooted/bin", "/srv/home/x/bin"]) == ["/var/home/ann"]

@@ -60,9 +60,24 @@ def test_what_is_too_large_goes_whatever_it_did_to_stay(
     os.mkfifo(folder / "cache" / "pipe")
     monkeypatch.setattr(scratch, limit, 4)
     assert scratch.is_emptied(str(folder))
-    assert not folder.exists()
+    assert sorted(os.listdir(tmp_path)) == ["outside"]
     assert (outside / "file").read_text() == "theirs"
     assert outside.stat().st_mode & 0o777 == 0o755
+
+
+def test_what_lies_deeper_than_a_path_is_long_goes_too(folder: Path) -> None:
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(folder / "tmp")
+        for _ in range(2000):
+            os.mkdir("d" * 50)
+            os.chdir("d" * 50)
+        (Path("x")).write_text("x")
+    finally:
+        os.fchdir(before)
+        os.close(before)
+    assert scratch.is_emptied(str(folder))
+    assert os.listdir(folder.parent) == []
 
 
 def test_one_works_in_it_at_a_time(folder: Path) -> None:

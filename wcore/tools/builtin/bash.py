@@ -32,6 +32,7 @@ from wcore.vocabulary import (
     PathFact,
     Prepared,
     Preview,
+    SandboxView,
     Status,
     ToolOutput,
     ToolSpec,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # not loaded where commands run without one
 NAME = "Bash"
 NAMES_MAX: Final = 1024  # of files that a text may be about; a longer one is data
 _BETWEEN_WORDS: Final = re.compile(r"[\s\"'`\\$(){}<>|&;=:,!@]+")
+HOSTS_NAMED_MAX: Final = 3  # in one line, before the command
 TIMEOUT_S_DEFAULT: Final = 120
 TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
@@ -114,18 +116,21 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
+        sandbox = self.environment.sandbox.view() if self.environment.sandbox else None
+        depends = {"sandbox": " ".join((sandbox.view, *sandbox.hosts))} if sandbox else None
         return Prepared(
             tool=NAME,
             category=Category.EXEC,
             args=args,
-            description=description_line(f"Execute: {command}"),
-            digest=call_digest(NAME, args, self.environment.workspace),
+            description=description_line(f"{_where(sandbox)}: {command}"),
+            digest=call_digest(NAME, args, self.environment.workspace, depends=depends),
             command=command,
             preview=Preview("command", text),
             plan=_Plan(
                 (self.program, "--noprofile", "--norc", "-c", "--", command), given.timeout_s
             ),
             look=partial(self._look, command) if self.environment.named else None,
+            sandbox=sandbox,
         )
 
     def _look(self, command: str) -> Named:
@@ -169,7 +174,7 @@ class Bash(Struct, frozen=True):
         output = ShellOutput(pipe, live)
         workspace, streams = self.environment.workspace, (None, theirs, theirs)
         program = Program(plan.argv, workspace, environ, streams, limit_s=plan.timeout_s)
-        around = sandbox.around(program) if sandbox else nullcontext()
+        around = sandbox.around(program, prepared.sandbox) if sandbox else nullcontext()
         with os.fdopen(pipe, "rb", 0), os.fdopen(theirs, "wb", 0) as writing:
             async with around as inner:
                 held = await self._started(inner.program if inner else program, output, live)
@@ -188,6 +193,14 @@ class Bash(Struct, frozen=True):
         except OSError as error:
             problem = f"{quote_path(error.filename or program.argv[0])}: {error.strerror}"
             raise ToolError(f"bash could not be started: {problem}") from error
+
+
+def _where(sandbox: SandboxView | None) -> str:
+    if sandbox is None:
+        return "Execute"
+    named, count = ", ".join(sandbox.hosts), len(sandbox.hosts)
+    hosts = named if count <= HOSTS_NAMED_MAX else f"{count} hosts"
+    return f"Execute in the sandbox, with {hosts}" if count else "Execute in the sandbox"
 
 
 def _matters(fact: PathFact) -> bool:

@@ -2,15 +2,13 @@
 
 from functools import cache
 
-from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.paths import resolve_entry, target_paths
-from wcore.tools.tool import RunContext, ToolEnvironment
-from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+from wcore.vocabulary import Args, Category, Prepared, ToolSpec
 
 NAME = "Delete"
 
@@ -32,10 +30,8 @@ def _spec() -> ToolSpec:
     )
 
 
-class Delete(Struct, frozen=True):
+class Delete(file_changes.ChangingTool, frozen=True):
     """Removes one file or link."""
-
-    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
@@ -52,10 +48,6 @@ class Delete(Struct, frozen=True):
         path = resolve_entry(self.environment, given.file_path)
         intent = file_changes.ChangeRequest(NAME, "Delete", args, path, _gone, links=True)
         return await file_changes.prepare_change(self.environment, intent)
-
-    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
-        """Remove what was shown."""
-        return await file_changes.apply_change(self.environment, prepared)
 
 
 def _gone(before: file_changes.Before) -> None:

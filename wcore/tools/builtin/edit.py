@@ -2,15 +2,13 @@
 
 from functools import cache
 
-from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools.arguments import parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.builtin.replacement import Replacement, apply_replacements
-from wcore.tools.fs.paths import resolved, target_paths
-from wcore.tools.tool import RunContext, ToolEnvironment
-from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+from wcore.tools.fs.paths import resolved
+from wcore.vocabulary import Args, Category, Prepared, ToolSpec
 
 NAME = "Edit"
 
@@ -32,19 +30,13 @@ def _spec() -> ToolSpec:
     )
 
 
-class Edit(Struct, frozen=True):
+class Edit(file_changes.ChangingTool, frozen=True):
     """Replaces a text in one file."""
-
-    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
         """What the model is shown."""
         return _spec()
-
-    def target_paths(self, args: Args) -> frozenset[str]:
-        """Return the file that will be edited."""
-        return target_paths(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Find the text and show the difference."""
@@ -54,7 +46,3 @@ class Edit(Struct, frozen=True):
             NAME, "Edit", args, path, lambda before: apply_replacements(before, (given,))
         )
         return await file_changes.prepare_change(self.environment, intent)
-
-    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
-        """Write what was shown."""
-        return await file_changes.apply_change(self.environment, prepared)

@@ -18,9 +18,10 @@ from wcore.tools.fs.paths import (
     inside,
     needs_approval,
     quote_path,
+    target_paths,
 )
 from wcore.tools.fs.text_encoding import Text, decode
-from wcore.tools.tool import ToolEnvironment
+from wcore.tools.tool import RunContext, ToolEnvironment
 from wcore.visible import visible
 from wcore.vocabulary import (
     Access,
@@ -42,6 +43,20 @@ class Before(Struct, frozen=True):
     text: Text | None = None
     reason: str = ""
     charset: str | None = None
+
+
+class ChangingTool(Struct, frozen=True):
+    """What the tools that change a file have in common."""
+
+    environment: ToolEnvironment
+
+    def target_paths(self, args: Args) -> frozenset[str]:
+        """Return the file that will be changed."""
+        return target_paths(self.environment, args)
+
+    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
+        """Write or remove what was shown."""
+        return await apply_change(self.environment, prepared)
 
 
 class FileChange(Struct, frozen=True):

@@ -3,15 +3,13 @@
 from functools import cache
 from typing import Final
 
-from msgspec import Struct
 from pydantic import Field
 
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.builtin.replacement import Replacement, apply_replacements
-from wcore.tools.fs.paths import resolved, target_paths
-from wcore.tools.tool import RunContext, ToolEnvironment
-from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+from wcore.tools.fs.paths import resolved
+from wcore.vocabulary import Args, Category, Prepared, ToolSpec
 
 NAME = "MultiEdit"
 EDITS_MAX: Final = 200  # each one is a pass over the file
@@ -39,19 +37,13 @@ def _spec() -> ToolSpec:
     )
 
 
-class MultiEdit(Struct, frozen=True):
+class MultiEdit(file_changes.ChangingTool, frozen=True):
     """Replaces several texts in one file."""
-
-    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
         """What the model is shown."""
         return _spec()
-
-    def target_paths(self, args: Args) -> frozenset[str]:
-        """Return the file that will be edited."""
-        return target_paths(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Apply the edits in memory and show the difference."""
@@ -61,7 +53,3 @@ class MultiEdit(Struct, frozen=True):
             NAME, "Edit", args, path, lambda before: apply_replacements(before, given.edits)
         )
         return await file_changes.prepare_change(self.environment, intent)
-
-    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
-        """Write what was shown."""
-        return await file_changes.apply_change(self.environment, prepared)

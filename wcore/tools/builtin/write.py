@@ -2,16 +2,14 @@
 
 from functools import cache
 
-from msgspec import Struct
 from pydantic import Field
 
 from wcore.errors import ToolError
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.builtin import file_changes
-from wcore.tools.fs.paths import resolved, target_paths
+from wcore.tools.fs.paths import resolved
 from wcore.tools.fs.text_encoding import rewritten
-from wcore.tools.tool import RunContext, ToolEnvironment
-from wcore.vocabulary import Args, Category, Prepared, ToolOutput, ToolSpec
+from wcore.vocabulary import Args, Category, Prepared, ToolSpec
 
 NAME = "Write"
 
@@ -35,19 +33,13 @@ def _spec() -> ToolSpec:
     )
 
 
-class Write(Struct, frozen=True):
+class Write(file_changes.ChangingTool, frozen=True):
     """Replaces or makes one file."""
-
-    environment: ToolEnvironment
 
     @property
     def spec(self) -> ToolSpec:
         """What the model is shown."""
         return _spec()
-
-    def target_paths(self, args: Args) -> frozenset[str]:
-        """Return the file that will be written."""
-        return target_paths(self.environment, args)
 
     async def prepare(self, args: Args) -> Prepared:
         """Show the difference to what is there now."""
@@ -64,7 +56,3 @@ class Write(Struct, frozen=True):
             is_whole=True,
         )
         return await file_changes.prepare_change(self.environment, intent)
-
-    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
-        """Write what was shown."""
-        return await file_changes.apply_change(self.environment, prepared)
