@@ -33,7 +33,8 @@ HANG_S: Final = LONG_S + PATIENCE_S  # for a test: the last limit, where no othe
 LOOK_S: Final = 1.0  # how long the other side is looked at when patience has run out
 POLL_S: Final = 0.02  # between two questions, where nothing tells us
 WORK_S_MIN: Final = 0.03  # CPU of another process in one look; a heartbeat takes less
-OWN_WORK_S_MIN: Final = 0.5  # what our own process would compute in one look; asking takes less
+OWN_WORK_S_MIN: Final = 0.5  # what our own process would compute in one look, if it had the CPU
+ASKING_S_MAX: Final = 0.06  # CPU of our own process in one look, if it does nothing but ask
 SEEN_CHARS_MAX: Final = 10_000  # the end is shown: what the test waited after
 
 RUNNABLE: Final = (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)  # also if it gets no CPU
@@ -73,8 +74,10 @@ class Look:
             words = f"{' '.join(_words(process))[:100]} (pid {process.pid})"
             lines.append(f"{'*' if busy else ' '} {words}: {status}, {worked_s:.2f} s of CPU")
         queued_s = sum(s - self._queued.get(thread, 0.0) for thread, s in _queued().items())
-        own_s = time.process_time() - self._own + queued_s
-        at_work += (busy := own_s >= OWN_WORK_S_MIN)
+        computed_s = time.process_time() - self._own
+        own_s = computed_s + queued_s
+        # Who only asks now and then is queued each time, on a machine that is busy.
+        at_work += (busy := own_s >= OWN_WORK_S_MIN and computed_s >= ASKING_S_MAX)
         lines.append(f"{'*' if busy else ' '} the test: {own_s:.2f} s of CPU, or ready for one")
         kind = Late if at_work else Hung
         last = "its processes (* at work) in one more second:"
