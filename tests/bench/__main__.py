@@ -11,6 +11,7 @@ The other benches measure one thing more closely, each a program of its own:
     bench_decide.py    one decision, with 1,000 rules and 1,000 grants
     bench_shell.py     the analysis of shell text
     bench_models.py    requests and deltas of a real model's protocol
+    bench_sandbox.py   what a call costs in the sandbox
     bench_store.py     journal, grants and audit on disk
     bench_hosts.py     what each host adds to a start, a gate, many deltas (python -m)
     bench_acp.py       what the bridge to ACP editors adds, more closely (python -m)
