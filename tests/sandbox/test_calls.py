@@ -63,6 +63,18 @@ async def test_what_may_not_stay_is_told(talk: Talk, workspace: Path, tmp_path: 
     ]
 
 
+async def test_a_great_many_of_them_are_counted(talk: Talk) -> None:
+    script = "for i in {1..999}; do echo a/b$i/.vscode c/b$i/.idea; done | xargs mkdir -p"
+    found = await result_of(talk, f"{script}; echo done")
+    moved = found["metadata"]["sandbox"]["quarantined"]
+    assert len(moved) == 32
+    lines = found["output"].splitlines()
+    assert len(lines) == 34
+    folder = Path(moved[0]["to"]).parent
+    assert lines[-1].startswith(f"[1966 more were moved to {folder}: ")
+    assert len(list(folder.iterdir())) == 1998
+
+
 async def test_a_death_by_signal_is_told_as_one(talk: Talk) -> None:
     found = await result_of(talk, "kill -KILL $$")
     assert found["metadata"]["signal"] == "SIGKILL"

@@ -196,11 +196,12 @@ def test_a_home_that_is_the_workspace_keeps_what_programs_start(ws: Path) -> Non
     (home / ".config").mkdir()
     script = (
         "echo x >.config/x; mkdir -p .local/bin bin; echo x >.local/bin/ls; echo x >bin/ls;"
-        " echo x >.bashrc; echo x >project"
+        " echo x >.bashrc; echo x >project; mkdir .ssh; echo x >.ssh/config; echo x >.netrc"
     )
-    run(home, script, HOME=str(home))
+    done = run(home, script, HOME=str(home))
     left = {each.name for each in home.iterdir()}
     assert left == {".config", ".local", "project", "ws"}
+    assert f"{home}/.ssh was moved to " in done.stderr
     assert list((home / ".config").iterdir()) == []
     assert not (home / ".local" / "bin").exists()
 

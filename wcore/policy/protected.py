@@ -93,7 +93,7 @@ _FOLDERS_WRITE: Final = _by_name(
         _BUILD: """
             .github/workflows .github/actions .gitea/workflows .forgejo/workflows .circleci
             .buildkite .woodpecker .githooks .lefthook .mvn .hg .yarn/releases .yarn/plugins .mise
-            .svn .jj .bundle .semaphore .builds .tekton .trunk .autoenv
+            .svn .jj .bundle .semaphore .builds .tekton .trunk .autoenv .gradle/init.d
         """,
     }
 )
@@ -115,7 +115,8 @@ _NAMES_WRITE: Final = _by_name(
             .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .hgrc
             .terraformrc .condarc .gemrc pip.conf .asdfrc .yarnrc.js bitrise.yml appveyor.yml
             .appveyor.yml .cirrus.yml .cirrus.star .build.yml cloudbuild.yaml cloudbuild.yml
-            cloudbuild.json .gitpod.dockerfile .envrc .woodpecker.yml .woodpecker.yaml
+            cloudbuild.json .gitpod.dockerfile .envrc .direnvrc .gradle/init.gradle
+            .woodpecker.yml .woodpecker.yaml
         """,
     }
 )

@@ -31,6 +31,7 @@ PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it wor
 PROBE_EXIT: Final = 42
 STATUS_BYTES_MAX: Final = 4096  # two short objects
 SAID_BYTES_MAX: Final = 4096  # of an attempt: what a person reads to see what is wrong
+MOVED_TOLD_MAX: Final = 32  # paths, one by one; what made more of them did not do it by mistake
 SIGNAL_EXIT: Final = 128  # bubblewrap tells a death by signal as shells do
 
 _ARGUMENTS, _FILTER, _STATUS = "3", "4", "5"  # descriptors of bubblewrap
@@ -45,6 +46,7 @@ class Confined:
         self.hosts: tuple[str, ...] = ()  # that it may reach
         self.refused: list[str] = []  # that it tried to reach, once it is over
         self.moved: list[Moved] = []  # what it left that may not stay, once it is over
+        self.quarantine = ""  # the folder where most of that is
         self.problem = ""  # why something of that stays
         self.is_emptied = False  # what it could keep in private folders was too much
         self._view = view
@@ -78,25 +80,28 @@ class Confined:
 
     def finished(self, done: ToolOutput) -> ToolOutput:
         """Return a result with the view, and with what was taken away."""
-        moved: list[Json] = [{"path": each.path, "to": each.to} for each in self.moved]
+        told = self.moved[:MOVED_TOLD_MAX]
+        moved: list[Json] = [{"path": each.path, "to": each.to} for each in told]
         view: dict[str, Json] = {
             "view": self._view.value,
             "hosts": list(self.hosts),
             "refused_hosts": list(self.refused),
             "quarantined": moved,
         }
-        told = [f"[{line}]\n" for line in self.told()]
+        lines = [f"[{line}]\n" for line in self.told()]
         status = Status.ERROR if self.problem else done.status
-        is_open = bool(told and done.output) and not done.output.endswith("\n")
-        output = "".join([done.output, "\n" if is_open else "", *told])
+        is_open = bool(lines and done.output) and not done.output.endswith("\n")
+        output = "".join([done.output, "\n" if is_open else "", *lines])
         metadata = {**done.metadata, "sandbox": view}
         return replace(done, status=status, output=output, metadata=metadata)
 
     def told(self) -> list[str]:
         """Return a sentence for each path that was taken away, and for what it could not do."""
         why = "other programs would do what it says"
-        pairs = [(visible_line(each.path), visible_line(each.to)) for each in self.moved]
-        moved = [f"{path} was moved to {to}: {why}" for path, to in pairs]
+        told = [(visible_line(e.path), visible_line(e.to)) for e in self.moved[:MOVED_TOLD_MAX]]
+        moved = [f"{path} was moved to {to}: {why}" for path, to in told]
+        if more := len(self.moved) - len(told):
+            moved.append(f"{more} more were moved to {visible_line(self.quarantine)}: {why}")
         hosts = ", ".join(map(visible_line, self.refused))
         refused = [f"not among the hosts of the sandbox, so not reached: {hosts}"] if hosts else []
         emptied = [scratch.EMPTIED] if self.is_emptied else []
@@ -219,7 +224,7 @@ class Sandbox:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
         folders = (place.workspace, place.repository)
         try:
-            inner.moved = take_away(masks, *folders, rules, to)
+            inner.quarantine, inner.moved = to, take_away(masks, *folders, rules, to)
             if time.monotonic() - self._measured >= scratch.MEASURED_S:
                 self._measured = time.monotonic()
                 inner.is_emptied = scratch.is_emptied(self._workspace.scratch)

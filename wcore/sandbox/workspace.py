@@ -109,7 +109,10 @@ class Workspace(Struct, frozen=True):
         found = [*self.programs, *(f"{self.home}/{name}" for name in _HOME_KEPT), *self._led_in()]
         inside = [path for path in found if is_below(path, (self.folder,)) and path != self.folder]
         there = [path for path in inside if os.path.exists(path)]
-        return Masks(kept=tuple(there), absent=tuple(path for path in inside if path not in there))
+        # What would be hidden, were it there: keys that others may come in with.
+        secrets = [path for path in self.secrets if is_below(path, (self.folder,))]
+        absent = (path for path in (*inside, *secrets) if not os.path.exists(path))
+        return Masks(kept=tuple(there), absent=tuple(absent))
 
     def _led_in(self) -> list[str]:
         """Return where the home's own configuration leads: it may be kept in the workspace."""

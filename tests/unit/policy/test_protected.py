@@ -36,6 +36,7 @@ RUN_BY_OTHERS = (
     *(".semaphore/semaphore.yml", ".builds/x.yml", ".build.yml", ".tekton/x", "bitrise.yml"),
     *("cloudbuild.yaml", ".gitpod.yml", ".replit", ".theia/settings.json", ".vs/x", ".yarnrc.js"),
     *(".trunk/trunk.yaml", ".config/helix/config.toml", ".woodpecker.yml", ".autoenv/x"),
+    *(".direnvrc", ".gradle/init.gradle", ".gradle/init.d/x.gradle"),
 )
 CREDENTIALS = (
     *(".bash_aliases", ".zlogout", ".xprofile", ".pam_environment", ".config/fish/conf.d/x.fish"),
