@@ -3,7 +3,6 @@
 import os
 import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -130,29 +129,17 @@ def test_what_was_loaded_is_read_where_nothing_can_be_loaded(ws: Path) -> None:
     assert os.listdir(ws.parent / ".npm") == ["theirs"]
 
 
-@pytest.fixture
-def elsewhere() -> Iterator[Path]:
-    """A workspace that does not lie below /tmp."""
-    shared = Path("/dev/shm")
-    if not shared.is_dir():
-        pytest.skip("there is no other writable folder")
-    with tempfile.TemporaryDirectory(dir=shared) as name:
-        folder = Path(os.path.realpath(name)) / "home" / "ws"
-        folder.mkdir(parents=True)
-        yield folder
-
-
-def test_temporary_files_stay_and_are_nobody_elses(elsewhere: Path) -> None:
-    assert run(elsewhere, "ls -A /tmp; echo x >/tmp/x; stat -c %a /tmp").stdout == "1777\n"
-    assert run(elsewhere, "cat /tmp/x").stdout == "x\n"
-    other = elsewhere.parent / "other"
+def test_temporary_files_stay_and_are_nobody_elses(ws: Path) -> None:
+    """Those of /tmp as well, where nothing is mounted below it: not the workspace, nor Python."""
+    assert run(ws, "ls -A /var/tmp; echo x >/var/tmp/x; stat -c %a /var/tmp").stdout == "1777\n"
+    assert run(ws, "cat /var/tmp/x").stdout == "x\n"
+    other = ws.parent / "other"
     other.mkdir()
-    assert run(other, "ls -A /tmp").stdout == ""
+    assert run(other, "ls -A /var/tmp").stdout == ""
 
 
 def test_nothing_is_mounted_through_what_was_left_there(ws: Path) -> None:
-    """The workspace lies below /tmp: what a program leaves beside it is gone with it."""
-    assert str(ws).startswith("/tmp/")
+    """What a program leaves in /tmp beside the workspace is gone with it."""
     run(ws, f"mv {ws.parent.parent} /tmp/x; ln -s /etc {ws.parent.parent}; ls /tmp")
     assert run(ws, "pwd; echo y >y").stdout == f"{ws}\n"
     assert (ws / "y").read_text() == "y\n"
