@@ -78,6 +78,20 @@ def test_the_rules_on_reading_are_held(ws: Path) -> None:
     assert "plan.txt: Permission denied" in done.stderr
 
 
+def test_what_rules_deny_to_read_elsewhere_is_hidden_too(ws: Path) -> None:
+    home = ws.parent
+    config = home / ".config" / "wcore"
+    config.mkdir(parents=True)
+    names = ("A/file", "b/deep/file", "c/file", "d/file", "ws/e", "f/file")
+    for name in names:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(f"{name}\n")
+    rules = ["~/a/file", "~/b/**", f"{home}/c", "~/d/*", "**/e"]
+    denies = ", ".join(f'"Read({rule})"' for rule in rules)
+    (config / "policy.toml").write_text(f"deny = [{denies}]\n")
+    assert run(ws, f"cd ~; cat {' '.join(names)}").stdout == "f/file\n"
+
+
 def test_what_may_not_be_left_behind_is_taken_away_and_told(ws: Path) -> None:
     done = run(ws, "mkdir .vscode; echo x >.vscode/tasks.json; exit 3")
     assert done.returncode == 3

@@ -19,6 +19,7 @@ from supervising import supervised
 
 from wcore.cli.sandbox import sandbox_of
 from wcore.policy.protected import Places
+from wcore.policy_files.snapshot import Rules
 from wcore.sandbox.network import Start
 from wcore.sandbox.sandbox import Sandbox
 from wcore.supervisor.client import Program
@@ -121,7 +122,7 @@ async def test_everyday_commands_come_to_the_same(ws: Path) -> None:
         places = Places(str(ws), str(ws.parent), (str(ws.parent / "own"),))
         with supervised() as supervisor:
             start, env = supervisor.start, environ(ws.parent)
-            made = sandbox_of(places, lambda _: False, list, env, start)
+            made = sandbox_of(places, Rules, env, start)
             found = {each: await inside(made, start, ws, each) for each in COMMANDS}
             made.close()
     pairs = {each: (wanted[each], found[each]) for each in COMMANDS}

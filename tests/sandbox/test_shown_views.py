@@ -10,6 +10,10 @@ from sandbox.trying import SHELL
 
 from wcore.cli.sandbox import sandbox_of
 from wcore.policy.protected import Places
+from wcore.policy.rules.policy_file import PolicyFile
+from wcore.policy.rules.policy_set import PolicySet
+from wcore.policy.rules.rule import Level
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.sandbox.masks import SandboxError
 from wcore.sandbox.sandbox import Sandbox
 from wcore.supervisor.client import Held, Program
@@ -31,8 +35,12 @@ def sandbox_with(tmp_path: Path) -> Callable[[list[str]], Sandbox]:
     places = Places(str(home / "ws"), str(home), (str(home / "own"),))
 
     def made(hosts: list[str]) -> Sandbox:
+        def rules() -> Rules:
+            file = PolicyFile(Level.USER, "/policy.toml", hosts=tuple(hosts))
+            return Rules.of(PolicySnapshot(PolicySet([file])))
+
         environ = {"HOME": str(home), "PATH": os.defpath}
-        return sandbox_of(places, lambda _: False, lambda: hosts, environ, started)
+        return sandbox_of(places, rules, environ, started)
 
     return made
 

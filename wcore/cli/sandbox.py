@@ -3,7 +3,7 @@
 import signal
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -19,8 +19,9 @@ from wcore.policy import protected
 from wcore.policy.protected import Places
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.repositories import names_no_program
-from wcore.sandbox import escapes, scratch
-from wcore.sandbox.masks import Rules, SandboxError
+from wcore.policy_files.snapshot import PolicySnapshot, Rules
+from wcore.sandbox import escapes, masks, scratch
+from wcore.sandbox.masks import SandboxError
 from wcore.sandbox.mounts import View
 from wcore.sandbox.network import Start, opened
 from wcore.sandbox.sandbox import Sandbox, candidates
@@ -98,10 +99,14 @@ def _host(text: str) -> str:
 
 
 def workspace_of(
-    places: Places, is_denied: Callable[[str], bool], environ: Mapping[str, str], shell: str
+    places: Places,
+    is_denied: Callable[[str], bool],
+    environ: Mapping[str, str],
+    shell: str,
+    denied: Callable[[], Iterable[str]] = tuple,
 ) -> Workspace:
     """Return a workspace, with what the tables and rules of the policy say of its files."""
-    rules = Rules(is_secret, is_kept, is_denied, names_no_program)
+    rules = masks.Rules(is_secret, is_kept, is_denied, names_no_program, denied)
     found = programs(environ, shell, *candidates(environ, places.workspace))
     homes = homes_of(found)
     known = [path for home in (places.home, *homes) for path in protected.secret_places(home)]
@@ -129,12 +134,12 @@ def _why(end: str) -> tuple[bool, bool]:
 
 def sandbox_of(
     places: Places,
-    is_denied: Callable[[str], bool],
-    hosts: Callable[[], Sequence[str]],
+    rules: Callable[[], Rules],
     environ: Mapping[str, str],
     start: Start,
+    hosts: Sequence[str] = (),
 ) -> Sandbox:
-    """Return the sandbox of a workspace; `environ` is that of children.
+    """Return the sandbox of a workspace, by the rules in force; `environ` is that of children.
 
     Raises:
         ConfigError: there is no bash.
@@ -142,24 +147,35 @@ def sandbox_of(
     shell = find_bash(environ, places.workspace)
     if shell is None:
         raise ConfigError("bash was not found on this machine")
-    workspace = workspace_of(places, is_denied, environ, shell)
+
+    def is_denied(path: str) -> bool:
+        return rules().on_reading(path) is Verdict.DENY
+
+    workspace = workspace_of(places, is_denied, environ, shell, lambda: _denied_places(rules()))
     state = user_folders.state_folder(environ)
     own = scratch.folder_of(f"{state}/sandbox", places.workspace)
     workspace, to = replace(workspace, scratch=own), f"{state}/quarantine"
-    return Sandbox(workspace, start, environ, shell, to, hosts)
+    return Sandbox(workspace, start, environ, shell, to, lambda: [*rules().hosts(), *hosts])
 
 
-def added(
-    tools: ToolEnvironment, places: Places, hosts: Callable[[], Sequence[str]]
-) -> ToolEnvironment:
+def _denied_places(rules: Rules) -> Iterator[str]:
+    """Yield the files and folders, outside of the workspace too, that rules name to deny them."""
+    files = [file for each in rules.both for file in each.policies.files.values()]
+    for rule in (rule for file in files for rule in (*file.deny, *file.rules)):
+        for target in rule.targets if rule.verdict is Verdict.DENY else ():
+            if target.paths and target.paths.is_absolute:
+                keys = target.paths.keys
+                yield from (folder for folder, ending in keys if ending in ("", folder))
+
+
+def added(tools: ToolEnvironment, places: Places, rules: Callable[[], Rules]) -> ToolEnvironment:
     """Return where tools work, with the sandbox in which commands run.
 
     Raises:
         ConfigError: there is no bash.
     """
     environ = child_environment(tools.environ)
-    sandbox = sandbox_of(places, tools.denied, hosts, environ, tools.start)
-    return replace(tools, sandbox=sandbox)
+    return replace(tools, sandbox=sandbox_of(places, rules, environ, tools.start))
 
 
 async def _run(
@@ -225,11 +241,6 @@ async def _check(options: Namespace, environ: Mapping[str, str], supervisor: Sup
 def _of(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) -> Sandbox:
     places = environment.places(environment.folder(options.cwd), environ)
     policies = policy_check.in_force(PolicyFiles.of(places))
-
-    def is_denied(path: str) -> bool:
-        return policies.on_reading(path) is Verdict.DENY
-
-    def hosts() -> list[str]:
-        return [*policies.hosts, *options.host]
-
-    return sandbox_of(places, is_denied, hosts, child_environment(environ), supervisor.start)
+    rules = Rules.of(PolicySnapshot(policies))
+    env = child_environment(environ)
+    return sandbox_of(places, lambda: rules, env, supervisor.start, options.host)

@@ -172,7 +172,7 @@ def _place(
     if options.is_sandboxed:
         from wcore.cli import sandbox  # noqa: PLC0415 - for those who asked for it
 
-        return sandbox.added(found, places, lambda: rules().hosts())
+        return sandbox.added(found, places, rules)
     return found
 
 

@@ -46,14 +46,15 @@ class SandboxError(ToolError):
 class Rules(Struct, frozen=True):
     """What is told of real paths: whether one is a secret, and whether it may not be written.
 
-    `is_denied`: not even read, though git has it. `is_harmless`: a configuration of git that names
-    no program.
+    `is_denied`: not even read, though git has it; `denied` are places that may hold such paths.
+    `is_harmless`: a configuration of git that names no program.
     """
 
     is_secret: Callable[[str], bool]
     is_kept: Callable[[str], bool]
     is_denied: Callable[[str], bool] = lambda _: False
     is_harmless: Callable[[str], bool] = lambda _: False
+    denied: Callable[[], Iterable[str]] = tuple
 
 
 class Masks(Struct, frozen=True):

@@ -26,6 +26,7 @@ _LOADED: Final = {
     **{".cargo/registry": "CARGO_HOME", ".cargo/git": "CARGO_HOME", ".m2/repository": ""},
     ".nuget/packages": "NUGET_PACKAGES",
 }
+_ANY: Final = "x"  # of a folder of which only what is in it is denied
 _RESOLVER: Final = "/etc/resolv.conf"
 _NOT_WORKSPACES: Final = tuple(
     f"/{name}" for name in ("", *"etc usr var home root bin lib opt proc sys dev run tmp".split())
@@ -68,6 +69,7 @@ class Workspace(Struct, frozen=True):
         within = masks.masks_of(self.folder, repository, self.home, rules)
         entries = [entry for home in (self.home, *self.homes) for entry in _entries(home)]
         known = [*masks.in_any_case(self.secrets), *filter(rules.is_secret, entries)]
+        known += filter(self._is_denied, masks.in_any_case(rules.denied()))
         linked = masks.led_to_from(filter(os.path.isdir, known), self.home, self.folder)
         others = masks.other_views_of_processes()
         outside = [*self.own, *known, *linked, *others, *masks.sockets()]
@@ -103,6 +105,10 @@ class Workspace(Struct, frozen=True):
             tuple(dict.fromkeys(shown)),
             repository,
         )
+
+    def _is_denied(self, path: str) -> bool:
+        real = masks.real_of(path)
+        return any(map(self.rules.is_denied, (real, f"{real}/{_ANY}")))
 
     def _kept(self) -> Masks:
         """Return what lies in the workspace and is not of the project: we, and a home's own."""
