@@ -18,7 +18,7 @@ CEILINGS: Final = {
     "wcore/tools": 4_837,  # 3,750
     "wcore/models": 3_371,  # 2,550
     "wcore/cli": 2_593,  # 2,150
-    "wcore/sandbox wcore/cli/sandbox.py": 1_804,  # 1,900, with all that is still to come
+    "wcore/sandbox wcore/cli/sandbox.py": 1_814,  # 1,900, with all that is still to come
     "wcore/protocol wcore/conformance": 3_405,  # 3,200
     "hosts/python": 9_741,  # 7,900
 }

@@ -1,4 +1,4 @@
-"""What of the network can be agreed to: `pypi.org`, `*.example.org:8443`, `10.1.0.0/16`, `*`."""
+"""What of the network can be agreed to: `pypi.org`, `*.example.org:8443`, `10.1.0.0/16:*`, `*`."""
 
 import re
 from typing import Final
@@ -7,28 +7,37 @@ HOSTS_MAX: Final = 256  # more than a person can keep in mind
 PORTS: Final = (80, 443)  # of a host that is written without one
 PORT_MAX: Final = 65_535  # two bytes
 
-_HOST: Final = re.compile(
-    r"(?P<name>\*|(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?)(?::(?P<port>[0-9]{1,5}))?"
-)
+_HOST: Final = re.compile(r"\*|(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
+_PORT: Final = re.compile(r":(\*|[0-9]{1,5})\Z")
 
 Agreed = tuple[str, tuple[int, ...]]
 
 
 def agreed(text: str) -> Agreed:
-    """Return the name and the ports that `text` agrees to, as the proxy is told them.
+    """Return the name or network and the ports that `text` agrees to, as the proxy is told them.
 
     `.example.org` is what lies below that name, an empty one is each that leads to a public
-    address. A network has no ports: its addresses may be reached, and agreed names may lead there.
+    address; agreed names may lead into agreed networks. Ports are 80 and 443 if none is written,
+    no port is each of them (`:*`). An IPv6 address with a port stands in brackets.
 
     Raises:
         ValueError: it spells nothing of that; it says so.
     """
+    text = text.lower()
+    found = None if _network(text) else _PORT.search(text)  # `::1` ends in no port
+    place, port = (text[: found.start()], found[1]) if found else (text, None)
+    network = _network(place.strip("[]"))
+    is_port = port in (None, "*") or int(port) in range(1, PORT_MAX + 1)
+    if not is_port or not (network or _HOST.fullmatch(place)):
+        raise ValueError(f"{text!r} names no host: write pypi.org, *.example.org or 10.1.0.0/16")
+    ports = PORTS if port is None else () if port == "*" else (int(port),)
+    return network or place.lstrip("*"), ports
+
+
+def _network(text: str) -> str | None:
     import ipaddress  # noqa: PLC0415 - 4 ms, for those who agree to something
 
     try:
-        return str(ipaddress.ip_network(text)), ()
+        return str(ipaddress.ip_network(text))
     except ValueError:
-        host = _HOST.fullmatch(text.lower())
-    if host is None or int(host["port"] or 1) not in range(1, PORT_MAX + 1):
-        raise ValueError(f"{text!r} names no host: write pypi.org, *.example.org or 10.1.0.0/16")
-    return host["name"].lstrip("*"), (int(host["port"]),) if host["port"] else PORTS
+        return None

@@ -196,13 +196,14 @@ def test_without_a_place_for_what_stays_nothing_runs(ws: Path) -> None:
     assert not (ws / "new").exists()
 
 
-def test_what_could_not_be_taken_away_is_told(ws: Path) -> None:
+def test_where_there_is_no_quarantine_it_stays_beside_under_another_name(ws: Path) -> None:
     state = ws.parent / ".local" / "state" / "wcore"
     state.mkdir(parents=True)
     (state / "quarantine").write_text("a file in the way\n")
     done = run(ws, "mkdir .vscode; echo x >.vscode/tasks.json; echo output")
-    assert (done.returncode, done.stdout) == (1, "output\n")
-    assert f"it cannot be moved: {ws}/.vscode" in done.stderr
+    assert (done.returncode, done.stdout) == (0, "output\n")
+    assert f"{ws}/.vscode was moved to {ws}/quarantined-" in done.stderr
+    assert not (ws / ".vscode").exists()
 
 
 def test_a_home_that_is_the_workspace_keeps_what_programs_start(ws: Path) -> None:

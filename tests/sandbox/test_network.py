@@ -44,7 +44,7 @@ def port() -> Iterator[int]:
 
 def test_hosts_are_reached_that_were_named_and_others_told(ws: Path, port: int) -> None:
     script = ASK.format(host=HERE, port=port)
-    done = run(ws, script, "--host", HERE)
+    done = run(ws, script, "--host", f"{HERE}:{port}")
     assert (done.stdout, done.stderr) == ("HTTP/1.0 200 here\r\n", "")
     done = run(ws, script, "--host", "pypi.org")
     assert done.stdout == "HTTP/1.1 403 Forbidden\r\n"
@@ -56,7 +56,7 @@ def test_hosts_are_reached_that_were_named_and_others_told(ws: Path, port: int) 
 def test_the_policy_of_the_person_names_hosts(ws: Path, port: int) -> None:
     config = ws.parent / ".config" / "wcore"
     config.mkdir(parents=True)
-    (config / "policy.toml").write_text(f'[sandbox]\nhosts = ["{HERE}"]\n')
+    (config / "policy.toml").write_text(f'[sandbox]\nhosts = ["{HERE}:{port}"]\n')
     assert run(ws, ASK.format(host=HERE, port=port)).stdout == "HTTP/1.0 200 here\r\n"
 
 
@@ -68,14 +68,14 @@ def test_what_is_no_host_is_said(ws: Path, host: str) -> None:
 
 
 async def test_a_call_tells_what_it_could_not_reach(talk: Talk, tmp_path: Path, port: int) -> None:
-    policy(tmp_path, f'["{HERE}"]')
+    policy(tmp_path, f'["{HERE}:{port}"]')
     command = f"{ASK.format(host=HERE, port=port)}; {ASK.format(host='a.example', port=80)}"
     async with talk([call("Bash", command=command)], [], flags=REQUIRED) as host:
         await host.ready()
         await host.message()
         found = await host.hear("tool_result")
         await host.hear("stream_end")
-    assert found["metadata"]["sandbox"]["hosts"] == [HERE]
+    assert found["metadata"]["sandbox"]["hosts"] == [f"{HERE}:{port}"]
     assert found["metadata"]["sandbox"]["refused_hosts"] == ["a.example:80"]
     assert found["output"].splitlines() == [
         "HTTP/1.0 200 here",

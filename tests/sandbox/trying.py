@@ -28,7 +28,7 @@ SHELL: Final = "/bin/bash"
 ALL: Final = {*ESCAPES, *LEFTOVERS}
 SIMPLEST: Final = ("--unshare-all", "--ro-bind", "/", "/", "true")
 NONE: Final = "none"  # the hole of a sound one
-THIS_MACHINE: Final = "127.0.0.0/8"  # what the hole "hosts" agrees to
+THIS_MACHINE: Final = "127.0.0.0/8:*"  # what the hole "hosts" agrees to
 
 #: What nothing that bubblewrap is told lets out: it sees to it by itself.
 ALWAYS_HELD: Final = {"gain rights by a program", "reach the machine by /proc"}

@@ -36,6 +36,7 @@ INSTALLED: Final = frozenset(
 GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", "gitdir"])
 GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
 _BARE: Final = frozenset(["HEAD", "objects", "refs"])  # git takes a folder with these for one
+_SOCKET: Final = re.compile(rb"\n(?=[0-9a-f]{8,}: )")  # a name may have lines, too
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a space and its kind, in tables of mounts
 
 
@@ -109,7 +110,8 @@ def masks_of(workspace: str, repository: Sequence[str], home: str, rules: Rules)
     there = {path: link for path, link in found.items() if os.path.lexists(path)}
     real_names = dict.fromkeys(map(real_of, there))
     kept = tuple(path for path in real_names if is_below(path, inside) and os.path.exists(path))
-    absent = tuple(found.keys() - there.keys())
+    nowhere = (path for path in real_names if is_below(path, inside) and path not in kept)
+    absent = (*(found.keys() - there.keys()), *nowhere)  # a link may lead to what is not there yet
     return Masks(tuple(files), tuple(folders), kept, tuple(there.items()), absent)
 
 
@@ -216,7 +218,7 @@ def led_to_from(folders: Iterable[str], home: str, workspace: str) -> list[str]:
 def sockets() -> list[str]:
     """Return the sockets of this machine that have a path: a read-only mount does not hold them."""
     with open("/proc/net/unix", "rb") as table:
-        lines = table.read().splitlines()[1:]
+        lines = _SOCKET.split(table.read().removesuffix(b"\n"))[1:]
     names = (os.fsdecode(line.split(b" ", 7)[-1]) for line in lines)
     return sorted({name for name in names if name.startswith("/")})
 

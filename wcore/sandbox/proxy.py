@@ -34,27 +34,37 @@ PIECE_BYTES = 64 * 1024  # of what is passed on: what a pipe of the kernel holds
 _STACK_BYTES = 256 * 1024  # of a thread
 _REQUEST = re.compile(rb"([A-Z]{1,16}) ([\x21-\x7e]{1,8192}) HTTP/1\.[01]")
 _FOR_US = re.compile(rb"(?:proxy-[a-z-]+|connection|keep-alive|host|te|upgrade)[ \t]*:", re.I)
+_SPECIAL = [
+    ipaddress.ip_network(each)  # of protocols, and where clouds tell a machine about itself
+    for each in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")
+]
 _UNICAST = ipaddress.ip_network("2000::/3")  # what has been given out of IPv6
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 Agreed = tuple[str, list[int]]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Hosts:
-    """What was agreed to: names with their ports, and networks, which have none."""
+    """What was agreed to: names and networks, each with its ports; none: every port."""
 
     def __init__(self, agreed: list[Agreed]) -> None:
-        self._names = [(name, ports) for name, ports in agreed if ports]
-        self._networks = [ipaddress.ip_network(name) for name, ports in agreed if not ports]
+        networks = [(_network(name), ports) for name, ports in agreed]
+        self._networks = [(network, ports) for network, ports in networks if network is not None]
+        self._names = [(name, ports) for name, ports in agreed if _network(name) is None]
 
     def have(self, host: str, port: int) -> bool:
         """Whether a program may connect to a host, given by its name or its address."""
         address = _address(host)
-        if address is not None and self._have_network_of(address):
-            return True
+        if address is not None:
+            behind = _behind(address)
+            ports_of = [ports for network, ports in self._networks if behind in network]
+            if any(not ports or port in ports for ports in ports_of):
+                return True
         return any(
-            port in ports and (host.endswith(name) if name[:1] in ("", ".") else host == name)
+            (not ports or port in ports)
+            and (host.endswith(name) if name[:1] in ("", ".") else host == name)
             for name, ports in self._names
         )
 
@@ -63,10 +73,14 @@ class Hosts:
         real = _behind(address)
         is_one = real.version == 4 or real in _UNICAST
         is_public = is_one and real.is_global and not real.is_multicast and not real.is_reserved
-        return is_public or self._have_network_of(real)
+        is_public = is_public and not any(real in network for network in _SPECIAL)
+        return is_public or any(real in network for network, _ in self._networks)
 
-    def _have_network_of(self, address: Address) -> bool:
-        return any(_behind(address) in network for network in self._networks)
+
+def _network(text: str) -> "Network | None":
+    with suppress(ValueError):
+        return ipaddress.ip_network(text)
+    return None
 
 
 def _address(text: str) -> "Address | None":

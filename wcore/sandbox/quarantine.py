@@ -5,7 +5,6 @@ runs, and may not stay: an editor, a shell or git would run what it says.
 """
 
 import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -18,7 +17,6 @@ from wcore.sandbox.masks import (
     INSTALLED,
     Masks,
     Rules,
-    SandboxError,
     first_link,
     guarded_names,
     is_bare,
@@ -29,8 +27,8 @@ from wcore.sandbox.masks import (
 from wcore.sandbox.repository import line_of, real_of
 from wcore.visible import visible_line
 
-MOVED_BYTES_MAX: Final = 64 * 1024 * 1024  # to another file system, which it could fill
 TOLD_MAX: Final = 8  # paths in an error
+NAME_CHARS_MAX: Final = 40  # of what is moved, in its new name: 255 bytes hold any of them
 _SAMPLE: Final = ".sample"  # of the hooks that `git init` makes: they do nothing
 
 
@@ -41,17 +39,24 @@ class Moved(Struct, frozen=True):
     to: str
 
 
+class Taken(Struct, frozen=True):
+    """What was taken away, and a sentence about what could not be, or be looked at."""
+
+    moved: list[Moved]
+    problem: str = ""
+
+
 def take_away(
     before: Masks,
     workspace: str,
     repository: Sequence[str],
     rules: Rules,
     to: str,
-) -> list[Moved]:
+) -> Taken:
     """Move what is new to the folder `to`, which is made; links that were there come back. Blocks.
 
-    Raises:
-        SandboxError: something could not be moved, or looked at.
+    Where that is another file system, it stays beside where it was, under a name that nobody goes
+    by: what a program leaves need not be what can be copied.
     """
     known = dict(before.names)
     links = {path: link for path, link in known.items() if link is not None}
@@ -66,38 +71,23 @@ def take_away(
     for path in gone:
         if not os.path.lexists(path):
             continue  # it went with its folder
-        name = f"{len(moved)}-{os.path.basename(path)}"
-        place = f"{to}/{name}"
-        if _is_too_large(path, to):  # by that name nobody goes by it
-            place = f"{os.path.dirname(path)}/quarantined-{os.path.basename(to)}-{name}"
-        if _has_moved(path, place):
-            moved.append(Moved(path, place))
-        else:
+        folder, name = os.path.split(path)
+        name = f"{len(moved)}-{name[:NAME_CHARS_MAX]}"
+        beside = f"{folder}/quarantined-{os.path.basename(to)}-{name}"
+        place = next((each for each in (f"{to}/{name}", beside) if _has_moved(path, each)), None)
+        if place is None:
             left.append(path)
+        else:
+            moved.append(Moved(path, place))
     for path, link in links.items():
         if not os.path.lexists(path) and first_link(path, roots) == path:
             with suppress(OSError):
                 os.symlink(link, path)
-    if left:
-        more = f" and {len(left) - TOLD_MAX} more" if len(left) > TOLD_MAX else ""
-        told = ", ".join(map(visible_line, left[:TOLD_MAX])) + more
-        raise SandboxError(f"other programs may do what it left, and it cannot be moved: {told}")
-    return moved
-
-
-def _is_too_large(path: str, to: str) -> bool:
-    """Whether it would have to be copied to `to`, and is too large for that."""
-    total = 0
-    with suppress(OSError):
-        os.makedirs(to, 0o700, exist_ok=True)
-        if os.lstat(path).st_dev == os.stat(to).st_dev:
-            return False
-        total = 0 if os.path.isdir(path) else os.lstat(path).st_size
-        for folder, _, names in os.walk(path):
-            total += sum(os.lstat(f"{folder}/{name}").st_size for name in names)
-            if total > MOVED_BYTES_MAX:
-                return True
-    return total > MOVED_BYTES_MAX
+    left = [path for path in left if not is_below(path, [each.path for each in moved])]
+    more = f" and {len(left) - TOLD_MAX} more" if len(left) > TOLD_MAX else ""
+    told = ", ".join(map(visible_line, left[:TOLD_MAX])) + more
+    why = "other programs may do what it left, and it cannot be moved"
+    return Taken(moved, f"{why}: {told}" if left else "")
 
 
 def _has_moved(path: str, place: str) -> bool:
@@ -108,8 +98,8 @@ def _has_moved(path: str, place: str) -> bool:
             if is_folder and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
                 make_accessible(folder)
         os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
-        shutil.move(path, place)
-    except (OSError, RecursionError):
+        os.rename(path, place)
+    except OSError:
         return False
     return True
 

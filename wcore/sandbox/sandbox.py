@@ -224,7 +224,8 @@ class Sandbox:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
         folders = (place.workspace, place.repository)
         try:
-            inner.quarantine, inner.moved = to, take_away(masks, *folders, rules, to)
+            taken = take_away(masks, *folders, rules, to)
+            inner.quarantine, inner.moved, inner.problem = to, taken.moved, taken.problem
             if time.monotonic() - self._measured >= scratch.MEASURED_S:
                 self._measured = time.monotonic()
                 inner.is_emptied = scratch.is_emptied(self._workspace.scratch)

@@ -20,6 +20,7 @@ _EAFNOSUPPORT: Final = 97
 _NEW_NAMESPACES: Final = 0x7E02_0000  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}
 _NEW_TIME: Final = 0x80  # CLONE_NEWTIME; in `clone` these bits are a signal
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # types into a terminal
+_INIT: Final = 1  # of the PID namespace: while it is traced nobody sees that the program has ended
 _FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK; not AF_VSOCK, AF_ALG, …
 
 _LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
@@ -48,6 +49,7 @@ class _Machine(Struct, frozen=True):
     unshare: int
     ioctl: int
     socket: int
+    ptrace: int
 
 
 _MACHINES: Final = {
@@ -65,6 +67,7 @@ _MACHINES: Final = {
         unshare=272,
         ioctl=16,
         socket=41,
+        ptrace=101,
     ),
     "aarch64": _Machine(
         0xC000_00B7,
@@ -80,6 +83,7 @@ _MACHINES: Final = {
         unshare=97,
         ioctl=29,
         socket=198,
+        ptrace=117,
     ),
 }
 
@@ -101,6 +105,7 @@ def program(machine: str) -> bytes | None:
         *_of(known.clone, _FIRST, _if(_ANY_BIT, _NEW_NAMESPACES, _ERROR | _EPERM)),
         *_of(known.unshare, _FIRST, _if(_ANY_BIT, _NEW_NAMESPACES | _NEW_TIME, _ERROR | _EPERM)),
         *_of(known.ioctl, _SECOND, [*chain.from_iterable(typing)]),
+        *_of(known.ptrace, _SECOND, _if(_EQUAL, _INIT, _ERROR | _EPERM)),
         *_of(known.socket, _FIRST, _unless_one_of(_FAMILIES, _ERROR | _EAFNOSUPPORT)),
         _step(_RETURN, _ALLOW),
     ]

@@ -224,7 +224,7 @@ def test_links_in_hidden_folders_are_followed(ws: Path) -> None:
 
 def test_sockets_of_this_machine_are_found(ws: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
-        path = f"/tmp/wcore {os.getpid()} socket"
+        path = f"/tmp/wcore {os.getpid()} socket\nof two lines"
         listener.bind(path)
         try:
             assert path in masks.sockets()

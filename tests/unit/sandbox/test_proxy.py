@@ -18,7 +18,7 @@ from wcore.hosts import agreed
 from wcore.sandbox import proxy
 from wcore.sandbox.proxy import Hosts, RefusedError, asked
 
-HERE: Final = "127.0.0.0/8"
+HERE: Final = "127.0.0.0/8:*"
 ANSWER: Final = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nheard"
 
 
@@ -43,9 +43,14 @@ def hosts(*texts: str) -> Hosts:
         ("*", "anything.example", 443, True),
         ("*", "anything.example", 22, False),
         ("*", "10.1.2.3", 443, True),  # and leads nowhere, see below
-        ("10.1.0.0/16", "10.1.2.3", 5432, True),
-        ("10.1.0.0/16", "10.2.2.3", 5432, False),
-        ("10.1.0.0/16", "::ffff:10.1.2.3", 5432, True),
+        ("10.1.0.0/16", "10.1.2.3", 443, True),
+        ("10.1.0.0/16", "10.1.2.3", 5432, False),
+        ("10.1.0.0/16:5432", "10.1.2.3", 5432, True),
+        ("10.1.0.0/16:5432", "10.1.2.3", 443, False),
+        ("10.1.0.0/16:*", "10.1.2.3", 1, True),
+        ("10.1.0.0/16", "10.2.2.3", 443, False),
+        ("10.1.0.0/16", "::ffff:10.1.2.3", 443, True),
+        ("pypi.org:*", "pypi.org", 22, True),
         ("10.1.0.0/16", "anything.example", 443, False),
         ("pypi.org", "1.2.3.4", 443, False),
     ],
@@ -60,6 +65,7 @@ def test_only_what_was_agreed_to_may_be_reached(text: str, host: str, port: int,
         *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
         *("0.0.0.0", "224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.2.1", "198.18.0.1"),
         *("::", "::1", "fe80::1", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1"),
+        *("192.0.0.192", "192.0.0.8", "192.88.99.1", "168.63.129.16", "::ffff:192.0.0.192"),
         *("64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:a00:1::", "::7f00:1"),
         *("2001:0:0:0:0:0:80ff:fffe", "fe80::1%lo", "64:ff9b:1::1", "2001:db8::1", "fec0::1"),
     ],

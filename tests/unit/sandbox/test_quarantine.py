@@ -10,7 +10,7 @@ import pytest
 from wcore.policy import protected
 from wcore.policy_files.repositories import names_no_program
 from wcore.sandbox import quarantine
-from wcore.sandbox.masks import Rules, SandboxError, masks_of
+from wcore.sandbox.masks import Rules, masks_of
 from wcore.sandbox.quarantine import Moved
 
 HARMLESS = '[core]\n\tbare = false\n[remote "o"]\n\turl = x\n'
@@ -22,6 +22,7 @@ class Left:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "ws"
         self.to = folder / "quarantine"
+        self.problem = ""
         self.folder.mkdir()
         secret, unasked = protected.is_secret, protected.runs_unasked
         self.rules = Rules(secret, unasked, is_harmless=names_no_program)
@@ -36,9 +37,10 @@ class Left:
         run()
         folders = (str(self.folder), ())
         to = str(self.to)
-        moved = quarantine.take_away(noted, *folders, self.rules, to)
-        assert all(os.path.lexists(each.to) for each in moved)
-        return moved
+        taken = quarantine.take_away(noted, *folders, self.rules, to)
+        assert all(os.path.lexists(each.to) for each in taken.moved)
+        self.problem = taken.problem
+        return taken.moved
 
     def after(self, run: Callable[[], object]) -> list[str]:
         return [each.path.removeprefix(f"{self.folder}/") for each in self.moved(run)]
@@ -207,34 +209,80 @@ def test_a_new_repository_may_not_lead_git_elsewhere(left: Left, name: str) -> N
     assert left.after(lambda: left.write("new/.git/config", text)) == ["new/.git/config"]
 
 
-def test_what_is_too_large_for_another_file_system_stays_under_another_name(
-    left: Left, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_another_file_system_it_stays_beside_under_another_name(left: Left) -> None:
+    """What cannot be copied as well: a pipe, what is closed, more than fits there."""
     shared = Path("/dev/shm")
     if not shared.is_dir() or shared.stat().st_dev == left.folder.stat().st_dev:
         pytest.skip("there is no other file system")
-    monkeypatch.setattr(quarantine, "MOVED_BYTES_MAX", 10)
     with tempfile.TemporaryDirectory(dir=shared) as other:
         left.to = Path(other) / "quarantine"
 
         def made() -> None:
-            left.write(".vscode/small", "x" * 10)
-            left.write("sub/.vscode/large", "x" * 11)
+            left.write("sub/.vscode/tasks.json")
+            os.mkfifo(left.folder / "sub/.vscode/pipe")
+            (left.folder / "sub/.vscode/closed").mkdir(mode=0)
 
-        moved = left.moved(made)
-    assert {each.path: Path(each.to).parent for each in moved} == {
-        f"{left.folder}/.vscode": left.to,
-        f"{left.folder}/sub/.vscode": left.folder / "sub",
-    }
-    assert Path(moved[0].to if "sub" in moved[0].to else moved[1].to).name.startswith(
-        "quarantined-"
-    )
+        (moved,) = left.moved(made)
+    assert left.problem == ""
+    assert Path(moved.to).parent == left.folder / "sub"
+    assert Path(moved.to).name.startswith("quarantined-quarantine-0-.vscode")
 
 
-def test_what_cannot_be_moved_is_an_error(left: Left) -> None:
+def test_what_has_the_longest_name_is_moved_and_the_rest_as_well(left: Left) -> None:
+    names = ["x" * 240 + ".code-workspace", ".mcp.json", "sub/.vscode/x"]
+    moved = left.after(lambda: [left.write(name) for name in names])
+    assert sorted(moved) == sorted([*names[:2], "sub/.vscode"])
+    assert left.problem == ""
+
+
+def test_a_deep_tree_is_moved_with_what_it_is_in(left: Left) -> None:
+    def made() -> None:
+        left.write(".vscode/tasks.json")
+        deepen(left.folder / ".vscode", 25)
+
+    assert left.after(made) == [".vscode"]
+    assert left.problem == ""
+
+
+def test_what_cannot_be_moved_is_told_with_what_was(left: Left) -> None:
     left.to.write_text("a file in the way")
-    with pytest.raises(SandboxError, match=r"cannot be moved: /.*\.mcp\.json"):
-        left.after(lambda: left.write(".mcp.json"))
+    folder = left.folder
+    while len(str(folder)) < 3850:
+        folder /= "d" * 200
+    folder /= "d" * (4080 - len(str(folder)) - len("/.mcp.json"))
+
+    def made() -> None:
+        left.write(".vscode/x")
+        folder.mkdir(parents=True)
+        (folder / ".mcp.json").write_text("x")
+
+    assert left.after(made) == [".vscode"]
+    assert f"cannot be moved: {folder}/.mcp.json" in left.problem
+
+
+def deepen(folder: Path, count: int) -> None:
+    """Make folders below `folder`, deeper than a path is long."""
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(folder)
+        for _ in range(count):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+def test_a_link_that_led_nowhere_leads_nowhere_afterwards(left: Left) -> None:
+    (left.folder / ".vscode").symlink_to("later/vscode")
+    (left.folder / ".envrc").symlink_to("/nowhere")
+
+    def made() -> None:
+        left.write("later/vscode/tasks.json")
+        left.write("later/other")
+
+    assert left.after(made) == ["later/vscode"]
+    assert os.readlink(left.folder / ".vscode") == "later/vscode"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")

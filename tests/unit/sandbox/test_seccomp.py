@@ -49,6 +49,8 @@ CALLS: Final[dict[str, tuple[tuple[int, int], tuple[int, ...], int]]] = {
     "read": ((0, 63), (), ALLOWED),
     "execve": ((59, 221), (), ALLOWED),
     "ptrace": ((101, 117), (), ALLOWED),  # debuggers
+    "trace another": ((101, 117), (16, 7), ALLOWED),
+    "trace what waits for its end": ((101, 117), (16, 1), refused(errno.EPERM)),
     "pidfd_send_signal": ((424, 424), (), ALLOWED),
     "pidfd_open": ((434, 434), (), ALLOWED),
     "openat2": ((437, 437), (), ALLOWED),
