@@ -1,7 +1,7 @@
 """Looks up on disk where the words of a shell text lead; what that means is told by the policy."""
 
 import os
-import stat
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -15,6 +15,10 @@ from wcore.vocabulary import Named
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
 
+_LINKS: Final = re.compile(r"\bln\b")
+_MOVES: Final = re.compile(r"\b(?:cp|mv|tar|rsync)\b")  # a link may be among it; rarely is one
+_DESCRIPTOR: Final = re.compile(r"/(?:fd/+[0-9]+|std(?:in|out|err))/+[^/]")
+
 Finder = Callable[[str, Mapping[str, str]], Named]
 
 
@@ -22,7 +26,7 @@ def finder(places: Places) -> Finder:
     """Return what tells the names in a text when it is run with an environment. Blocks."""
 
     def find(command: str, environ: Mapping[str, str]) -> Named:
-        look = _PathLookup()
+        look = _PathLookup(command, places.workspace)
         disk = {each: look.at(each) for each in candidates(command, places, environ)}
         paths = tuple(paths_named(command, places, environ, disk))
         programs = programs_of(command, environ.get("PATH", ""), places.workspace)
@@ -38,7 +42,9 @@ class _TooManyError(Exception):
 class _PathLookup:
     """One look at the disk, with a limit on how many names are read and how many may fit."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: str, workspace: str) -> None:
+        self._inside = f"{workspace}/"
+        self._links, self._moves = _LINKS.search(command), _MOVES.search(command)
         self._compared = 0
         self._fitting = 0
 
@@ -48,27 +54,32 @@ class _PathLookup:
             return self._of_pattern(candidate)
         try:
             real = os.path.realpath(candidate.path)
-            parent = os.path.dirname(real)
-            return LookupResult((real,), os.path.lexists(real), os.path.isdir(parent))
+            has_parent = os.path.isdir(os.path.dirname(real))
+            is_sure = self._is_sure(candidate.path)
+            return LookupResult((real,), os.path.lexists(real), has_parent, complete=is_sure)
         except (OSError, ValueError):
             return LookupResult((candidate.path,), complete=False)
+
+    def _is_sure(self, path: str) -> bool:
+        """Whether a path leads there when the text runs as well: a new link may be on its way."""
+        folder = os.path.dirname(path) if self._links else f"{path}/".rpartition("/../")[0]
+        is_ours = f"{os.path.normpath(folder)}/".startswith(self._inside)
+        may_be_new = (self._links or self._moves) and is_ours and not os.path.isdir(folder)
+        return not _DESCRIPTOR.search(path) and not may_be_new
 
     def _of_pattern(self, candidate: Candidate) -> LookupResult:
         if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:
             return LookupResult((), complete=False)
         fitting: list[str] = []
-        complete = True
         try:
             for each in self._below("/", candidate.components):
                 fitting.append(each)
                 self._fitting += 1
                 if self._fitting > FITTING_MAX:
-                    complete = False
-                    break
+                    return LookupResult(tuple(fitting), complete=False)
         except (_TooManyError, OSError, ValueError):
-            complete = False
-        exists = not complete or os.path.isdir(candidate.folder)
-        return LookupResult(tuple(fitting), exists, complete=complete)
+            return LookupResult(tuple(fitting), complete=False)
+        return LookupResult(tuple(fitting), os.path.isdir(candidate.folder))
 
     def _below(self, folder: str, components: Sequence[Component]) -> Iterator[str]:
         """Yield the paths that fit below a folder, both without links.
@@ -87,21 +98,15 @@ class _PathLookup:
         elif component.is_literal:
             is_made = not rest and not component.exists
             path = _entered(folder, component.name, is_last=is_made)
-            if path is not None and not rest:
-                yield path
-            elif path is not None:
+            if path is not None:
                 yield from self._below(path, rest)
         else:
             yield from self._fit(folder, component, rest)
 
     def _fit(self, folder: str, component: Component, rest: Sequence[Component]) -> Iterator[str]:
-        for entry in self._entries(folder):
-            if not component.fits(entry.name):
-                continue
+        for entry in (each for each in self._entries(folder) if component.fits(each.name)):
             path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-            if not rest:
-                yield path
-            elif os.path.isdir(path):
+            if not rest or os.path.isdir(path):
                 yield from self._below(path, rest)
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
@@ -123,8 +128,6 @@ def _entered(folder: str, name: str, *, is_last: bool) -> str | None:
     if name == "..":
         return os.path.dirname(folder)
     path = os.path.join(folder, name)
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
+    if not os.path.lexists(path):
         return path if is_last else None
-    return os.path.realpath(path) if stat.S_ISLNK(mode) else path
+    return os.path.realpath(path) if os.path.islink(path) else path

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wcore.policy.protected import Places
+from wcore.policy.shell.input_scripts import split_strings
 from wcore.policy.shell.paths.mentions import mentions_of
 from wcore.vocabulary import Decision, Mode, Row, Verdict
 
@@ -86,6 +87,50 @@ READS = [
 
 def verdict(decision: Decision) -> Verdict:
     return decision.verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "tee /dev/fd/5/../.config/wcore/policy.toml 5<.",
+            "rm -rf /dev/fd/5/../.config/wcore 5<.",
+        ),
+        *("cp a.txt /dev/stdin/../.config/wcore/policy.toml <.", "tee /proc/self/fd/0/../x <src"),
+        *(
+            "ln -s . y; rm -rf y/../.config/wcore",
+            "ln -s . y && tee y/../.config/wcore/policy.toml",
+        ),
+        *("ln -s . y; cd y; rm -rf ../.config/wcore", "ln -s src/../.. y; mv y/../.config y/z"),
+        *("ln -s ~ x; echo y > x/.config/wcore/policy.toml", "exec 5<~; echo x > /dev/fd/5/.x/y"),
+        *(
+            "echo x > ${X:-~}/.config/wcore/policy.toml",
+            ": ${X:=~/.config}; rm $X/wcore/policy.toml",
+        ),
+    ],
+)
+def test_nobody_knows_what_a_text_reaches_through_what_it_opens_or_makes(
+    home: Path, text: str
+) -> None:
+    for mode in (Mode.DEFAULT, Mode.FORCE):
+        assert verdict(decided(home, text, mode)) is not Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("mkdir build && cd build && cmake ..", "cat src/../a.txt", "cp a.txt src/../b.txt"),
+        *("cat </dev/stdin", "diff /dev/fd/3 /dev/fd/4", "mkdir -p out/x && ls out/x/.."),
+    ],
+)
+def test_what_climbs_out_of_plain_folders_is_known(home: Path, text: str) -> None:
+    assert verdict(decided(home, text, Mode.FORCE)) is Verdict.ALLOW
+
+
+def test_each_rest_of_the_words_is_one_text_of_env() -> None:
+    """Else a text of many would be as many texts as the square of that, and each is read."""
+    assert split_strings(["-S", "a", "-S", "b"]) == ["a -S b"]
+    assert len(split_strings(["-S", "env"] * 950)) == 1
 
 
 @pytest.mark.parametrize("way", [*WRITES, *FOUND])

@@ -78,16 +78,15 @@ def printed(words: Words) -> str | None:
 
 
 def split_strings(words: Sequence[str]) -> list[str]:
-    """Return the texts that `env -S TEXT` makes words of; what follows belongs to them."""
-    found: list[str] = []
+    """Return the text that `env -S TEXT` makes words of, if there is one; what follows is of it."""
     for at, word in enumerate(words):
         match = _SPLIT_STRING.fullmatch(word)
         if match is not None:
             attached = match["short"] or match["long"]
             behind = words[at + 1 :]
             whole = " ".join([attached, *behind] if attached else behind)
-            found.append(whole.replace("\\_", " "))  # which is a blank there
-    return found
+            return [whole.replace("\\_", " ")]  # which is a blank there
+    return []
 
 
 def _name(word: str | None) -> str:

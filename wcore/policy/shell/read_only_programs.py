@@ -111,7 +111,7 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     "df": "~ -ahHiklPTv -Btx: --all --block-size= --human-readable --si --inodes --local"
     " --no-sync --output=? --portability --total --type= --print-type --exclude-type=",
     "stat": "~ -Lt -cf: --dereference --format= --terse --cached= --printf=",
-    "file": "-0bhikLNnrsv -Fe: --uncompress-noreport --brief --exclude= --exclude-quiet="
+    "file": "-0bhikLNnrsv -Fe: --brief --exclude= --exclude-quiet="
     " --separator= --mime --apple --extension --mime-type --mime-encoding --keep-going --list"
     " --dereference --no-dereference --no-buffer --no-pad --print0 --raw !-C !--compile !-m:"
     " !--magic-file= !-z !-Z !--uncompress !-p !-S !--no-sandbox",

@@ -165,7 +165,7 @@ def _parameter(source: str, known: Known) -> Sequence[str]:
     if default := _DEFAULT.fullmatch(operator):
         kept = [each for each in held if each]
         given = [ANY, default[2].rstrip("}").rpartition("-")[2]]
-        if default[2].count("${") <= NESTED_MAX:
+        if default[2].count("${") <= NESTED_MAX and "~" not in default[2]:  # which is a home
             given = _with_patterns(expanded(within_quotes(_QUOTES.sub("", default[2])), known))
         if default[1] == "=":
             known.assign(match[1] or match[2], given)
