@@ -127,6 +127,8 @@ def _native(vendor: str | None, name: str | None, environment: ModelEnvironment)
         vendor = fitting[0]
     provider = PROVIDERS.get(vendor)
     if provider is None and vendor in PYDANTIC_AI_PROVIDERS:
+        if environment.base_url:
+            endpoint(vendor, environment.base_url, environment.keys, ())  # says what is wrong
         return _foreign(vendor, name, environment)
     if provider is None:
         known = ", ".join([*PROVIDERS, *PYDANTIC_AI_PROVIDERS])
@@ -136,10 +138,8 @@ def _native(vendor: str | None, name: str | None, environment: ModelEnvironment)
             f"there is {_OWN}."
         )
     name = _named(vendor, name)
-    url = (
-        environment.base_url or _first(provider.url_names, environment.environ) or provider.base_url
-    )
-    place = endpoint(vendor, url, environment.keys, provider.key_names)
+    given = environment.base_url or _first(provider.url_names, environment.environ)
+    place = endpoint(vendor, given or provider.base_url, environment.keys, provider.key_names)
     http = HttpClient(place, stall_s=environment.stall_s or STALL_S)
     return ConversationModel(HttpBackend(provider, http), name, environment.folder)
 

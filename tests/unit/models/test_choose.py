@@ -108,6 +108,13 @@ def test_whatever_is_named_there_is_a_model_that_answers_or_says_why_not(
     assert not isinstance(model, UnusableModel) or model.problem
 
 
+@pytest.mark.parametrize("url", ["A://[", "ftp://x", "http://", "http://u@x", "http://x?y"])
+@pytest.mark.parametrize("provider", ["openai", "google", "bedrock"])
+def test_a_url_that_is_none_is_refused_whatever_the_provider(provider: str, url: str) -> None:
+    with pytest.raises(ConfigError, match="--base-url: "):
+        create_model(provider, "x", ModelEnvironment(base_url=url))
+
+
 def _is_refused(provider: str | None, name: str | None, url: str | None) -> bool:
     try:
         create_model(provider, name, ModelEnvironment(base_url=url))
