@@ -7,12 +7,13 @@ from hosts.places import Place
 from hosts.screens import ANSWERS, BUSY_S, READY, SHORT_S, looking
 from hosts.terminals import engine_flag
 from talking import call
-from textual.events import Paste
+from textual.events import Key, Paste
 from wcore_host.headless import card_queue
 from wcore_host.terminal import prompt
 from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel, Field
 from wcore_host.terminal.focus import Focus
+from wcore_host.terminal.lone_enter import ALONE_S
 from wcore_host.terminal.prompt import Prompt
 from wcore_host.terminal.transcript_view import TranscriptView
 
@@ -186,6 +187,24 @@ async def test_an_enter_right_after_letters_is_no_answer(
         await screen.pilot.pause(0.2)
         assert screen.pane.talk.cards.front is not None
     assert not place.file("a").exists()
+
+
+async def test_what_came_at_once_is_a_paste_however_late_it_is_read(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine that is busy: the Enter has its turn long after the letter."""
+    async with looking(place, monkeypatch) as screen:
+        await screen.say("run echo a b")
+        await screen.listens()
+        await screen.press("down", "down", "enter")
+        await screen.listens_to_text()
+        letter, enter = Key("x", "x"), Key("enter", "\r")
+        screen.app.post_message(letter)
+        await screen.until(lambda: "x" in screen.pane.query_one(Field).value, "the x")
+        await screen.listens_to_text()
+        screen.app.post_message(enter)
+        await screen.pilot.pause(10 * ALONE_S)
+        assert screen.pane.talk.cards.front is not None
 
 
 @pytest.mark.parametrize("text", ["x\r", "x\ry\r", "\rx\r", "x\r\r"])

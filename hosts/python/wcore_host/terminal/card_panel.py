@@ -56,7 +56,7 @@ class Field(Input):
 
     def on_key(self, event: Key) -> None:
         """Keys that are not of the text."""
-        now, waited = monotonic(), self._lone.forget()
+        now, waited = event.time, self._lone.forget()  # when it came, not when its turn came
         if event.is_printable:
             self.typed_at = now
             if waited:
@@ -81,7 +81,7 @@ class Field(Input):
     def _on_paste(self, event: Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.typed_at = monotonic()
+        self.typed_at = event.time
         self.insert_text_at_cursor(visible_line(event.text, FIELD_CHARS_MAX))
 
 
