@@ -16,7 +16,8 @@ COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against:
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
 
 _LINKS: Final = re.compile(r"\bln\b")
-_MOVES: Final = re.compile(r"\b(?:cp|mv|tar|rsync)\b")  # a link may be among it; rarely is one
+_MOVES: Final = re.compile(r"\b(?:ln|cp|mv|tar|rsync)\b")  # a link may be among it; rarely is one
+_CLIMB: Final = re.compile(r"/\.\.(?=/)")
 _DESCRIPTOR: Final = re.compile(r"/(?:fd/+[0-9]+|std(?:in|out|err))/+[^/]")
 
 Finder = Callable[[str, Mapping[str, str]], Named]
@@ -45,27 +46,26 @@ class _PathLookup:
     def __init__(self, command: str, workspace: str) -> None:
         self._inside = f"{workspace}/"
         self._links, self._moves = _LINKS.search(command), _MOVES.search(command)
-        self._compared = 0
-        self._fitting = 0
+        self._compared = self._fitting = 0
 
     def at(self, candidate: Candidate) -> LookupResult:
         """Return what there is; it is not `complete` where that cannot be told."""
         if not candidate.is_literal:
             return self._of_pattern(candidate)
         try:
-            real = os.path.realpath(candidate.path)
-            has_parent = os.path.isdir(os.path.dirname(real))
-            is_sure = self._is_sure(candidate.path)
-            return LookupResult((real,), os.path.lexists(real), has_parent, complete=is_sure)
+            real, is_sure = os.path.realpath(candidate.path), self._is_sure(candidate.path)
+            exists, has_parent = os.path.lexists(real), os.path.isdir(os.path.dirname(real))
+            return LookupResult((real,), exists, has_parent, complete=is_sure)
         except (OSError, ValueError):
             return LookupResult((candidate.path,), complete=False)
 
     def _is_sure(self, path: str) -> bool:
         """Whether a path leads there when the text runs as well: a new link may be on its way."""
-        folder = os.path.dirname(path) if self._links else f"{path}/".rpartition("/../")[0]
-        is_ours = f"{os.path.normpath(folder)}/".startswith(self._inside)
-        may_be_new = (self._links or self._moves) and is_ours and not os.path.isdir(folder)
-        return not _DESCRIPTOR.search(path) and not may_be_new
+        folder = os.path.dirname(path)
+        is_ours = self._links and f"{os.path.normpath(folder)}/".startswith(self._inside)
+        passed = [path[: each.start()] for each in _CLIMB.finditer(f"{path}/")]
+        passed += [folder] if is_ours else []
+        return not _DESCRIPTOR.search(path) and (not self._moves or all(map(os.path.isdir, passed)))
 
     def _of_pattern(self, candidate: Candidate) -> LookupResult:
         if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:

@@ -102,6 +102,7 @@ def verdict(decision: Decision) -> Verdict:
             "ln -s . y && tee y/../.config/wcore/policy.toml",
         ),
         *("ln -s . y; cd y; rm -rf ../.config/wcore", "ln -s src/../.. y; mv y/../.config y/z"),
+        *("ln -s src/a y; rm -rf y/../../../.config/wcore", "ln -s src y; cp a y/../../../x/../z"),
         *("ln -s ~ x; echo y > x/.config/wcore/policy.toml", "exec 5<~; echo x > /dev/fd/5/.x/y"),
         *(
             "echo x > ${X:-~}/.config/wcore/policy.toml",
