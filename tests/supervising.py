@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import processes
 import psutil
 import waiting
 
@@ -34,14 +35,9 @@ class Supervised(Supervisor):
 
     def programs(self) -> list[psutil.Process]:
         """Return what runs below it, zombies too; its own holders and workers are left out."""
-        found: list[psutil.Process] = []
-        for each in psutil.Process(self.process.pid).children(recursive=True):
-            try:
-                if each.name() != kernel.NAME.decode():
-                    found.append(each)
-            except psutil.NoSuchProcess:
-                pass
-        return found
+        own = (kernel.NAME.decode(), "")  # or it has ended
+        below = processes.below(self.process.pid)
+        return [each for each in below if processes.name(each) not in own]
 
 
 @contextmanager

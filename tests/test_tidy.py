@@ -43,6 +43,7 @@ BARE_WAIT: Final = re.compile(
     r"(anyio\.fail_after|subprocess\.run|anyio\.run_process|\.communicate"
     r"|\.stdout\.read(line)?)$"
 )
+BARE_LOOK: Final = re.compile(r"(psutil\.Process|\.children|\.cmdline)$")
 SPIN: Final = "await anyio.lowlevel.checkpoint()"  # who waits so is at work: never `Hung`
 CLOCKS_OF_THEIR_OWN: Final = {
     "waiting.py",
@@ -126,6 +127,19 @@ def test_tests_wait_by_the_one_clock() -> None:
         for path in files
         if str(path.relative_to(tests)) not in CLOCKS_OF_THEIR_OWN
         for line, name in bare_waits(tree(path))
+    }
+    assert found == set()
+
+
+def test_tests_look_at_processes_as_what_may_end_meanwhile() -> None:
+    """`tests/processes.py` takes what ended for none, where psutil raises: now and then."""
+    tests = ROOT / "tests"
+    found = {
+        f"{path.relative_to(tests)}:{node.lineno}: {name}"
+        for path in tests.rglob("*.py")
+        if path.name not in ("waiting.py", "processes.py") and path.parent.name != "bench"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and BARE_LOOK.search(name := ast.unparse(node.func))
     }
     assert found == set()
 

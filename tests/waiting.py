@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import anyio
+import processes
 import psutil
 
 PATIENCE_S: Final = 120.0  # for one event: fifty times what anything takes on an idle machine
@@ -71,8 +72,9 @@ class Look:
             worked_s = used - used_before
             waits_for_turn = status in RUNNABLE and status_before in RUNNABLE  # no mere heartbeat
             at_work += (busy := waits_for_turn or worked_s >= WORK_S_MIN)
-            words = f"{' '.join(_words(process))[:100]} (pid {process.pid})"
-            lines.append(f"{'*' if busy else ' '} {words}: {status}, {worked_s:.2f} s of CPU")
+            words = processes.words(process) or [processes.name(process)]
+            said = f"{' '.join(words)[:100]} (pid {process.pid}): {status}, {worked_s:.2f} s of CPU"
+            lines.append(f"{'*' if busy else ' '} {said}")
         queued_s = sum(s - self._queued.get(thread, 0.0) for thread, s in _queued().items())
         computed_s = time.process_time() - self._own
         own_s = computed_s + queued_s
@@ -90,7 +92,10 @@ class Look:
         for pid in self._pids:
             with suppress(psutil.NoSuchProcess):
                 roots.append(psutil.Process(pid))
-        for process in {*roots[1:], *(each for root in roots for each in _below(root))}:
+        for process in {
+            *roots[1:],
+            *(each for root in roots for each in processes.below(root.pid)),
+        }:
             with suppress(psutil.NoSuchProcess), process.oneshot():
                 used = process.cpu_times()
                 ended = used.children_user + used.children_system
@@ -224,10 +229,7 @@ def finish(
         raise overdue(f"the end of {process.args}", "\n".join(map(_text, written))) from None
     finally:
         if process.returncode is None:
-            with suppress(psutil.NoSuchProcess):
-                for each in (*_below(root := psutil.Process(process.pid)), root):
-                    with suppress(psutil.NoSuchProcess):
-                        each.kill()
+            processes.kill(process.pid)
             for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
                 pipe.close()
             process.wait()
@@ -283,18 +285,6 @@ def _queued() -> dict[str, float]:
         with suppress(OSError):
             queued[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
     return queued
-
-
-def _below(process: psutil.Process) -> list[psutil.Process]:
-    with suppress(psutil.NoSuchProcess):
-        return process.children(recursive=True)
-    return []
-
-
-def _words(process: psutil.Process) -> list[str]:
-    with suppress(psutil.Error):
-        return process.cmdline() or [process.name()]
-    return ["?"]
 
 
 def _text(written: str | bytes | None) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
+import processes
 import pytest
 import waiting
 from talking import Conversation, Event, call
@@ -391,8 +391,8 @@ async def has_own_processes(host: Conversation, count: int) -> None:
     """Wait until the engine has so many processes of its own below it."""
 
     def seen() -> int:
-        found = psutil.Process(host.process.pid).children(recursive=True)
-        return sum(process.name() == "wcore-supervise" for process in found)
+        found = processes.below(host.process.pid)
+        return sum(processes.name(each) == "wcore-supervise" for each in found)
 
     await waiting.until(lambda: seen() == count, f"{count} processes of ours", seen=seen)
 

@@ -1,8 +1,6 @@
 """A server may be another one at any moment: what was approved runs, and nothing else."""
 
 import json
-import os
-import signal
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import processes
 import psutil
 import pytest
 import waiting
@@ -49,7 +48,7 @@ class Restartable:
             self._process.kill()
             await self._process.aclose()
         for pid in self._pids():
-            os.kill(pid, signal.SIGKILL)
+            processes.kill(pid)
             await waiting.gone(pid)
         if host is not None:
             await host.quiet()

@@ -3,11 +3,10 @@
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
+import processes
 import pytest
 import waiting
 from talking import Conversation, call
@@ -117,11 +116,8 @@ async def test_nothing_goes_on_after_stop_or_the_engines_death(
 
 def sleeping(engine: int) -> list[int]:
     """Return what sleeps below an engine, in whatever session or namespace."""
-    found: list[int] = []
-    for each in psutil.Process(engine).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            found += [each.pid] if each.cmdline() == ["sleep", "1001"] else []
-    return found
+    below = processes.below(engine)
+    return [each.pid for each in below if processes.words(each) == ["sleep", "1001"]]
 
 
 async def test_where_none_can_be_made_nothing_is_run(talk: Talk, workspace: Path) -> None:

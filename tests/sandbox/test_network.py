@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import processes
 import psutil
 import pytest
 import waiting
@@ -101,14 +102,8 @@ async def test_a_proxy_that_was_killed_is_made_anew_and_ends_with_the_engine(tal
 
 
 def proxies(engine: int) -> list[psutil.Process]:
-    below = psutil.Process(engine).children(recursive=True)
-    return [each for each in below if any("proxy.py" in word for word in words(each))]
-
-
-def words(process: psutil.Process) -> list[str]:
-    with suppress(psutil.Error):
-        return process.cmdline()
-    return []
+    below = processes.below(engine)
+    return [each for each in below if any("proxy.py" in word for word in processes.words(each))]
 
 
 def test_caches_stay_from_one_program_to_the_next(ws: Path) -> None:

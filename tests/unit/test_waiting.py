@@ -1,5 +1,6 @@
 """What a wait says that took too long: what was seen, who was at work, late or hung."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio
-import psutil
+import processes
 import pytest
 import waiting
 
@@ -64,10 +65,10 @@ def test_so_it_is_where_no_loop_runs(does: str, kind: type[waiting.OverdueError]
 def test_a_program_that_does_not_end_is_killed_with_all_below_it(
     does: str, kind: type[waiting.OverdueError]
 ) -> None:
-    before = set(psutil.Process().children(recursive=True))
+    before = set(processes.below(os.getpid()))
     with pytest.raises(kind, match=r"(?s)the end of .*begun.*so far"):
         waiting.run(["sh", "-c", f"{WRITES_AND}({does}) & wait"])
-    assert set(psutil.Process().children(recursive=True)) <= before
+    assert set(processes.below(os.getpid())) <= before
 
 
 async def test_what_our_own_process_computes_is_work_too() -> None:

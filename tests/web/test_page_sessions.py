@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 
-import psutil
+import processes
 import pytest
 from hosts.places import FAKE_ENGINE
 from playwright.sync_api import Page, expect
@@ -19,8 +19,8 @@ Visit = Callable[..., Page]
 
 def kill_engine(server: Served) -> None:
     """End the engine as the kernel does when memory is short."""
-    for child in psutil.Process(server.process.pid).children():
-        if "wcore" in child.cmdline():
+    for child in processes.below(server.process.pid, recursive=False):
+        if "wcore" in processes.words(child):
             os.kill(child.pid, signal.SIGKILL)
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import psutil
+import processes
 import pytest
 import waiting
 from hosts.places import FAKE_ENGINE
@@ -20,10 +20,6 @@ from web.served import until
 WEB = [sys.executable, "-P", "-m", "wcore_host.web"]
 
 
-def children(pid: int) -> list[psutil.Process]:
-    return psutil.Process(pid).children(recursive=True)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.real
 def test_a_signal_ends_server_engine_and_what_it_runs(serve: Serve, number: signal.Signals) -> None:
@@ -32,7 +28,7 @@ def test_a_signal_ends_server_engine_and_what_it_runs(serve: Serve, number: sign
     with server.events(token) as events:
         server.post("/api/say", {"type": "message", "msg_id": "m1", "content": "go"}, token)
         until(events, "tool_running")
-        left = children(server.process.pid)
+        left = processes.below(server.process.pid)
         assert left
         assert server.stop(number) == 0
     waiting.wait_until(lambda: not any(child.is_running() for child in left), f"the end of {left}")
@@ -42,7 +38,7 @@ def test_a_signal_ends_server_engine_and_what_it_runs(serve: Serve, number: sign
 @pytest.mark.real
 def test_an_idle_engine_dies_even_when_the_server_is_killed(serve: Serve) -> None:
     server = serve()
-    left = children(server.process.pid)
+    left = processes.below(server.process.pid)
     server.process.kill()
     waiting.wait_until(lambda: not any(child.is_running() for child in left), f"the end of {left}")
 

@@ -3,7 +3,7 @@
 import os
 import signal
 
-import psutil
+import processes
 import pytest
 from hosts.acp.editor import Editor, Frame, RequestFailedError, choose
 from hosts.places import Place
@@ -98,7 +98,7 @@ async def test_loading_an_open_session_again_takes_over_from_its_engine(place: P
         session_id = await editor.open()
         await editor.prompt(session_id)
         await editor.request("session/load", **where(place, session_id))
-        assert len(psutil.Process(editor.process.pid).children()) == 1
+        assert len(processes.below(editor.process.pid, recursive=False)) == 1
         assert editor.said() == "hihi"
 
 
@@ -112,7 +112,7 @@ async def test_after_a_crash_the_next_message_continues_and_the_card_is_there_ag
         session_id = await editor.open()
         turn = await editor.begin("session/prompt", sessionId=session_id, prompt=[])
         await editor.until(lambda: editor.asked)
-        os.kill(psutil.Process(editor.process.pid).children()[0].pid, signal.SIGKILL)
+        os.kill(processes.below(editor.process.pid, recursive=False)[0].pid, signal.SIGKILL)
         with pytest.raises(RequestFailedError, match="signal 9"):
             await editor.result(turn)
         editor.answers = choose("allow_once")

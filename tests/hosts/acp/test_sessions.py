@@ -5,9 +5,9 @@ import json
 import os
 import shlex
 import signal
-from contextlib import suppress
 from dataclasses import replace
 
+import processes
 import psutil
 import pytest
 import waiting
@@ -23,7 +23,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
 def engines(editor: Editor) -> list[psutil.Process]:
-    return psutil.Process(editor.process.pid).children()
+    return processes.below(editor.process.pid, recursive=False)
 
 
 @pytest.mark.real
@@ -164,7 +164,7 @@ async def test_no_engine_outlives_its_editor(place: Place, end: str | signal.Sig
     async with Editor(place, "--model", model, answers=choose("allow_once")) as editor:
         await editor.begin("session/prompt", sessionId=await editor.open(), prompt=[])
         await editor.until(lambda: editor.call("b").get("status") == "in_progress")
-        children = psutil.Process(editor.process.pid).children(recursive=True)
+        children = processes.below(editor.process.pid)
         if end == "eof":
             assert await editor.leave() == 0
         else:
@@ -175,13 +175,12 @@ async def test_no_engine_outlives_its_editor(place: Place, end: str | signal.Sig
             assert editor.exit_code == 128 + signal.SIGTERM
         if end == signal.SIGKILL:  # the engine sees the end of its input, its turn goes on
             for child in children[1:]:
-                with suppress(psutil.NoSuchProcess):  # a helper that ended by itself
-                    child.kill()
+                processes.kill(child.pid)
         await gone(children)
 
 
-async def gone(processes: list[psutil.Process]) -> None:
-    for process in processes:
+async def gone(left: list[psutil.Process]) -> None:
+    for process in left:
         await waiting.gone(process.pid)
 
 
