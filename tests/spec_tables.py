@@ -74,6 +74,14 @@ def _tiers() -> str:
     return "\n".join(["| tool | status |", "|---|---|", *lines]) + "\n"
 
 
+_IN_A_SANDBOX: Final = {
+    (Mode.PLAN, Category.EDIT): "denied",
+    (Mode.PLAN, Category.MCP): "denied",
+    (Mode.PLAN, Category.EXEC): "runs in a read-only sandbox, else denied",
+    (Mode.AUTO_RUN, Category.EXEC): "runs in a sandbox, else asks",
+}
+
+
 def _modes() -> str:
     names = list(Category)
     lines = [
@@ -84,9 +92,11 @@ def _modes() -> str:
 
 
 def _covered(mode: Mode, category: Category) -> str:
+    if special := _IN_A_SANDBOX.get((mode, category)):
+        return special
     if category not in decide.MODE_COVERS[mode]:
         return "asks"
-    spares = mode is Mode.AUTO_EDIT and category is Category.EDIT
+    spares = mode is not Mode.FORCE and category is Category.EDIT
     return f"runs ({decide.AUTO_EDIT_EXCLUDES} asks)" if spares else "runs"
 
 

@@ -1,9 +1,9 @@
 """The nouns that all packages share: categories, modes, calls, decisions, tool output.
 
-Values only. Nothing of ours is imported here, nothing is read, nothing is decided.
+Values only. Nothing is read here, nothing is decided.
 A value is a `Struct`: making the class takes a tenth of what a frozen dataclass takes, and some
-hundred are made before `ready`. `Why`, `Preview` and `SandboxView` are dataclasses: pydantic sends
-them as parts of events. So is what must not show every field in its `repr`.
+hundred are made before `ready`. `Why` and `Preview` are dataclasses: pydantic sends them as parts
+of events. So is what must not show every field in its `repr`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +14,13 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
+from wcore.file_content import FileContent
+from wcore.views import SandboxView
+
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 Args: TypeAlias = Mapping[str, Json]
-Pin: TypeAlias = tuple[str, str]  # digests of how an MCP server is launched and of a tool's schema
+#: Of an MCP tool the digests of how its server is launched and of its schema; or a sandbox's view.
+Pin: TypeAlias = tuple[str, str]
 
 ID_CHARS_MAX: Final = 128  # call ids and digests end up in file names and card keys of hosts
 PREVIEW_BYTES_MAX: Final = 64 * 1024  # a card longer than this is not read by anybody
@@ -36,15 +40,17 @@ class Category(StrEnum):
 class Mode(StrEnum):
     """How much runs unasked, from least to most. Order matters: see `rank`."""
 
+    PLAN = "plan"
     DEFAULT = "default"
     READ_ONLY = "read_only"
     AUTO_EDIT = "auto_edit"
+    AUTO_RUN = "auto_run"
     FORCE = "force"
 
     @property
     def rank(self) -> int:
-        """Position in the order; a ceiling compares ranks."""
-        return list(Mode).index(self)
+        """Position in the order; a ceiling compares ranks: plan lets as much run as read_only."""
+        return list(Mode).index(Mode.READ_ONLY if self is Mode.PLAN else self)
 
 
 MODE_ALIASES: Final[Mapping[str, Mode]] = {  # input only; we never write these
@@ -76,6 +82,7 @@ class Row(StrEnum):
     QUESTION = "question"
     PROTECTED = "protected"
     OUTSIDE = "outside"
+    SANDBOX = "sandbox"
     GRANT = "grant"
     TIER = "tier"
     RULE = "rule"
@@ -163,9 +170,14 @@ class AlwaysServer(Struct, frozen=True):
     server: str
 
 
-Scope: TypeAlias = (
-    Once | Always | AlwaysPrefix | AlwaysPrefixes | AlwaysPath | AlwaysExact | AlwaysServer
-)
+class AlwaysHost(Struct, frozen=True):
+    """Yes to reaching a host from the sandbox, by any command of the session."""
+
+    host: str
+
+
+_Set: TypeAlias = AlwaysPrefixes | AlwaysServer
+Scope: TypeAlias = Once | Always | AlwaysPrefix | AlwaysPath | AlwaysExact | AlwaysHost | _Set
 Offer: TypeAlias = tuple[Scope, str | None]  # with what a person should know of it
 
 
@@ -235,14 +247,6 @@ class Preview:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxView:
-    """What a program will see and change, in a sandbox: `view` names it, `hosts` it may reach."""
-
-    view: str
-    hosts: tuple[str, ...] = ()
-
-
 class ToolSpec(Struct, frozen=True):
     """What the model is shown of a tool. `schema` is JSON Schema for the arguments object."""
 
@@ -261,17 +265,6 @@ class ServerTools(Struct, frozen=True):
     server: str
     launch: str
     tools: tuple[tuple[str, str], ...]
-
-
-class FileContent(Struct, frozen=True):
-    """Which content the file at a real path has, by its digest.
-
-    `made_from` is the digest of what a change was made to, `None` where nothing was changed.
-    """
-
-    path: str
-    digest: str
-    made_from: str | None = None
 
 
 class Prepared(Struct, frozen=True):

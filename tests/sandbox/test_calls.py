@@ -151,10 +151,8 @@ async def test_the_card_shows_the_sandbox(talk: Talk, tmp_path: Path) -> None:
         await host.message()
         first = await host.hear("tool_request")
         hosts = ["pypi.org", "*.example.org"]
-        assert first["sandbox"] == {"view": "workspace", "hosts": hosts}
-        assert first["tool"]["description"] == (
-            "Execute in the sandbox, with pypi.org, *.example.org: echo one"
-        )
+        assert first["sandbox"] == {"view": "workspace", "hosts": hosts, "proposed": []}
+        assert first["tool"]["description"] == "Execute in the sandbox: echo one"
         await host.approve(first["call_id"], digest=first["digest"])
         found = await host.hear("tool_result")
         assert found["metadata"]["sandbox"]["hosts"] == hosts

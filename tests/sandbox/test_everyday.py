@@ -21,7 +21,7 @@ from wcore.cli.sandbox import sandbox_of
 from wcore.policy.protected import Places
 from wcore.policy_files.snapshot import Rules
 from wcore.sandbox.network import Start
-from wcore.sandbox.sandbox import Sandbox
+from wcore.sandbox.sandbox import Agreement, Sandbox
 from wcore.supervisor.client import Program
 
 COMMANDS: Final = (Path(__file__).parent / "everyday.txt").read_text().splitlines()
@@ -122,7 +122,7 @@ async def test_everyday_commands_come_to_the_same(ws: Path) -> None:
         places = Places(str(ws), str(ws.parent), (str(ws.parent / "own"),))
         with supervised() as supervisor:
             start, env = supervisor.start, environ(ws.parent)
-            made = sandbox_of(places, Rules, env, start)
+            made = sandbox_of(places, Rules, env, start, Agreement())
             found = {each: await inside(made, start, ws, each) for each in COMMANDS}
             made.close()
     pairs = {each: (wanted[each], found[each]) for each in COMMANDS}

@@ -160,7 +160,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_approval_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("approvals").add_argument
-    modes = "default, read_only, auto_edit or force"
+    modes = "default, read_only, auto_edit or force; in a sandbox also plan and auto_run"
     add("--mode", type=_mode, default=Mode.DEFAULT.value, metavar="MODE", help=modes)
     for alias in ("--force", "--auto-approve", "--dangerously-skip-permissions"):
         same = (

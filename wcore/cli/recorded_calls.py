@@ -10,6 +10,7 @@ from wcore.policy.grants import MAIN_AGENT
 from wcore.policy.protected import Places
 from wcore.policy.simulate import RecordedCall
 from wcore.store import AuditSource, JournalRecord, Kind
+from wcore.views import SandboxView
 from wcore.vocabulary import (
     MODE_ALIASES,
     Access,
@@ -103,6 +104,7 @@ class _Reader(Struct):
             "",
             tuple(_touches(body.get("touches"))),
             command if isinstance(command, str) else None,
+            sandbox=SandboxView.of_pin(body.get("pin")),
         ).naming(_named(body))
         where = Row(row) if row else None
         agent = str(body.get("agent", MAIN_AGENT))

@@ -3,7 +3,7 @@
 import signal
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +17,7 @@ from wcore.errors import ConfigError, UsageError
 from wcore.hosts import agreed
 from wcore.policy import protected
 from wcore.policy.protected import Places
+from wcore.policy.rules.rule import Level
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.repositories import names_no_program
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
@@ -24,13 +25,14 @@ from wcore.sandbox import escapes, masks, scratch
 from wcore.sandbox.masks import SandboxError
 from wcore.sandbox.mounts import View
 from wcore.sandbox.network import Start, opened
-from wcore.sandbox.sandbox import Sandbox, candidates
+from wcore.sandbox.sandbox import Agreement, Sandbox, candidates
 from wcore.sandbox.workspace import Workspace, homes_of, programs
+from wcore.session.session import Session
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
 from wcore.tools.process.child_environment import child_environment, find_bash
 from wcore.tools.tool import ToolEnvironment
-from wcore.vocabulary import Verdict
+from wcore.vocabulary import Mode, Verdict
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
 NAME_PARTS_MAX: Final = 4  # of a name in the tables: `.local/share/opencode/auth.json`
@@ -137,7 +139,7 @@ def sandbox_of(
     rules: Callable[[], Rules],
     environ: Mapping[str, str],
     start: Start,
-    hosts: Sequence[str] = (),
+    agreement: Agreement,
 ) -> Sandbox:
     """Return the sandbox of a workspace, by the rules in force; `environ` is that of children.
 
@@ -155,7 +157,7 @@ def sandbox_of(
     state = user_folders.state_folder(environ)
     own = scratch.folder_of(f"{state}/sandbox", places.workspace)
     workspace, to = replace(workspace, scratch=own), f"{state}/quarantine"
-    return Sandbox(workspace, start, environ, shell, to, lambda: [*rules().hosts(), *hosts])
+    return Sandbox(workspace, start, environ, shell, to, agreement)
 
 
 def _denied_places(rules: Rules) -> Iterator[str]:
@@ -168,14 +170,32 @@ def _denied_places(rules: Rules) -> Iterator[str]:
                 yield from (folder for folder, ending in keys if ending in ("", folder))
 
 
-def added(tools: ToolEnvironment, places: Places, rules: Callable[[], Rules]) -> ToolEnvironment:
+def are_fixed(rules: Rules) -> bool:
+    """Whether the administrator says which hosts are reached."""
+    files = [each.policies.files.get(Level.MANAGED) for each in rules.both]
+    return any(file is not None and file.hosts is not None for file in files)
+
+
+def added(
+    tools: ToolEnvironment, places: Places, session: Callable[[], Session]
+) -> ToolEnvironment:
     """Return where tools work, with the sandbox in which commands run.
 
     Raises:
         ConfigError: there is no bash.
     """
+
+    def rules() -> Rules:
+        return session().policy.rules
+
+    def usual() -> View:
+        return View.READ_ONLY if session().approvals.mode is Mode.PLAN else View.WORKSPACE
+
+    agreement = Agreement(
+        lambda: (*rules().hosts(), *session().agreed_hosts), lambda: are_fixed(rules()), usual
+    )
     environ = child_environment(tools.environ)
-    return replace(tools, sandbox=sandbox_of(places, rules, environ, tools.start))
+    return replace(tools, sandbox=sandbox_of(places, rules, environ, tools.start, agreement))
 
 
 async def _run(
@@ -243,4 +263,5 @@ def _of(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) 
     policies = policy_check.in_force(PolicyFiles.of(places))
     rules = Rules.of(PolicySnapshot(policies))
     env = child_environment(environ)
-    return sandbox_of(places, lambda: rules, env, supervisor.start, options.host)
+    agreement = Agreement(lambda: (*rules.hosts(), *options.host))
+    return sandbox_of(places, lambda: rules, env, supervisor.start, agreement)

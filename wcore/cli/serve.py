@@ -135,7 +135,7 @@ async def _serve(
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    tool_environment = _place(places, parts, lambda: session.policy.rules, options)
+    tool_environment = _place(places, parts, lambda: session, options)
     wire = StdoutWriter(parts.fds[1])
     second_analysis = ShellWorker(parts.supervisor)
     session = Session(
@@ -155,7 +155,7 @@ async def _serve(
 
 
 def _place(
-    places: Places, parts: _ProcessParts, rules: Callable[[], Rules], options: Options
+    places: Places, parts: _ProcessParts, session: Callable[[], Session], options: Options
 ) -> ToolEnvironment:
     found = ToolEnvironment(
         workspace=places.workspace,
@@ -163,16 +163,16 @@ def _place(
         environ=parts.inherited,
         hidden=lambda path: (
             protection(path, Access.READ, places) is not None
-            or rules().on_reading(path) is not Verdict.ALLOW
+            or session().policy.rules.on_reading(path) is not Verdict.ALLOW
         ),
-        denied=lambda path: rules().on_reading(path) is Verdict.DENY,
+        denied=lambda path: session().policy.rules.on_reading(path) is Verdict.DENY,
         named=named_paths.finder(places),
         supervisor=parts.supervisor,
     )
     if options.is_sandboxed:
         from wcore.cli import sandbox  # noqa: PLC0415 - for those who asked for it
 
-        return sandbox.added(found, places, rules)
+        return sandbox.added(found, places, session)
     return found
 
 

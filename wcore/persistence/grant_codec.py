@@ -4,6 +4,7 @@ from wcore.policy import shell
 from wcore.policy.grants import Grant
 from wcore.store import LastingGrant
 from wcore.vocabulary import (
+    AlwaysHost,
     AlwaysPrefix,
     AlwaysPrefixes,
     AlwaysServer,
@@ -17,7 +18,7 @@ def kept(grant: Grant) -> LastingGrant:
     Raises:
         ValueError: it is none that can be kept.
     """
-    if isinstance(grant.scope, Once | AlwaysPrefixes | AlwaysServer):
+    if isinstance(grant.scope, Once | AlwaysPrefixes | AlwaysServer | AlwaysHost):
         raise ValueError("this yes is not kept as it is")  # noqa: TRY004 - no type is wrong
     return LastingGrant(
         grant_id=grant.grant_id,

@@ -18,6 +18,7 @@ from wcore.policy.rules.rule import Level, Rule
 from wcore.policy.rules.rule_index import DecisionInput, Match
 from wcore.policy.safety import find_danger
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
+from wcore.views import READ_ONLY
 from wcore.vocabulary import (
     Access,
     AlwaysExact,
@@ -34,9 +35,9 @@ OVERRIDE: Final = "override"  # the rule of an allow that a user's override gave
 AUTO_EDIT_EXCLUDES: Final = "Delete"  # an edit that no later edit can undo
 
 MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
+    **dict.fromkeys((Mode.PLAN, Mode.READ_ONLY), frozenset({Category.INFO})),
     Mode.DEFAULT: frozenset(),
-    Mode.READ_ONLY: frozenset({Category.INFO}),
-    Mode.AUTO_EDIT: frozenset({Category.INFO, Category.EDIT}),
+    **dict.fromkeys((Mode.AUTO_EDIT, Mode.AUTO_RUN), frozenset({Category.INFO, Category.EDIT})),
     Mode.FORCE: frozenset(Category),
 }
 
@@ -66,6 +67,8 @@ def decide(facts: Facts, context: DecisionContext) -> Decision:
 def decide_by_row(facts: Facts, context: DecisionContext) -> tuple[str, Decision]:
     """Return the decision with the number of its row in the table below."""
     case = DecisionInput(facts, context.agent)
+    if facts.command is not None:
+        context = replace(context, grants=context.grants.in_view(facts.tool, facts.view))
     found = next(
         ((row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision)
         for row in ROWS
@@ -109,6 +112,15 @@ def _ordered_deny(case: DecisionInput, context: DecisionContext) -> Decision | N
         if not _is_lifted(match.rule, case, context):
             return _by_rule(Row.RULE, match, "is denied by a rule")
     return None
+
+
+def _planned(case: DecisionInput, context: DecisionContext) -> Decision | None:
+    """Row 3a: mode plan denies what could change something."""
+    facts = case.facts
+    changes = facts.category in (Category.EDIT, Category.MCP) or facts.command is not None
+    if context.mode is not Mode.PLAN or not changes or _is_held(case, context):
+        return None
+    return _answer(Verdict.DENY, Row.MODE, "this is mode plan: look, change nothing")
 
 
 def _unreadable(case: DecisionInput, context: DecisionContext) -> Decision | None:
@@ -162,7 +174,7 @@ def _standing_ask(case: DecisionInput, context: DecisionContext) -> Decision | N
 
 def _protected(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 5: a protected path asks, whatever was granted."""
-    if context.mode is Mode.FORCE:
+    if context.mode is Mode.FORCE or _is_held(case, context):
         return None
     for path in case.facts.paths:
         if path.protected is not None:
@@ -173,7 +185,9 @@ def _protected(case: DecisionInput, context: DecisionContext) -> Decision | None
 
 def _outside(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 6: a path outside the workspace asks, unless a grant or rule for it covers it."""
-    if context.mode is Mode.FORCE or granted_exactly(case.facts, context.grants):
+    if context.mode is Mode.FORCE or _is_held(case, context):
+        return None
+    if granted_exactly(case.facts, context.grants):
         return None
     for path in case.facts.paths:
         if path.inside or _granted_folder(path, case.facts, context):
@@ -188,6 +202,19 @@ def _outside(case: DecisionInput, context: DecisionContext) -> Decision | None:
             detail = f"{what} {how} outside the workspace"
             return Decision(Verdict.ASK, Why(Row.OUTSIDE, detail, span=span, code=code))
     return None
+
+
+def _reaches(case: DecisionInput, context: DecisionContext) -> Decision | None:
+    """Row 6b: a command leaves the sandbox, or asks for hosts that nobody agreed to."""
+    view = case.facts.view
+    if view is None or find_covering_grant(case.facts, context.grants):
+        return None
+    if not view.is_held:
+        return _answer(Verdict.ASK, Row.SANDBOX, "the command would run outside of the sandbox")
+    if not view.proposed:
+        return None
+    detail = f"the command could reach {', '.join(view.proposed)}"
+    return _answer(Verdict.ASK, Row.SANDBOX, detail)
 
 
 def _granted(case: DecisionInput, context: DecisionContext) -> Decision | None:
@@ -237,9 +264,9 @@ def _unread(case: DecisionInput, context: DecisionContext) -> Decision | None:
 def _mode(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 10: the mode covers the category."""
     mode, facts = context.mode, case.facts
-    if facts.category not in MODE_COVERS[mode]:
+    if facts.category not in MODE_COVERS[mode] and not _is_held(case, context):
         return None
-    if mode is Mode.AUTO_EDIT and facts.tool == AUTO_EDIT_EXCLUDES:
+    if facts.tool == AUTO_EDIT_EXCLUDES and mode is not Mode.FORCE:
         return None
     return _answer(Verdict.ALLOW, Row.MODE, f"mode {mode} covers {facts.category} tools")
 
@@ -271,6 +298,7 @@ BINDING: Final[tuple[Answer, ...]] = (
         _absolute_deny,
         _never_allowed,
         _ordered_deny,
+        _planned,
         _unreadable,
         _uncounted,
         _needs_person,
@@ -282,6 +310,7 @@ ROWS: Final[tuple[Answer, ...]] = (
     *BINDING,
     _protected,
     _outside,
+    _reaches,
     _granted,
     _chosen_tier,
     _ordered_rule,
@@ -301,6 +330,14 @@ def _danger(case: DecisionInput, verdict: Verdict) -> Decision | None:
         return None
     detail = f"the command {danger.check.what}"
     return Decision(verdict, Why(Row.SAFETY, detail, rule=danger.check.name, span=danger.span))
+
+
+def _is_held(case: DecisionInput, context: DecisionContext) -> bool:
+    """Whether a command is one of those that run unasked because the kernel holds them."""
+    view = case.facts.view
+    if context.mode is Mode.PLAN:
+        return view is not None and view.view == READ_ONLY
+    return context.mode is Mode.AUTO_RUN and view is not None and view.is_held
 
 
 def _is_lifted(rule: Rule, case: DecisionInput, context: DecisionContext) -> bool:

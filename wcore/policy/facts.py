@@ -9,6 +9,7 @@ from wcore.policy import protected, shell
 from wcore.policy.protected import Places
 from wcore.policy.shell.paths.named_paths import paths_named
 from wcore.policy.stops import Scan, scan
+from wcore.views import SandboxView
 from wcore.vocabulary import Category, PathAccess, PathFact, Pin, Prepared, ServerTools
 
 __all__ = ["Facts", "PathFact", "gather", "of_access"]
@@ -20,7 +21,7 @@ class Facts(Struct, frozen=True, dict=True):
     `pin` says which version of an MCP tool it is; a yes to another one does not count. `command`
     is the shell text to the byte; `ties` is the digest of the scripts that it names, and of where
     the paths that it names lead, `UNTIED` where that cannot be told. `listed` are all tools of the
-    server of an MCP tool.
+    server of an MCP tool. `view` is that of the sandbox.
     """
 
     tool: str
@@ -31,6 +32,7 @@ class Facts(Struct, frozen=True, dict=True):
     command: str | None = None
     ties: str | None = None
     listed: ServerTools | None = None
+    view: SandboxView | None = None
 
     @cached_property
     def seen(self) -> Scan | None:
@@ -77,6 +79,7 @@ def gather(
         prepared.command,
         ties,
         prepared.listed,
+        prepared.sandbox,
     )
 
 

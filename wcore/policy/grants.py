@@ -15,10 +15,12 @@ from wcore.policy.protected import (
     is_own,
     is_within,
 )
+from wcore.views import SandboxView, covers
 from wcore.vocabulary import (
     Access,
     Always,
     AlwaysExact,
+    AlwaysHost,
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
@@ -122,6 +124,17 @@ class GrantBook:
             self._by_agent[key] = GrantBook(own)
         return self._by_agent[key]
 
+    def in_view(self, tool: str, view: SandboxView | None) -> "GrantBook":
+        """Return the grants of a tool that count for a call in a view, as if given in that.
+
+        The last book is kept until grants change.
+        """
+        if self._last_view is None or self._last_view[0] != (tool, view):
+            pin = view.pin if view else None
+            found = (g for g in self if g.tool == tool and covers(g.pin, view))
+            self._last_view = (tool, view), GrantBook(replace(g, pin=pin) for g in found)
+        return self._last_view[1]
+
     def find(self, grant_id: str) -> Grant | None:
         return self._grants.get(grant_id)
 
@@ -169,6 +182,7 @@ class GrantBook:
         """Hold exactly `grants`. The index holds ids: a grant is replaced when its use counts."""
         self._grants: dict[str, Grant] = {grant.grant_id: grant for grant in grants}
         self._by_agent: dict[tuple[str, str | None], GrantBook] = {}
+        self._last_view: tuple[tuple[str, SandboxView | None], GrantBook] | None = None
         self._names: dict[tuple[str, Pin | None], str] = {}
         self._prefixes: dict[str, list[str]] = {}
         self._exacts: dict[tuple[str, str, str | None], str] = {}
@@ -244,6 +258,9 @@ def validate_scope(
             return _weigh_path(scope, facts, places, book)
         case AlwaysServer(server):
             return _weigh_server(server, facts)
+        case AlwaysHost(host):
+            proposed = facts.view.proposed if facts.view else ()
+            return None if host in proposed else ScopeRefused(f"the call does not ask for {host!r}")
 
 
 def _count(scope: Scope, facts: Facts) -> int:

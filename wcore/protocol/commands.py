@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from wcore.protocol.scopes import WireScope
+from wcore.views import ASKED_MAX
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode, Persist
 
 U32_MAX = 2**32 - 1  # what hosts of the family send as u32
@@ -73,10 +74,18 @@ class Stop(Command):
     type: Literal["stop"] = "stop"
 
 
+class SandboxWish(Command):
+    """What a call is to run in, in the place of what it asks for."""
+
+    view: Literal["workspace", "none"] = "workspace"
+    hosts: Annotated[list[str], Field(max_length=ASKED_MAX)] = Field(default_factory=list[str])
+
+
 class ToolApprove(Command):
     """Let one waiting call run; `scope` says how long the yes lasts.
 
-    `args` replaces the arguments and needs `digest` of the call as it was shown.
+    `args` replaces the arguments, `sandbox` what they ask of it; both need `digest` of the call as
+    it was shown.
     """
 
     type: Literal["tool_approve"] = "tool_approve"
@@ -85,6 +94,7 @@ class ToolApprove(Command):
     persist: Persist | None = None
     answer: str | None = None
     args: Annotated[dict[str, JsonValue], AfterValidator(_finite)] | None = None
+    sandbox: SandboxWish | None = None
     digest: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = None
 
 

@@ -20,7 +20,8 @@ from wcore.protocol.parts import (
     UsageReport,
 )
 from wcore.protocol.scopes import WireScope
-from wcore.vocabulary import By, Preview, SandboxView, Status, Why
+from wcore.views import SandboxView
+from wcore.vocabulary import By, Preview, Status, Why
 
 
 class Event(Part):

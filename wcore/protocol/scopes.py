@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from wcore.vocabulary import (
     Always,
     AlwaysExact,
+    AlwaysHost,
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
@@ -22,7 +23,8 @@ ScopeText = Annotated[str, Field(max_length=SCOPE_TEXT_CHARS_MAX)]
 
 
 SCOPE_FORMS = tuple(
-    "once always always_exact always_prefix always_prefixes always_path always_server".split()
+    "once always always_exact always_prefix always_prefixes always_path always_server "
+    "always_host".split()
 )
 
 
@@ -69,6 +71,10 @@ class ServerName(_Part):
     server: ScopeText
 
 
+class HostName(_Part):
+    host: ScopeText
+
+
 class PrefixScope(_Form):
     """`{"always_prefix": {"prefix": "cargo "}}`."""
 
@@ -99,8 +105,20 @@ class ServerScope(_Form):
     always_server: ServerName
 
 
+class HostScope(_Form):
+    """`{"always_host": {"host": "pypi.org"}}`."""
+
+    always_host: HostName
+
+
 WireScope: TypeAlias = (
-    Literal["once", "always"] | PrefixScope | PrefixesScope | ExactScope | PathScope | ServerScope
+    Literal["once", "always"]
+    | PrefixScope
+    | PrefixesScope
+    | ExactScope
+    | PathScope
+    | ServerScope
+    | HostScope
 )
 
 
@@ -121,6 +139,8 @@ def from_wire(scope: WireScope | None) -> Scope:
             return AlwaysPath(scope.always_path.root, scope.always_path.write or False)
         case ServerScope():
             return AlwaysServer(scope.always_server.server)
+        case HostScope():
+            return AlwaysHost(scope.always_host.host)
 
 
 def to_wire(scope: Scope, note: str | None = None) -> WireScope:
@@ -140,3 +160,5 @@ def to_wire(scope: Scope, note: str | None = None) -> WireScope:
             return PathScope(always_path=Path(root=root, write=write))
         case AlwaysServer(server):
             return ServerScope(always_server=ServerName(server=server))
+        case AlwaysHost(host):
+            return HostScope(always_host=HostName(host=host))

@@ -20,6 +20,7 @@ import select
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -41,7 +42,7 @@ _SPECIAL = [
 _UNICAST = ipaddress.ip_network("2000::/3")  # what has been given out of IPv6
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
-Agreed = tuple[str, list[int]]
+Agreed = tuple[str, Sequence[int]]
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

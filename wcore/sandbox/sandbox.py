@@ -15,17 +15,21 @@ from typing import Any, Final
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct
 from msgspec.structs import replace
 
+from wcore.hosts import agreed
 from wcore.sandbox import environment, scratch, seccomp
 from wcore.sandbox.masks import Masks, SandboxError
 from wcore.sandbox.mounts import Place, View, arguments
 from wcore.sandbox.network import Network, NetworkGoneError, Start, opened
+from wcore.sandbox.proxy import Hosts
 from wcore.sandbox.quarantine import Moved, take_away
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Program
+from wcore.views import SandboxView
 from wcore.visible import visible_line
-from wcore.vocabulary import Json, SandboxView, Status, ToolOutput
+from wcore.vocabulary import Json, Status, ToolOutput
 
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
@@ -108,11 +112,21 @@ class Confined:
         return [*moved, *refused, *emptied, *([self.problem] if self.problem else [])]
 
 
+class Agreement(Struct, frozen=True):
+    """What is agreed to at the moment: the hosts that any program may reach.
+
+    `is_fixed`: no call may ask for others. `usual` is the view of what asks for nothing.
+    """
+
+    hosts: Callable[[], Sequence[str]] = tuple
+    is_fixed: Callable[[], bool] = lambda: False
+    usual: Callable[[], View] = lambda: View.WORKSPACE
+
+
 class Sandbox:
     """The sandbox of a workspace, for one program after the other, of whatever engine.
 
-    What may not stay is moved below the folder `quarantine`; `hosts` tells which hosts a program
-    may reach now.
+    What may not stay is moved below the folder `quarantine`.
     """
 
     def __init__(
@@ -122,23 +136,32 @@ class Sandbox:
         environ: Mapping[str, str],
         shell: str,
         quarantine: str,
-        hosts: Callable[[], Sequence[str]],
+        agreement: Agreement,
     ) -> None:
         self._workspace = workspace
         self._start = start
         self._environ = environ
         self.shell = shell
         self._quarantine = quarantine
-        self._hosts = hosts
+        self._agreement = agreement
         self._network: Network | None = None
         self._measured = -inf
         self._bwrap: str | None = None
         # What runs could swap folders for links between a look at them and what follows from it.
         self._one_at_a_time = anyio.Lock()
 
-    def view(self, view: View = View.WORKSPACE) -> SandboxView:
-        """Return what a program would see now."""
-        return SandboxView(view.value, tuple(self._hosts()))
+    def view(self, view: View | None = None, asked: Sequence[str] = ()) -> SandboxView:
+        """Return what a program would see now; `asked` are hosts that it needs besides.
+
+        Raises:
+            SandboxError: they are none that can be asked for.
+        """
+        known = tuple(self._agreement.hosts())
+        proposed = tuple(host for host in dict.fromkeys(asked) if not _may_reach(host, known))
+        if proposed and self._agreement.is_fixed():
+            told = ", ".join(known) or "none"
+            raise SandboxError(f"the administrator says which hosts are reached: {told}")
+        return SandboxView((view or self._agreement.usual()).value, (*known, *proposed), proposed)
 
     @asynccontextmanager
     async def around(
@@ -154,7 +177,7 @@ class Sandbox:
         shown = shown or self.view()
         async with self._one_at_a_time, self._alone():
             hosts = shown.hosts
-            if gone := set(hosts) - set(self._hosts()):
+            if gone := set(hosts) - {*self._agreement.hosts(), *shown.proposed}:
                 told = f"{', '.join(sorted(gone))}, which it could reach when it was shown"
                 raise SandboxError(f"the policy no longer names {told}: nothing was done")
             place, masks = await to_thread.run_sync(self._looked, hosts)
@@ -232,6 +255,23 @@ class Sandbox:
                 scratch.tidy(os.path.dirname(self._workspace.scratch))
         except SandboxError as error:
             inner.problem = str(error)
+
+
+def _may_reach(host: str, known: Sequence[str]) -> bool:
+    """Whether `host`, as a call asks for it, is among those that were agreed to.
+
+    Raises:
+        SandboxError: it is not the name of one.
+    """
+    try:
+        name, ports = agreed(host)
+    except ValueError as error:
+        raise SandboxError(str(error)) from error
+    is_one = name and ports and host.lower().startswith(name)  # no pattern, network or address
+    if not is_one:
+        raise SandboxError(f"{host!r} is not one host: ask for them by name, such as pypi.org")
+    reached = Hosts([agreed(each) for each in known])
+    return all(reached.have(name, port) for port in ports)
 
 
 @contextmanager

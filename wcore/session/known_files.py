@@ -7,9 +7,10 @@ known, and of a file that is not known nothing is demanded.
 from typing import Final
 
 from wcore.errors import ToolError
+from wcore.file_content import FileContent
 from wcore.tools.digests import ABSENT
 from wcore.tools.fs.paths import quote_path
-from wcore.vocabulary import FileContent, Prepared
+from wcore.vocabulary import Prepared
 
 KNOWN_MAX: Final = 4096  # files, with a path and a digest each; the one told of longest ago goes
 

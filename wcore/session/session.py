@@ -45,6 +45,7 @@ from wcore.tools.tool import Tool
 from wcore.vocabulary import (
     ID_CHARS_MAX,
     MODE_ALIASES,
+    AlwaysHost,
     AlwaysPath,
     Args,
     Decision,
@@ -182,8 +183,11 @@ class Session:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes up to the ceiling."""
-        return tuple(mode for mode in Mode if mode.rank <= self.settings.max_mode.rank)
+        """The modes up to the ceiling; two of them are of use in a sandbox only."""
+        ceiling, current = self.settings.max_mode.rank, self.approvals.mode
+        found = [mode for mode in Mode if mode.rank <= ceiling]
+        of_use = {*found} - (set() if self.settings.is_sandboxed else {Mode.PLAN, Mode.AUTO_RUN})
+        return tuple(mode for mode in found if mode in of_use or mode is current)
 
     @property
     def mode_name(self) -> str:
@@ -348,13 +352,20 @@ class Session:
             for grant in grants
         )
 
+    @property
+    def agreed_hosts(self) -> list[str]:
+        """The hosts that a person has agreed to for every command of the session."""
+        return [grant.scope.host for grant in self.grants if isinstance(grant.scope, AlwaysHost)]
+
     def suggestions(self, facts: Facts) -> list[Offer]:
         """Return narrow scopes that would have spared this very question, each one grantable."""
         if self.policy.refuses_grants(self.grants):
             return []
         places = self.settings.places
         found = [suggest(facts, each.own, places, each.above) for each in self._situations()]
-        return offered_by_all(found, facts.analysis)
+        hosts = facts.view.proposed if facts.view else ()
+        offers = [(AlwaysHost(host), None) for host in hosts]
+        return [*offered_by_all(found, facts.analysis), *offers]
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""

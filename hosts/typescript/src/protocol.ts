@@ -383,7 +383,7 @@ export interface GiveGrantCommand {
   /** name of the tool; it must be there */
   tool: string;
   /** as in `tool_approve`, but not `once` */
-  scope: Scope;
+  scope: Scope | HostScope;
   /** how long it is kept */
   persist?: Persist | null;
   /** joined name of the agent */
@@ -472,6 +472,18 @@ export interface HistoryMessage {
   output_type?: "text" | "diff" | "image";
   /** of a tool's result */
   metadata?: JsonObject;
+}
+
+/** A host of the network. */
+export interface HostName {
+  /** as in `proposed` of the card's `sandbox` */
+  host: string;
+}
+
+/** Reaching a host, for every command of the session. */
+export interface HostScope {
+  /** the host */
+  always_host: HostName;
 }
 
 /** Advice for people. Needs no answer. */
@@ -595,7 +607,13 @@ export interface MessageCommand {
 }
 
 /** How much runs unasked, from least to most. */
-export type Mode = "default" | "read_only" | "auto_edit" | "force";
+export type Mode =
+  | "plan"
+  | "default"
+  | "read_only"
+  | "auto_edit"
+  | "auto_run"
+  | "force";
 
 /** A folder. */
 export interface Path {
@@ -757,6 +775,7 @@ export type Row =
   | "question"
   | "protected"
   | "outside"
+  | "sandbox"
   | "grant"
   | "tier"
   | "rule"
@@ -773,12 +792,25 @@ export interface SandboxInfo {
   network: "hosts";
 }
 
-/** What a call in a sandbox will see and change. */
+/** What a call will see and change. */
 export interface SandboxView {
-  /** `workspace`: the workspace can be written */
-  view: "workspace" | "read_only";
-  /** the hosts that it may reach, as a policy file names them */
+  /** `workspace`: the workspace can be written; `none`: no sandbox, everything as the user */
+  view: "workspace" | "read_only" | "none";
+  /**
+   * the hosts that it may reach, as a policy file names them; in view `none` it reaches every
+   * one
+   */
   hosts: string[];
+  /** those of them that the call asks for: nobody has agreed to them before */
+  proposed: string[];
+}
+
+/** What a call is to run in. */
+export interface SandboxWish {
+  /** `none`: no sandbox */
+  view?: "workspace" | "none";
+  /** one by one, by name: those that it may reach beside those that were agreed to before */
+  hosts?: string[];
 }
 
 /** How far a yes reaches. */
@@ -861,7 +893,7 @@ export interface SetConfigCommand {
 export interface SetModeCommand {
   type: "set_mode";
   /** a mode, or an alias of one */
-  mode: "default" | "read_only" | "auto_edit" | "force" | "yolo" | "bypassPermissions" | "dangerously_skip_permissions" | "dangerously-skip-permissions" | "auto_accept_all" | "acceptEdits" | "auto_accept_read_only" | "ask_every_time";
+  mode: "plan" | "default" | "read_only" | "auto_edit" | "auto_run" | "force" | "yolo" | "bypassPermissions" | "dangerously_skip_permissions" | "dangerously-skip-permissions" | "auto_accept_all" | "acceptEdits" | "auto_accept_read_only" | "ask_every_time";
 }
 
 /** Say for the user that a tool needs no question any more, or needs one again. */
@@ -961,13 +993,15 @@ export interface ToolApproveCommand {
   /** of the `tool_request` */
   call_id: string;
   /** how far the yes reaches */
-  scope?: Scope | null;
+  scope?: Scope | HostScope | null;
   /** how long a scope beyond `once` is kept: this process, this workspace, everywhere */
   persist?: Persist | null;
   /** the answer to AskUserQuestion; ignored for other tools */
   answer?: string | null;
   /** other arguments to run the call with; needs `digest` */
   args?: JsonObject | null;
+  /** what the call runs in, in the place of what it asked for; needs `digest` */
+  sandbox?: SandboxWish | null;
   /** of the call as it was shown; if it differs, nothing happens */
   digest?: string | null;
 }
@@ -1053,7 +1087,7 @@ export interface ToolRequestEvent {
   /** the sandbox that it will run in, which is part of the digest; absent: it runs as the user */
   sandbox?: SandboxView;
   /** scopes beyond `once` worth offering; each covers this call */
-  suggestions?: Scope[];
+  suggestions?: (Scope | HostScope)[];
   /** stands for the call as shown; at most 128 characters, without meaning to a host */
   digest: string;
   /** seconds left to answer */

@@ -3,8 +3,9 @@
 import pytest
 
 from wcore.errors import ToolError
+from wcore.file_content import FileContent
 from wcore.session.known_files import KNOWN_MAX, KnownFiles
-from wcore.vocabulary import Category, FileContent, Prepared
+from wcore.vocabulary import Category, Prepared
 
 
 def is_held(known: KnownFiles, path: str) -> bool:

@@ -21,7 +21,19 @@ from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands, scopes
 from wcore.session.session import Card, Session
 from wcore.store import Kind
-from wcore.vocabulary import Always, Args, By, Category, Decision, Persist, Prepared, Row, Verdict
+from wcore.views import NONE
+from wcore.vocabulary import (
+    Always,
+    AlwaysHost,
+    Args,
+    By,
+    Category,
+    Decision,
+    Persist,
+    Prepared,
+    Row,
+    Verdict,
+)
 
 log = logging.getLogger("wcore.engine")
 
@@ -47,7 +59,8 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     card = session.cards[command.call_id]
     if command.digest is not None and command.digest != card.prepared.digest:
         raise AnswerRefusedError(f"{command.call_id}: the digest is not that of the call as shown")
-    if command.args is None:
+    args = _wished(command, card)
+    if args is None:
         await _settle(session, command, card)
         return
     if command.digest is None:
@@ -55,7 +68,18 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     if card.prepared.tool == QUESTION_TOOL:
         raise AnswerRefusedError(f"{command.call_id}: a question is answered, not changed")
     entry.editing = True
-    tasks.start_soon(_approve_edited, session, command, entry, card, command.args)
+    tasks.start_soon(_approve_edited, session, command, entry, card, args)
+
+
+def _wished(command: commands.ToolApprove, card: Card) -> Args | None:
+    """Return the arguments that the host wants instead, if any."""
+    if command.sandbox is None:
+        return command.args
+    if card.prepared.sandbox is None:
+        raise AnswerRefusedError(f"{command.call_id}: the call runs in no sandbox")
+    outside = command.sandbox.view == NONE
+    wished = {"hosts": command.sandbox.hosts, "outside_sandbox": outside}
+    return {**(command.args or card.prepared.args), **wished}
 
 
 def deny(session: Session, command: commands.ToolDeny) -> None:
@@ -140,6 +164,8 @@ def how_long(
     if wanted is Persist.USER and any(grant.agent != MAIN_AGENT for grant in grants):
         return Persist.SESSION, "a sub-agent is one of this project's"
     for grant in grants:
+        if isinstance(grant.scope, AlwaysHost):
+            return Persist.SESSION, "for longer a host is named in your policy: [sandbox] hosts"
         if isinstance(grant.scope, Always) and category is Category.EXEC:
             problem = f"every {grant.tool} command is more than a stored yes should cover"
             return Persist.SESSION, problem

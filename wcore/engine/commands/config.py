@@ -26,8 +26,8 @@ class ConfigCommands:
     async def set_mode(self, name: str, *, during_turn: bool) -> None:
         """Change the mode for later calls; above the ceiling it is refused with `emit_info`."""
         session, mode = self._session, MODE_ALIASES[name]
-        if mode not in session.modes:
-            ceiling = session.settings.max_mode
+        ceiling = session.settings.max_mode
+        if mode.rank > ceiling.rank:
             await session.emit_info(f"mode {mode} refused: the ceiling of this engine is {ceiling}")
             return
         before = session.mode_name

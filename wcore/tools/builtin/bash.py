@@ -21,6 +21,7 @@ from wcore.tools.fs.paths import description_line, quote_path
 from wcore.tools.process.child_environment import child_environment, find_bash
 from wcore.tools.process.shell_output import ShellOutput
 from wcore.tools.tool import RunContext, ToolEnvironment
+from wcore.views import ASKED_MAX, NONE, READ_ONLY, WORKSPACE, SandboxView
 from wcore.visible import visible
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
@@ -30,21 +31,21 @@ from wcore.vocabulary import (
     Json,
     Named,
     PathFact,
+    Pin,
     Prepared,
     Preview,
-    SandboxView,
     Status,
     ToolOutput,
     ToolSpec,
 )
 
 if TYPE_CHECKING:  # not loaded where commands run without one
-    from wcore.sandbox.sandbox import Confined
+    from wcore.sandbox.sandbox import Confined, Sandbox
 
 NAME = "Bash"
 NAMES_MAX: Final = 1024  # of files that a text may be about; a longer one is data
 _BETWEEN_WORDS: Final = re.compile(r"[\s\"'`\\$(){}<>|&;=:,!@]+")
-HOSTS_NAMED_MAX: Final = 3  # in one line, before the command
+HOSTS_CHARS_MAX: Final = 40  # of their names in one line, before the command
 TIMEOUT_S_DEFAULT: Final = 120
 TIMEOUT_S_MAX: Final = 600  # a longer job belongs in the background of a person
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what is left when the shell has ended
@@ -52,6 +53,11 @@ DRAIN_S: Final = 0.2  # for output on its way when the shell has ended
 SIGNAL_EXIT: Final = 128  # how shells report a death by signal
 _SIGNALS: Final = {each.value: each.name for each in signal.Signals}
 _CHANGED: Final = "was not what the command led to when it was shown: something has changed since"
+_WHERE: Final = {
+    READ_ONLY: "Execute in the read-only sandbox",
+    WORKSPACE: "Execute in the sandbox",
+    NONE: "Execute outside of the sandbox",
+}
 HELD_NO_MORE: Final = (
     "[broken off: the wcore process that held this call was killed from outside; "
     "what the call had started has been killed]"
@@ -66,15 +72,32 @@ class BashArguments(Arguments):
     description: str = Field(default="", description="What it is for; for people only.")
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
-        NAME,
-        Category.EXEC,
-        "Run a command with bash in the workspace. Each call is a fresh shell: no `cd`, variable "
-        "or background process is carried over. There is no input. Long output loses its middle.",
-        schema_of(BashArguments),
+class SandboxedArguments(BashArguments):
+    hosts: list[str] = Field(
+        default=[],
+        max_length=ASKED_MAX,
+        description="Hosts that it must reach, such as pypi.org or localhost.example:8443.",
     )
+    outside_sandbox: bool = Field(
+        default=False, description="Run it as the user, where it cannot work in the sandbox."
+    )
+
+
+_TEXT: Final = (
+    "Run a command with bash in the workspace. Each call is a fresh shell: no `cd`, variable "
+    "or background process is carried over. There is no input. Long output loses its middle."
+)
+_HELD: Final = (
+    " It runs in a sandbox: outside of the workspace it can write nothing, secrets are hidden, and "
+    "few hosts are reached. A person is asked about `hosts` and `outside_sandbox`: use them for "
+    "what has failed without."
+)
+
+
+@cache
+def _spec(arguments: type[BashArguments]) -> ToolSpec:
+    text = _TEXT if arguments is BashArguments else _TEXT + _HELD
+    return ToolSpec(NAME, Category.EXEC, text, schema_of(arguments))
 
 
 class _Plan(Struct, frozen=True):
@@ -96,7 +119,16 @@ class Bash(Struct, frozen=True):
     @property
     def spec(self) -> ToolSpec:
         """What the model is shown."""
-        return _spec()
+        return _spec(self._arguments)
+
+    @property
+    def _arguments(self) -> type[BashArguments]:
+        return SandboxedArguments if self.environment.sandbox else BashArguments
+
+    @property
+    def pin(self) -> Pin | None:
+        """What a yes without a call is bound to."""
+        return self.environment.sandbox.view().pin if self.environment.sandbox else None
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """Return what may be names of files, without their folders: `cd` makes those uncertain."""
@@ -106,7 +138,7 @@ class Bash(Struct, frozen=True):
 
     async def prepare(self, args: Args) -> Prepared:
         """Check the text and lay it out."""
-        given, args = parse(NAME, BashArguments, args)
+        given, args = parse(NAME, self._arguments, args)
         command = given.command
         if not command.strip() or "\0" in command:
             raise ToolError("`command` is blank or contains a NUL character")
@@ -116,7 +148,7 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"`command` is longer than {limit}; write a script and run that")
         if self.program is None:
             raise ToolError("bash was not found on this machine; the Bash tool needs it")
-        sandbox = self.environment.sandbox.view() if self.environment.sandbox else None
+        sandbox = _asked(self.environment.sandbox, given)
         depends = {"sandbox": " ".join((sandbox.view, *sandbox.hosts))} if sandbox else None
         return Prepared(
             tool=NAME,
@@ -131,6 +163,7 @@ class Bash(Struct, frozen=True):
             ),
             look=partial(self._look, command) if self.environment.named else None,
             sandbox=sandbox,
+            pin=sandbox.pin if sandbox else None,
         )
 
     def _look(self, command: str) -> Named:
@@ -174,12 +207,15 @@ class Bash(Struct, frozen=True):
         output = ShellOutput(pipe, live)
         workspace, streams = self.environment.workspace, (None, theirs, theirs)
         program = Program(plan.argv, workspace, environ, streams, limit_s=plan.timeout_s)
-        around = sandbox.around(program, prepared.sandbox) if sandbox else nullcontext()
+        view = prepared.sandbox
+        around = sandbox.around(program, view) if sandbox and view.is_held else nullcontext()
         with os.fdopen(pipe, "rb", 0), os.fdopen(theirs, "wb", 0) as writing:
             async with around as inner:
                 held = await self._started(inner.program if inner else program, output, live)
                 writing.close()
                 done = await _attended(held, output, plan.timeout_s, live, inner)
+            if view and not view.is_held:
+                return replace(done, metadata={**done.metadata, "sandbox": {"view": view.view}})
             return inner.finished(done) if inner else done
 
     async def _started(self, program: Program, output: ShellOutput, live: RunContext) -> Held:
@@ -195,12 +231,20 @@ class Bash(Struct, frozen=True):
             raise ToolError(f"bash could not be started: {problem}") from error
 
 
-def _where(sandbox: SandboxView | None) -> str:
-    if sandbox is None:
+def _asked(sandbox: "Sandbox | None", given: BashArguments) -> SandboxView | None:
+    """Return what a call is to run in, as it asks for it."""
+    if sandbox is None or not isinstance(given, SandboxedArguments):
+        return None
+    return SandboxView(NONE) if given.outside_sandbox else sandbox.view(asked=given.hosts)
+
+
+def _where(view: SandboxView | None) -> str:
+    if view is None:
         return "Execute"
-    named, count = ", ".join(sandbox.hosts), len(sandbox.hosts)
-    hosts = named if count <= HOSTS_NAMED_MAX else f"{count} hosts"
-    return f"Execute in the sandbox, with {hosts}" if count else "Execute in the sandbox"
+    where = _WHERE[view.view]
+    named, count = ", ".join(view.proposed), len(view.proposed)
+    hosts = named if len(named) <= HOSTS_CHARS_MAX else f"{count} hosts"
+    return f"{where}, reaching {hosts}" if count else where
 
 
 def _matters(fact: PathFact) -> bool:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from wcore.alike_names import lookalike, true_name
 from wcore.errors import ToolError
+from wcore.file_content import FileContent
 from wcore.tools.digests import ABSENT, call_digest, content_digest
 from wcore.tools.fs import diffs, files
 from wcore.tools.fs.editorconfig import charset_for
@@ -27,7 +28,6 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
-    FileContent,
     PathAccess,
     Prepared,
     Preview,

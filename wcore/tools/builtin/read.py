@@ -12,6 +12,7 @@ from pydantic import Field
 
 from wcore.alike_names import looks_same, true_name
 from wcore.errors import ToolError
+from wcore.file_content import FileContent
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
 from wcore.tools.fs.editorconfig import charset_for
@@ -31,7 +32,6 @@ from wcore.vocabulary import (
     Access,
     Args,
     Category,
-    FileContent,
     PathAccess,
     Prepared,
     Status,
