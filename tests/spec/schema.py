@@ -28,6 +28,7 @@ SCOPES: Final[list[Schema]] = [
     {"$ref": f"{REF}ExactScope"},
     {"$ref": f"{REF}PathScope"},
     {"$ref": f"{REF}ServerScope"},
+    {"$ref": f"{REF}HostScope"},
 ]
 ANY: Final = "JsonValue"
 RESULT: Final = "command_result"

@@ -16,7 +16,7 @@ from wcore.approval.table import UnknownCallError
 from wcore.errors import Code, ConfigError, HostError, ToolError
 from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
-from wcore.policy.facts import Facts, Studied
+from wcore.policy.facts import Studied
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands, scopes
 from wcore.session.session import Card, Session
@@ -30,7 +30,6 @@ from wcore.vocabulary import (
     Category,
     Decision,
     Persist,
-    Prepared,
     Row,
     Verdict,
 )
@@ -112,11 +111,10 @@ async def _settle(
     session: Session,
     command: commands.ToolApprove,
     card: Card,
-    facts: Facts | None = None,
-    edited: Prepared | None = None,
+    edited: Studied | None = None,
 ) -> None:
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
-    weighed = card.owner.grant_for(scopes.from_wire(command.scope), card, facts)
+    weighed = card.owner.grant_for(scopes.from_wire(command.scope), card, edited)
     kept = () if isinstance(weighed, ScopeRefused) else weighed
     session.approvals.approve(command.call_id, kept, command.answer, edited)
     if isinstance(weighed, ScopeRefused):
@@ -215,4 +213,4 @@ async def _decide_edited(
     tool = card.request.tool.model_copy(update={"args": edited.prepared.args})
     if session.fits(card.request.model_copy(update={"tool": tool})) is None:
         raise AnswerRefusedError(f"{command.call_id}: the changed arguments are too large")
-    await _settle(session, command, card, edited.facts, edited.prepared)
+    await _settle(session, command, card, edited)
