@@ -68,7 +68,7 @@ def decide(facts: Facts, context: DecisionContext) -> Decision:
 def decide_by_row(facts: Facts, context: DecisionContext) -> tuple[str, Decision]:
     """Return the decision with the number of its row in the table below."""
     case = DecisionInput(facts, context.agent)
-    if facts.command is not None:
+    if facts.analysis is not None:
         context = replace(context, grants=context.grants.in_view(facts.tool, facts.view))
     found = next(
         ((row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision)
@@ -118,7 +118,7 @@ def _ordered_deny(case: DecisionInput, context: DecisionContext) -> Decision | N
 def _planned(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 3a: mode plan denies what could change something."""
     facts = case.facts
-    changes = facts.category in (Category.EDIT, Category.MCP) or facts.command is not None
+    changes = facts.category in (Category.EDIT, Category.MCP) or facts.analysis is not None
     if context.mode is not Mode.PLAN or not changes or _is_held(case, context):
         return None
     return _answer(Verdict.DENY, Row.MODE, "this is mode plan: look, change nothing")

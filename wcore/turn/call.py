@@ -54,6 +54,7 @@ class ToolCall:
         self.category = self.tool.spec.category if self.tool else Category.EXEC
         args = model_call.args or {}
         self.target_paths = self.tool.target_paths(args) if self.tool else frozenset[str]()
+        self.prepared: Prepared | None = None
         self.studied: Studied | None = None
         self.pending: Pending | None = None
         self.answer: str | None = None
@@ -70,11 +71,6 @@ class ToolCall:
     def state(self) -> State | None:
         """Where it is in its life; `None` when that is over, or about to be told to be over."""
         return self.session.ledger.state(self.call_id)
-
-    @property
-    def prepared(self) -> Prepared | None:
-        """What will run, as it is approved; `None` before it is prepared."""
-        return self.studied.prepared if self.studied else None
 
     @property
     def earlier(self) -> Iterator["ToolCall"]:
@@ -94,7 +90,7 @@ class ToolCall:
 
     def note_prepared(self, studied: Studied) -> None:
         """Take what was prepared, and note it for the journal."""
-        self.studied = studied
+        self.studied, self.prepared = studied, studied.prepared
         reason = studied.analysis.reason if studied.analysis else None
         unread = reason.value if reason in LATE and reason else None
         facts = records.prepared(self.call_id, studied.prepared, self.model_call.args, unread)

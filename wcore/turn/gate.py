@@ -86,8 +86,9 @@ async def await_answer(call: ToolCall, pending: Pending) -> bool:
         refusal = Refusal(result.reason, move=None, decision=decision, preceding_events=closing)
         await finish(call, refusal)
     else:
-        call.studied = result.edited or call.studied
-        call.edited = result.edited is not None
+        if result.edited is not None:
+            call.edited, call.studied = True, result.edited
+            call.prepared = result.edited.prepared
         call.answer = result.answer if tool == QUESTION_TOOL else None
         assert call.prepared is not None
         problem = await _record_approval(call, call.prepared, result)

@@ -58,7 +58,7 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     card = session.cards[command.call_id]
     if command.digest is not None and command.digest != card.prepared.digest:
         raise AnswerRefusedError(f"{command.call_id}: the digest is not that of the call as shown")
-    args = _wished(command, card)
+    args = command.args if command.sandbox is None else _wished(command.sandbox, command, card)
     if args is None:
         await _settle(session, command, card)
         return
@@ -70,14 +70,11 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     tasks.start_soon(_approve_edited, session, command, entry, card, args)
 
 
-def _wished(command: commands.ToolApprove, card: Card) -> Args | None:
-    """Return the arguments that the host wants instead, if any."""
-    if command.sandbox is None:
-        return command.args
+def _wished(wish: commands.SandboxWish, command: commands.ToolApprove, card: Card) -> Args:
+    """Return the arguments by which the call would have asked for what the host wants."""
     if card.prepared.sandbox is None:
         raise AnswerRefusedError(f"{command.call_id}: the call runs in no sandbox")
-    outside = command.sandbox.view == NONE
-    wished = {"hosts": command.sandbox.hosts, "outside_sandbox": outside}
+    wished = {"hosts": wish.hosts, "outside_sandbox": wish.view == NONE}
     return {**(command.args or card.prepared.args), **wished}
 
 
