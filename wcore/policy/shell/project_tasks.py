@@ -288,7 +288,7 @@ _DOES_LESS: Final = {
     "ruff check": "--diff --no-fix --show-files --show-settings",
     "tsc": "--noEmit --showConfig",
     **dict.fromkeys(("make", "gmake"), "-n -q --just-print --dry-run --recon --question"),
-    **dict.fromkeys(("gradle", "gradlew"), "--dry-run"),
+    **dict.fromkeys(("gradle", "gradlew", "rspec"), "--dry-run"),
     "rake": "-n -T --dry-run --tasks",
     "just": "-n -l --dry-run --list --summary",
     "ninja": "-n",
@@ -298,13 +298,11 @@ _DOES_LESS: Final = {
     "cargo nextest run": "--no-run",
     **dict.fromkeys(("go test", "go build", "go vet"), "--n --list"),
     "jest": "--listTests",
-    "rspec": "--dry-run",
     "tox": "-l --listenvs --notest",
     "nox": "-l --list",
     "meson test": "--list",
     "dotnet test": "-t --list-tests",
-    "swift test": "--list-tests",
-    "phpunit": "--list-tests",
+    **dict.fromkeys(("swift test", "phpunit"), "--list-tests"),
 }
 DOES_LESS: Final[Mapping[str, frozenset[str]]] = {
     key: frozenset(f"{_DOES_LESS.get(key, '')} --version --help".split()) for key in _OPTIONS

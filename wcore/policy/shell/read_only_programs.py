@@ -63,18 +63,14 @@ _PS: Final = "~ -# -AaCcdefFGgHjLlMmNnOopqrsTtUuVvwXxyZ --pid= --ppid= --user= -
 #: By name, the options that a prefix of the program covers.
 READING_PROGRAMS: Final[Mapping[str, str]] = {
     **dict.fromkeys("echo pwd true false type printf test [".split(), "~ *"),
-    "ls": _LS,
-    "dir": _LS,
-    "vdir": _LS,
+    **dict.fromkeys(("ls", "dir", "vdir"), _LS),
     "cat": "~ -AbEenstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank"
     " --show-tabs --show-nonprinting",
     "head": "~ -# -qvz -cn: --bytes= --lines= --quiet --silent --verbose --zero-terminated",
     "tail": "~ -# -Fqvzfr -cns: --bytes= --follow=? --lines= --max-unchanged-stats= --pid="
     " --quiet --silent --retry --sleep-interval= --verbose --zero-terminated",
     "wc": "~ -clLmw --bytes --chars --lines --files0-from= --max-line-length --words --total=",
-    "grep": _GREP,
-    "egrep": _GREP,
-    "fgrep": _GREP,
+    **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP),
     "rg": _RG,
     "cut": "~ -nsz -bcdf: --bytes= --characters= --delimiter= --fields= --complement"
     " --only-delimited --output-delimiter= --zero-terminated",
@@ -127,9 +123,7 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     "date": "@^[^+] -uR -dr: -I? --date= --iso-8601=? --rfc-email --rfc-3339= --reference= --utc"
     " --universal --debug !-s: !--set= !-f: !--file=",
     "id": "~ -agGnruzZ --context --group --groups --name --real --user --zero",
-    "whoami": "~",
-    "groups": "~",
-    "arch": "~",
+    **dict.fromkeys("whoami groups arch factor tsort".split(), "~"),
     "nproc": "~ --all --ignore=",
     "uname": "~ -aimnoprsv --all --kernel-name --nodename --kernel-release --kernel-version"
     " --machine --processor --hardware-platform --operating-system",
@@ -144,16 +138,9 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     "whereis": "~ -bmsu",
     "printenv": "~ -0 --null",
     "seq": "~ -# -w -fs: --format= --separator= --equal-width",
-    "factor": "~",
-    "tsort": "~",
-    "md5sum": _SUMS,
-    "sha1sum": _SUMS,
-    "sha224sum": _SUMS,
-    "sha256sum": _SUMS,
-    "sha384sum": _SUMS,
-    "sha512sum": _SUMS,
-    "b2sum": _SUMS,
-    "cksum": _SUMS,
+    **dict.fromkeys(
+        "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum".split(), _SUMS
+    ),
     "sum": "~ -rs --sysv",
     "od": "~ -abcdfhiloxvs -ANjt: -Sw? --address-radix= --endian= --skip-bytes= --read-bytes="
     " --strings=? --format= --output-duplicates --width=?",
