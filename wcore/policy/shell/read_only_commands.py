@@ -35,11 +35,6 @@ _GIT_DIFF: Final = (
     " !--no-index !-O: !--textconv !--show-signature"
 )
 _GIT_LOG: Final = "-# %%[-+\\s]?G " + _GIT_REVISIONS + _GIT_DIFF
-_GIT_STATUS: Final = (
-    "-svbz -uM? --short --long --branch --no-branch --show-stash --porcelain=? --untracked-files=?"
-    " --ignored=? --ignore-submodules=? --ahead-behind --no-ahead-behind --renames --no-renames"
-    " --find-renames=? --column=? --no-column --verbose"
-)
 _GIT_REFS: Final = (
     "-avrqi --all --remotes --verbose --contains= --no-contains= --merged= --no-merged= --sort="
     " --points-at= --format= --color=? --no-color --column=? --no-column --ignore-case --abbrev=?"
@@ -111,7 +106,9 @@ TOOL_GROUPS: Final[Mapping[str, str]] = {
 }
 
 _GIT: Final = {
-    "status": _GIT_STATUS,
+    "status": "-svbz -uM? --short --long --branch --no-branch --show-stash --porcelain=?"
+    " --untracked-files=? --ignored=? --ignore-submodules=? --ahead-behind --no-ahead-behind"
+    " --renames --no-renames --find-renames=? --column=? --no-column --verbose",
     **dict.fromkeys(("log", "show", "whatchanged", "reflog show", "stash list"), _GIT_LOG),
     "reflog": "<0 " + _GIT_LOG,
     "diff": "%%[-+\\s]?G" + _GIT_DIFF,
