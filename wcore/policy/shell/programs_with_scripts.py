@@ -103,7 +103,7 @@ def _only_edits(script: str) -> bool:
 def _in_awk(words: Sequence[Word], granted: int) -> Word | None:
     """Options end at the program text; what follows are files and assignments."""
     reader = ArgumentReader(words, _AWK_OPTIONS, granted)
-    problem = reader.read_options()
+    problem = reader.find_uncovered(only_options=True)
     if problem is not None:
         return problem
     for at in range(max(reader.at, granted), len(words)):
