@@ -20,7 +20,7 @@ CEILINGS: Final = {
     "wcore/cli": 2_587,  # 2,150
     "wcore/sandbox wcore/cli/sandbox.py": 1_814,  # 1,900, with all that is still to come
     "wcore/protocol wcore/conformance": 3_309,  # 3,200
-    "hosts/python": 9_741,  # 7,900
+    "hosts/python": 9_677,  # 7,900
 }
 SLACK: Final = 0.98  # of a ceiling; what has shrunk further has earned a lower one
 
