@@ -173,12 +173,8 @@ class ApprovalManager:
         Raises:
             UnknownCallError: never asked, answered already, or expired (then it is expired now).
         """
-        entry = self._pending.get(call_id)
+        entry = self.pending(call_id)
         if entry is None:
-            raise UnknownCallError(call_id)
-        by_timeout = result.by is By.TIMEOUT
-        if not by_timeout and self.check_expired(entry):
-            self._settle(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             raise UnknownCallError(call_id)
         self._settle(entry, result)
 
