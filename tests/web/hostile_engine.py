@@ -60,8 +60,10 @@ def main() -> None:
         {"always_prefix": {"prefix": EVIL}},
         {EVIL: {EVIL: EVIL}},
         {"always_path": {"root": EVIL}},
+        {"always_host": {"host": EVIL}},
     ]
     about = {"msg_id": msg_id, "tool": tool, "why": why, "agent": [EVIL], "digest": EVIL}
+    about["sandbox"] = {"view": EVIL, "hosts": [EVIL], "proposed": [EVIL]}
     for number, kind in enumerate(("diff", "text", "command", EVIL)):
         preview = {"kind": kind, "text": f"@@ -1 +1 @@\n+{EVIL}\n-{EVIL}", "truncated": True}
         say(type="tool_request", call_id=f"c{number}", preview=preview, suggestions=scopes, **about)
