@@ -51,6 +51,18 @@ def test_an_allowed_tool_runs_and_the_rest_is_refused(place: Place, tmp_path: Pa
     assert said.returncode == 3
 
 
+@pytest.mark.parametrize(
+    ("more", "code"), [({}, 0), ({"hosts": ["a.example"]}, 3), ({"outside_sandbox": True}, 3)]
+)
+def test_a_prefix_says_nothing_of_the_sandbox(
+    place: Place, tmp_path: Path, more: dict[str, object], code: int
+) -> None:
+    script = place.script([call("Bash", command="echo a b", **more)], ECHO)
+    flags = ("--", "--model", script, "--sandbox", "required")
+    said = ask(place, tmp_path, "--allow-prefix", "echo ", "go", *flags)
+    assert said.returncode == code, said.stderr
+
+
 def test_everything_allowed_ends_with_zero_and_text_on_stdout(place: Place, tmp_path: Path) -> None:
     said = ask(place, tmp_path, "--allow", "Bash", "--quiet", "run echo $((6*7))")
     assert said.returncode == 0
