@@ -31,6 +31,8 @@ UNKNOWN: list[Scope] = [
     {"always_server": {}},
     {"always_server": {"server": 7}},
     {"always_server": {"server": "x\u202e"}},
+    {"always_host": {"server": "x"}},
+    {"always_host": {"host": "x\u202e"}},
     {},
     "always_everything",
 ]
