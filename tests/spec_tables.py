@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from spec import limits, reference, tools
+from spec import life_tables, limits, reference, tools
 from spec.requirements import SPEC, requirements
 from spec.words import entries
 
-from wcore.approval import manager, reasons, table
+from wcore.approval import manager, reasons
 from wcore.policy import decide, protected, safety, tiers
-from wcore.tools.mcp import life
 from wcore.vocabulary import MODE_ALIASES, Category, Mode
 
 PAGES: Final[tuple[Path, ...]] = tuple(sorted(SPEC.glob("*.md")))
@@ -113,8 +112,8 @@ def _codes_of_errors() -> str:
 
 
 TABLES: Final[dict[str, Callable[[], str]]] = {
-    "life of a call": table.as_markdown,
-    "life of a server": life.as_markdown,
+    "life of a call": life_tables.of_calls,
+    "life of a server": life_tables.of_servers,
     "reasons": _reasons,
     "decision": _decision,
     "protected": _protected,

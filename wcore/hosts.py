@@ -34,6 +34,18 @@ def agreed(text: str) -> Agreed:
     return network or place.lstrip("*"), ports
 
 
+def one_host(text: str) -> str:
+    """Return the host that `text` asks for, by its name: no pattern, network or address.
+
+    Raises:
+        ValueError: it is something else; it says so.
+    """
+    name, ports = agreed(text)
+    if not name or not ports or not text.lower().startswith(name) or "/" in name:
+        raise ValueError(f"{text!r} is not one host: ask for them by name, such as pypi.org")
+    return text.lower()
+
+
 def _network(text: str) -> str | None:
     import ipaddress  # noqa: PLC0415 - 4 ms, for those who agree to something
 

@@ -57,5 +57,6 @@ def covers(given: tuple[str, str] | None, view: SandboxView | None) -> bool:
     known = SandboxView.of_pin(given)
     if known is None or not known.is_held:
         return known is not None
-    reaches_no_more = view is not None and set(view.proposed) <= {*known.proposed}
-    return reaches_no_more and _ORDER.index(view.view) <= _ORDER.index(known.view)
+    if view is None or not {*view.proposed} <= {*known.proposed}:
+        return False
+    return _ORDER.index(view.view) <= _ORDER.index(known.view)

@@ -383,7 +383,7 @@ export interface GiveGrantCommand {
   /** name of the tool; it must be there */
   tool: string;
   /** as in `tool_approve`, but not `once` */
-  scope: Scope | HostScope;
+  scope: Scope;
   /** how long it is kept */
   persist?: Persist | null;
   /** joined name of the agent */
@@ -406,8 +406,8 @@ export interface GiveGrantResult {
 export interface GrantInfo {
   /** for `revoke_grant` */
   grant_id: string;
-  /** `always`, `always_prefix`, `always_path` or `always_exact` */
-  kind: "name" | "prefix" | "path" | "exact";
+  /** of `always`, `always_prefix`, `always_path`, `always_exact` or `always_host` */
+  kind: "name" | "prefix" | "path" | "exact" | "host";
   /** name of the tool */
   tool: string;
   /** with kind `prefix` */
@@ -416,6 +416,13 @@ export interface GrantInfo {
   root?: string;
   /** with kind `exact` */
   command?: string;
+  /** with kind `host` */
+  host?: string;
+  /**
+   * what calls may reach that it covers, as the one did that it was given to; absent: no
+   * sandbox, or what was agreed to before
+   */
+  sandbox?: SandboxView;
   /** how long it is kept */
   persist: Persist;
   /** joined name of the agent; absent for the main agent */
@@ -821,7 +828,8 @@ export type Scope =
   | PrefixesScope
   | ExactScope
   | PathScope
-  | ServerScope;
+  | ServerScope
+  | HostScope;
 
 /** An MCP server. */
 export interface ServerName {
@@ -993,7 +1001,7 @@ export interface ToolApproveCommand {
   /** of the `tool_request` */
   call_id: string;
   /** how far the yes reaches */
-  scope?: Scope | HostScope | null;
+  scope?: Scope | null;
   /** how long a scope beyond `once` is kept: this process, this workspace, everywhere */
   persist?: Persist | null;
   /** the answer to AskUserQuestion; ignored for other tools */
@@ -1087,7 +1095,7 @@ export interface ToolRequestEvent {
   /** the sandbox that it will run in, which is part of the digest; absent: it runs as the user */
   sandbox?: SandboxView;
   /** scopes beyond `once` worth offering; each covers this call */
-  suggestions?: (Scope | HostScope)[];
+  suggestions?: Scope[];
   /** stands for the call as shown; at most 128 characters, without meaning to a host */
   digest: string;
   /** seconds left to answer */

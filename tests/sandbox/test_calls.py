@@ -164,3 +164,44 @@ def policy(tmp_path: Path, hosts: str) -> Path:
     config.parent.mkdir(parents=True)
     config.write_text(f"[sandbox]\nhosts = {hosts}\n")
     return config
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed", "above"])
+async def test_what_loses_its_mask_ends_the_call(talk: Talk, workspace: Path, change: str) -> None:
+    """The kernel masks what has a name, not the name: what comes in its place is seen."""
+    (workspace / "a").mkdir()
+    secret = workspace / "a" / ".env"
+    secret.write_text("secret")
+    (workspace / "other").write_text("new secret")
+    script = "echo begun; while ! cat a/.env 2>/dev/null; do sleep 0.01; done; sleep 1000"
+    async with talk([call("Bash", command=script)], [], flags=REQUIRED) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_chunk")
+        match change:
+            case "replaced":
+                (workspace / "other").rename(secret)
+            case "removed":
+                secret.unlink()
+            case _:
+                (workspace / "a").rename(workspace / "b")
+        found = await host.hear("tool_result")
+        await host.hear("stream_end")
+    lost = workspace / "a" if change == "above" else secret
+    assert found["status"] == "error"
+    assert f"[{lost} was replaced from outside, so not held any more: ended]" in found["output"]
+
+
+async def test_what_changes_beside_masks_ends_nothing(talk: Talk, workspace: Path) -> None:
+    (workspace / ".env").write_text("secret")
+    script = "echo begun; while ! [ -e over ]; do touch a; mv a b; rm b; done; echo x >>c"
+    async with talk([call("Bash", command=script)], [], flags=REQUIRED) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_chunk")
+        (workspace / ".env").write_text("changed in place")
+        (workspace / "over").touch()
+        found = await host.hear("tool_result")
+        await host.hear("stream_end")
+    assert found["status"] == "success"
+    assert (workspace / "c").read_text() == "x\n"

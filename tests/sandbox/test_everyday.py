@@ -81,7 +81,7 @@ async def inside(sandbox: Sandbox, start: Start, ws: Path, command: str) -> Resu
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         streams = (None, out.fileno(), err.fileno())
         program = Program((*BASH, command), "/", environ(ws.parent), streams)
-        async with sandbox.around(program) as inner:
+        async with sandbox.around(program, sandbox.view()) as inner:
             held = await start(inner.program)
             await held.exited()
             await held.end(0)

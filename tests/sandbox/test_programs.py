@@ -12,9 +12,10 @@ from supervising import Supervised, supervised
 
 from wcore.sandbox import sandbox
 from wcore.sandbox.masks import Masks
-from wcore.sandbox.mounts import Place, View
+from wcore.sandbox.mounts import Place
 from wcore.sandbox.network import opened
 from wcore.supervisor.client import Program
+from wcore.views import SandboxView
 
 ENVIRON = {"PATH": os.defpath}
 
@@ -83,7 +84,7 @@ async def test_what_is_left_within_is_counted_without_the_boundary(
     folder = str(tmp_path)
     program = Program((SHELL, "-c", script), folder, ENVIRON, (None, None, None))
     with sandbox.confined(
-        bubblewraps()[0], program, View.WORKSPACE, (Place(folder), Masks())
+        bubblewraps()[0], program, SandboxView("workspace"), (Place(folder), Masks())
     ) as inner:
         held = await supervisor.start(inner.program)
         assert await held.exited() == 0

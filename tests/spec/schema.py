@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter
+from pydantic.json_schema import models_json_schema
 
 from spec.requirements import SPEC
 from spec.words import Entry, entries, results
@@ -28,6 +29,7 @@ SCOPES: Final[list[Schema]] = [
     {"$ref": f"{REF}ExactScope"},
     {"$ref": f"{REF}PathScope"},
     {"$ref": f"{REF}ServerScope"},
+    {"$ref": f"{REF}HostScope"},
 ]
 ANY: Final = "JsonValue"
 RESULT: Final = "command_result"
@@ -113,7 +115,7 @@ def models(side: str) -> dict[str, Schema]:
     if side == "commands":
         made = TypeAdapter(commands.AnyCommand).json_schema(mode="validation")
     else:
-        made = TypeAdapter(events.AnyEvent).json_schema(mode="serialization")
+        _, made = models_json_schema([(kind, "serialization") for kind in events.KINDS])
     defs: dict[str, Schema] = made["$defs"]
     refs = {
         name: REF + title(side, each["properties"]["type"]["const"])

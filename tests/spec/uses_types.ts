@@ -71,6 +71,9 @@ function named(scope: Scope): string {
   if ("always_server" in scope) {
     return scope.always_server.server;
   }
+  if ("always_host" in scope) {
+    return scope.always_host.host;
+  }
   return "always_prefix" in scope ? scope.always_prefix.prefix : scope.always_path.root;
 }
 

@@ -129,7 +129,7 @@ async def test_an_engine_keeps_its_locks_whatever_else_uses_the_store(
             await check("another engine's call")
         await check("the end of another engine")
         engine = ("env", f"HOME={home}", *PROGRAM)
-        await EngineCli(WebOptions(engine, (), 0, opens=False, has_mode=False)).verify()
+        await EngineCli(WebOptions(engine, (), 0, opens=False)).verify()
         await check("the records of wcore-web")
         await acp_stored.sessions(engine, (), None)
         await check("session/list of wcore-acp")

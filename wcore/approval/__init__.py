@@ -1,1 +1,1 @@
-"""The life of a call: a printable table (pure) and the manager that parks calls on it."""
+"""The life of a call: a table (pure) and the manager that parks calls on it."""

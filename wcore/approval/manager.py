@@ -17,8 +17,9 @@ from msgspec import Struct, field
 
 from wcore.approval.table import Ledger, Move, UnknownCallError
 from wcore.policy import shell
+from wcore.policy.facts import Studied
 from wcore.policy.grants import Grant, GrantBook
-from wcore.vocabulary import Always, By, Category, Decision, Mode, Prepared
+from wcore.vocabulary import Always, By, Category, Decision, Mode
 
 DEFAULT_APPROVAL_TTL: Final = 300.0  # seconds; the protocol family's own five minutes
 DEFAULT_REAP_INTERVAL: Final = 30.0  # seconds between sweeps when no deadline is nearer
@@ -41,14 +42,14 @@ def seconds_with_sleep() -> float:
 
 
 class Approved(Struct, frozen=True):
-    """Yes. `answer` is a person's answer to a question; `prepared` is the call as edited.
+    """Yes. `answer` is a person's answer to a question; `edited` is the call as changed.
 
     `always`: the yes was for every call of the tool's name. `decision` is there where nobody was
     needed any more.
     """
 
     answer: str | None = None
-    prepared: Prepared | None = None
+    edited: Studied | None = None
     always: bool = False
     by: By = By.USER
     decision: Decision | None = None
@@ -147,17 +148,17 @@ class ApprovalManager:
         call_id: str,
         grants: Sequence[Grant] = (),
         answer: str | None = None,
-        prepared: Prepared | None = None,
+        edited: Studied | None = None,
     ) -> None:
         """Resolve with yes and keep `grants`, which were weighed for this very call.
 
-        `prepared` is the call with the arguments the host changed.
+        `edited` is the call with the arguments the host changed.
 
         Raises:
             UnknownCallError: nothing waits under `call_id`; nothing was granted.
         """
         always = any(isinstance(grant.scope, Always) for grant in grants)
-        self.resolve(call_id, Approved(answer, prepared, always))
+        self.resolve(call_id, Approved(answer, edited, always))
         for grant in grants:
             self.grants.add(grant)
 
@@ -172,12 +173,8 @@ class ApprovalManager:
         Raises:
             UnknownCallError: never asked, answered already, or expired (then it is expired now).
         """
-        entry = self._pending.get(call_id)
+        entry = self.pending(call_id)
         if entry is None:
-            raise UnknownCallError(call_id)
-        by_timeout = result.by is By.TIMEOUT
-        if not by_timeout and self.check_expired(entry):
-            self._settle(entry, Denied(REASON_TIMEOUT, By.TIMEOUT))
             raise UnknownCallError(call_id)
         self._settle(entry, result)
 

@@ -11,7 +11,7 @@ can slip through in two halves.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from wcore.vocabulary import Json
@@ -104,9 +104,6 @@ class Secrets:
     def held_back(self, text: str) -> int:
         """Return how many last characters of `text` could be the beginning of a secret."""
         return max((_overlap(text, value) for value in self._values), default=0)
-
-    def values(self) -> Iterable[str]:
-        return tuple(self._values)
 
 
 class StreamRedactor:

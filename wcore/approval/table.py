@@ -125,14 +125,3 @@ class Ledger:
         else:
             del self._states[call_id]
         return after
-
-
-def as_markdown() -> str:
-    """Return the table as the specification prints it."""
-    rows = ["| state | " + " | ".join(Move) + " |", "|---" * (len(Move) + 1) + "|"]
-    rows += [f"| {state} | {' | '.join(_cells(state))} |" for state in State]
-    return "\n".join(rows) + "\n"
-
-
-def _cells(state: State) -> Iterable[str]:
-    return (str(MOVES[state].get(move, "")) for move in Move)

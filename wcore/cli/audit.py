@@ -1,6 +1,5 @@
 """`wcore audit …`: which calls were decided how and by whom, and whether the record is intact."""
 
-import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,8 +11,9 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from wcore.cli import store_options
-from wcore.cli.subcommand import Parser, write, write_json
-from wcore.errors import ConfigError, UsageError
+from wcore.cli.options import count
+from wcore.cli.subcommand import Parser, obey, write, write_json
+from wcore.errors import ConfigError
 from wcore.store import AuditDecision, Kind, StoreError, audit, identity, journal, sessions
 from wcore.store.audit import FIRST_PREV_HASH
 from wcore.store.audit_verify import AuditReport, Head, Problem, verify
@@ -80,10 +80,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     )
     store_options.add_store_options(verifying)
     verifying.set_defaults(run=_verify)
-    options = parser.parse_args(argv)
-    if not hasattr(options, "run"):
-        raise UsageError("missing command: list or verify")
-    return options.run(options, environ)
+    return obey(parser, argv, environ, "list or verify")
 
 
 def _add_list_options(parser: ArgumentParser) -> None:
@@ -93,7 +90,7 @@ def _add_list_options(parser: ArgumentParser) -> None:
     add("--decision", choices=[decision.value for decision in AuditDecision])
     add(
         "--limit",
-        type=_limit,
+        type=count,
         metavar="N",
         help=f"at most N rows; default: {PEOPLE_ROWS}, with --json all",
     )
@@ -112,7 +109,8 @@ def _list(options: Namespace, environ: Mapping[str, str]) -> int:
         wanted = islice((row for row in rows if _matches(row, options)), limit)
         calls = _Calls(database)
         shown = store_options.write_lines(
-            _json_line(row) if options.json else _line(row, calls.words(row)) for row in wanted
+            store_options.json_line(row) if options.json else _line(row, calls.words(row))
+            for row in wanted
         )
     if not shown and not options.json:
         write("no decision was recorded that fits\n")
@@ -123,10 +121,6 @@ def _matches(row: AuditRow, options: Namespace) -> bool:
     return (options.decision is None or row.decision == options.decision) and (
         options.tool is None or fnmatchcase(row.tool_name, options.tool)
     )
-
-
-def _json_line(row: AuditRow) -> str:
-    return json.dumps(asdict(row), separators=(",", ":"))
 
 
 class _Calls:
@@ -240,9 +234,3 @@ def _head(text: str) -> Head:
         return Head.parse(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
-
-
-def _limit(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
-        raise ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
-    return int(text)

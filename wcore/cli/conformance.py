@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import anyio
-
-from wcore.cli.conformance_report import Progress, parsed, write_reports
+from wcore.cli.conformance_report import judged, parsed
 from wcore.cli.subcommand import Parser, split_command, write
 from wcore.conformance import cases
 from wcore.conformance.engine.command import Command
@@ -74,7 +72,4 @@ def run(argv: list[str], _environ: Mapping[str, str]) -> int:
         return 0
     command = Command.of(words, options.slack)
     runner = CaseRunner(command, Invariants.load(place), options.provider)
-    progress = Progress(len(wanted))
-    outcomes = anyio.run(runner.run_all, wanted, options.jobs, progress.tell)
-    write_reports(outcomes, runner.command.words, options.junit, options.json)
-    return progress.end(outcomes)
+    return judged(wanted, runner.run, command.words, options)

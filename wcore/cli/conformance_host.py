@@ -1,16 +1,13 @@
 """`wcore conformance host`: play an engine that throws everything allowed at a host."""
 
 import codecs
-import os
-import shutil
 from typing import Final
 
-import anyio
-
-from wcore.cli.conformance_report import Progress, parsed, write_reports
+from wcore.cli.conformance_report import judged, parsed
 from wcore.cli.subcommand import Parser, split_command, write
 from wcore.conformance import cases
 from wcore.conformance.host.runner import PLACE, HostRunner, host_cases
+from wcore.conformance.process import absolute
 from wcore.errors import UsageError
 
 DESCRIPTION: Final = """\
@@ -58,14 +55,7 @@ def run(argv: list[str]) -> int:
         return 0
     if not any(PLACE in word for word in words):
         raise UsageError("COMMAND must say with {engine} where the engine's program goes")
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageError(f"program not found: {words[0]}")
-    rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
+    command = absolute(words)
     typed = codecs.decode(options.input.encode("latin-1", "backslashreplace"), "unicode_escape")
-    command = (os.path.abspath(program), *rest)
     runner = HostRunner(command, typed.encode(), options.slack, options.approves)
-    progress = Progress(len(wanted))
-    outcomes = anyio.run(runner.run_all, wanted, options.jobs, progress.tell)
-    write_reports(outcomes, runner.words, options.junit, options.json)
-    return progress.end(outcomes)
+    return judged(wanted, runner.run, command, options)

@@ -4,13 +4,16 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+import anyio
+
 from wcore.cli.subcommand import Parser, has_colours, write
 from wcore.conformance import reporting
-from wcore.conformance.outcomes import Outcome, Status
+from wcore.conformance.cases import Case
+from wcore.conformance.outcomes import Outcome, Status, outcomes_of
 from wcore.errors import UsageError
 
 JOBS_MAX: Final = 256  # each is a process or two
@@ -76,11 +79,17 @@ class Progress:
         return 1 if any(outcome.counts for outcome in outcomes) else 0
 
 
-def write_reports(
-    outcomes: Sequence[Outcome], command: Sequence[str], junit: Path | None, report: Path | None
-) -> None:
-    """Write the reports that were asked for."""
-    if junit:
-        junit.write_text(reporting.junit_of(outcomes), errors="backslashreplace")
-    if report:
-        report.write_text(reporting.json_of(outcomes, command))
+def judged(
+    cases: Sequence[Case],
+    run: Callable[[Case], Awaitable[Outcome]],
+    command: Sequence[str],
+    options: argparse.Namespace,
+) -> int:
+    """Run the cases, tell of them, write the reports that were asked for; return the exit code."""
+    progress = Progress(len(cases))
+    outcomes = anyio.run(outcomes_of, cases, run, options.jobs, progress.tell)
+    if options.junit:
+        options.junit.write_text(reporting.junit_of(outcomes), errors="backslashreplace")
+    if options.json:
+        options.json.write_text(reporting.json_of(outcomes, command))
+    return progress.end(outcomes)

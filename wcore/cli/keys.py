@@ -35,10 +35,9 @@ def taken(fd: int | None, environ: MutableMapping[str, str]) -> dict[str, str]:
 def _told(fd: int) -> dict[str, str]:
     data = _read(fd)
     try:
-        keys = msgspec.json.decode(data, type=dict[str, str])
+        return msgspec.json.decode(data, type=dict[str, str])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UsageError(f"--keys-fd {fd}: not a JSON object of names and texts") from None
-    return keys
 
 
 def _read(fd: int) -> bytes:

@@ -1,14 +1,15 @@
-"""The command line of the engine. Only argparse is loaded here: `--version` must be quick."""
+"""The command line of the engine. Little but argparse is loaded here: `--version` must be quick."""
 
 import argparse
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from msgspec import Struct
 
 from wcore import __version__
 from wcore.cli import environment, family
+from wcore.cli.subcommand import Parser
 from wcore.errors import UsageError
 from wcore.vocabulary import ID_CHARS_MAX, MODE_ALIASES, Mode
 
@@ -123,19 +124,9 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
     return Options(**{**given, **checked})
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="wcore",
-        description=DESCRIPTION,
-        epilog=EPILOG.format(family=" ".join(option.name for option in family.FAMILY)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    names = " ".join(option.name for option in family.FAMILY)
+    parser = Parser("wcore", DESCRIPTION, EPILOG.format(family=names))
     parser.add_argument("--version", action="version", version=f"wcore {__version__}")
     _add_model_options(parser)
     _add_approval_options(parser)
@@ -153,7 +144,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add("--stall-timeout", dest="stall_timeout_s", type=_seconds, metavar="S", help=stall)
     keys = "read provider keys from descriptor N, a JSON object of names and keys"
     add("--keys-fd", type=_descriptor, metavar="N", help=keys)
-    add("--max-tokens", type=_count, metavar="N", help="most tokens in one model reply")
+    add("--max-tokens", type=count, metavar="N", help="most tokens in one model reply")
     add("--max-turns", type=_limit, metavar="N", help="most model replies to one message")
     add("--system-prompt", metavar="TEXT", help="replaces the built-in system prompt")
 
@@ -199,7 +190,7 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="let questions to the user also suspend (approval_required, suspend); default: no",
     )
-    add("--max-writes", type=_count, metavar="N", help="most file changes in one turn")
+    add("--max-writes", type=count, metavar="N", help="most file changes in one turn")
     held = "required: commands run in a sandbox, or not at all (see wcore sandbox --help)"
     add("--sandbox", choices=("off", "required"), default="off", help=f"{held}; default: off")
 
@@ -245,14 +236,19 @@ def _mode(text: str) -> str:
     return text
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Return a whole number above 0.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 2**31:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number above 0")
     return int(text)
 
 
 def _limit(text: str) -> int:
-    return 0 if text == "0" else _count(text)  # hosts say 0 for: no limit of theirs
+    return 0 if text == "0" else count(text)  # hosts say 0 for: no limit of theirs
 
 
 def _descriptor(text: str) -> int:

@@ -12,8 +12,7 @@ from wcore.cli import (
     policy_simulate,
     policy_test,
 )
-from wcore.cli.subcommand import Parser
-from wcore.errors import UsageError
+from wcore.cli.subcommand import Parser, obey
 
 COMMANDS: Final = {
     "explain": (policy_explain, "what would happen to a call, and why"),
@@ -41,7 +40,4 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run)
-    options = parser.parse_args(argv)
-    if not hasattr(options, "run"):
-        raise UsageError("missing command: one of " + ", ".join(COMMANDS))
-    return options.run(options, environ)
+    return obey(parser, argv, environ, "one of " + ", ".join(COMMANDS))

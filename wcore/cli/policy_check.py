@@ -18,15 +18,13 @@ DESCRIPTION: Final = "Read the policy files as the engine would, and say which o
 EPILOG: Final = "exit codes:\n  0 they are in order   1 one is broken: file, line, reason\n"
 
 
-def add_arguments(parser: Parser) -> None:
-    """Add the options of this subcommand."""
-    add_place(parser)
-
-
 def add_place(parser: Parser) -> None:
     """Add the options that all subcommands about files share."""
     parser.add_argument("--cwd", metavar="DIR", default=".", help="the workspace")
     parser.add_argument("--json", action="store_true", help="one JSON object on one line")
+
+
+add_arguments = add_place
 
 
 def load(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[PolicyFiles, PolicySet]:

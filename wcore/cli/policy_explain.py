@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from msgspec import Struct
-
 from wcore.cli import environment, hypothetical_call, policy_check
 from wcore.cli.highlight import marked
 from wcore.cli.subcommand import Parser, has_colours, write, write_json
@@ -50,11 +48,6 @@ examples:
 exit codes:
   0 allow   10 ask   20 deny   2 wrong usage   1 a policy file is broken
 """
-
-
-class _RefusedGrant(Struct, frozen=True):
-    text: str
-    reason: str
 
 
 def add_arguments(parser: Parser) -> None:
@@ -112,7 +105,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if prefixes:
         told["suggestions"] = prefixes
     if refused:
-        told["refused_grants"] = [{"grant": r.text, "reason": r.reason} for r in refused]
+        told["refused_grants"] = refused
     if options.json:
         write_json(told)
     else:
@@ -142,13 +135,13 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _grants(texts: list[str], tool: str) -> tuple[GrantBook, list[_RefusedGrant]]:
+def _grants(texts: list[str], tool: str) -> tuple[GrantBook, list[dict[str, str]]]:
     book = GrantBook()
-    refused: list[_RefusedGrant] = []
+    refused: list[dict[str, str]] = []
     for number, text in enumerate(texts, 1):
         parsed = shell.parse_grant(text)
         if isinstance(parsed, shell.PrefixGrantRefused):
-            refused.append(_RefusedGrant(text, parsed.reason))
+            refused.append({"grant": text, "reason": parsed.reason})
         else:
             scope = AlwaysPrefix(parsed.text)
             book.add(Grant(f"--grant {number}", tool, scope, "", "", prefix=parsed))

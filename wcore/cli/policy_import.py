@@ -77,7 +77,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         require(f"write the policy to {options.output}?", yes=options.yes, as_json=options.json)
         _write_file(options.output, made, overwrite=options.overwrite)
     if options.json:
-        write_json({"policy": made, "report": _report(draft), "further": draft.notes_left})
+        report = [{"kind": n.kind, "rule": n.said, "text": n.text} for n in draft.notes]
+        write_json({"policy": made, "report": report, "further": draft.notes_left})
     else:
         _tell(draft)
         if options.output is None:
@@ -132,10 +133,6 @@ def _write_file(path: str, text: str, *, overwrite: bool) -> None:
         raise ConfigError(f"{path} exists; add --overwrite to replace it") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _report(draft: Draft) -> list[dict[str, str]]:
-    return [{"kind": n.kind, "rule": n.said, "text": n.text} for n in draft.notes]
 
 
 def _tell(draft: Draft) -> None:

@@ -17,10 +17,9 @@ from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.simulate import RecordedCall, decide_again
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.reading import read_owned
-from wcore.store import SessionMissingError, SessionRow, journal, sessions
+from wcore.store import SessionMissingError, SessionRow, journal
 from wcore.store.database import Database
 from wcore.store.opening import opened
-from wcore.store.sessions import LATEST
 from wcore.visible import visible_line
 from wcore.vocabulary import Decision
 
@@ -72,18 +71,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if not place.exists:
         raise SessionMissingError(options.ids[0])
     with opened(place) as database:
-        rows = [_chosen(database, options, wanted) for wanted in options.ids]
+        rows = [store_options.session(database, options, wanted) for wanted in options.ids]
         simulation = _Simulation(file.text, options.policy)
         once = {row.session_id: row for row in rows}.values()
         changes = (change for row in once for change in simulation.changes(database, row))
         return simulation.tell_json(changes) if options.json else simulation.tell(changes)
-
-
-def _chosen(database: Database, options: argparse.Namespace, wanted: str) -> SessionRow:
-    user = store_options.user(options)
-    if wanted == LATEST:
-        wanted = sessions.latest(database, user, store_options.workspace_here())
-    return sessions.find(database, user, wanted)
 
 
 class _Simulation:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wcore.cli import hypothetical_call, policy_check
-from wcore.cli.subcommand import Parser, write, write_json
+from wcore.cli.subcommand import write, write_json
 from wcore.errors import UsageError
 from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.grants import MAIN_AGENT, GrantBook
@@ -25,9 +25,7 @@ Decide every call that the policy files name in `[[test]]` tables, and compare:
 EPILOG: Final = "exit codes:\n  0 all as expected   1 some are not, or a file is broken\n"
 
 
-def add_arguments(parser: Parser) -> None:
-    """Add the options of this subcommand."""
-    policy_check.add_place(parser)
+add_arguments = policy_check.add_place
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -23,15 +23,15 @@ from wcore.policy_files.repositories import names_no_program
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.sandbox import escapes, masks, scratch
 from wcore.sandbox.masks import SandboxError
-from wcore.sandbox.mounts import View
 from wcore.sandbox.network import Start, opened
-from wcore.sandbox.sandbox import Agreement, Sandbox, candidates
+from wcore.sandbox.sandbox import Agreement, Confined, Sandbox, candidates
 from wcore.sandbox.workspace import Workspace, homes_of, programs
 from wcore.session.session import Session
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
 from wcore.tools.process.child_environment import child_environment, find_bash
 from wcore.tools.tool import ToolEnvironment
+from wcore.views import READ_ONLY, WORKSPACE
 from wcore.vocabulary import Mode, Verdict
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
@@ -85,7 +85,7 @@ def _read(argv: list[str]) -> Namespace:
     parser = Parser("wcore sandbox", DESCRIPTION, EPILOG)
     parser.add_argument("what", choices=("run", "check"))
     parser.add_argument("--cwd", metavar="DIR", help="the workspace; default: the current folder")
-    parser.add_argument("--view", choices=list(View), default=View.WORKSPACE, type=View)
+    parser.add_argument("--view", choices=(READ_ONLY, WORKSPACE), default=WORKSPACE)
     host = "may be reached, besides those of the policy: `pypi.org`, `*.example.org`; repeatable"
     parser.add_argument("--host", action="append", default=[], type=_host, help=host)
     parser.add_argument("--json", action="store_true", help="of check: JSON on one line")
@@ -188,8 +188,8 @@ def added(
     def rules() -> Rules:
         return session().policy.rules
 
-    def usual() -> View:
-        return View.READ_ONLY if session().approvals.mode is Mode.PLAN else View.WORKSPACE
+    def usual() -> str:
+        return READ_ONLY if session().approvals.mode is Mode.PLAN else WORKSPACE
 
     agreement = Agreement(
         lambda: (*rules().hosts(), *session().agreed_hosts), lambda: are_fixed(rules()), usual
@@ -206,7 +206,7 @@ async def _run(
     program = Program(argv, "/", child_environment(environ), (0, 1, 2), GRACE_S)
     with anyio.open_signal_receiver(*_SIGNALS) as signals:  # first: none may pass by what is left
         async with sandbox.around(program, sandbox.view(options.view)) as inner:
-            is_stopped = await _ended(await supervisor.start(inner.program), signals)
+            is_stopped = await _ended(inner, await supervisor.start(inner.program), signals)
             code = inner.exit_code()
     sandbox.close()
     for line in inner.told():
@@ -220,7 +220,7 @@ async def _run(
     return code
 
 
-async def _ended(held: Held, signals: AsyncIterator[signal.Signals]) -> bool:
+async def _ended(inner: Confined, held: Held, signals: AsyncIterator[signal.Signals]) -> bool:
     """Wait for the end of a program, or for a signal that ends it; whether it was one."""
     async with anyio.create_task_group() as tasks:
 
@@ -229,9 +229,9 @@ async def _ended(held: Held, signals: AsyncIterator[signal.Signals]) -> bool:
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(listen)
-        await held.exited()
+        await inner.exited(held)
         tasks.cancel_scope.cancel()
-    is_stopped = held.status is None
+    is_stopped = held.status is None and not inner.problem
     with anyio.CancelScope(shield=True):
         await held.end(GRACE_S)
     held.close()

@@ -13,12 +13,12 @@ from wcore.cli import store_options
 from wcore.cli.consent import add_yes, require
 from wcore.cli.conversation_text import markdown
 from wcore.cli.recorded_script import script
-from wcore.cli.subcommand import Parser, write, write_json
+from wcore.cli.subcommand import Parser, obey, write, write_json
 from wcore.errors import UsageError
 from wcore.store import JournalRecord, SessionMissingError, SessionRow, journal, sessions
 from wcore.store.database import Database
 from wcore.store.opening import opened
-from wcore.store.sessions import LATEST, Purged
+from wcore.store.sessions import Purged
 from wcore.visible import visible_line
 
 CELL_CHARS_MAX: Final = 128  # a table must fit a terminal
@@ -88,10 +88,7 @@ def run(argv: list[str], environ: Mapping[str, str]) -> int:
     script_help = "write the model's replies, for wcore --model script:FILE"
     form.add_argument("--script", action="store_true", help=script_help)
     _add_purge_options(add("purge", _purge, "delete sessions with their journals for good"))
-    options = parser.parse_args(argv)
-    if not hasattr(options, "run"):
-        raise UsageError("missing command: list, show, export or purge")
-    return options.run(options, environ)
+    return obey(parser, argv, environ, "list, show, export or purge")
 
 
 def _add_id(parser: ArgumentParser) -> None:
@@ -118,7 +115,7 @@ def _list(options: Namespace, environ: Mapping[str, str]) -> int:
         with opened(place) as database:
             rows = sessions.list_sessions(database, store_options.user(options))
     if options.json:
-        store_options.write_lines(_json_line(row) for row in rows)
+        store_options.write_lines(map(store_options.json_line, rows))
     elif not store_options.write_lines(_line(row) for row in rows):
         write("no session is stored\n")
     return 0
@@ -126,7 +123,7 @@ def _list(options: Namespace, environ: Mapping[str, str]) -> int:
 
 def _show(options: Namespace, environ: Mapping[str, str]) -> int:
     with _stored(options, environ) as database:
-        row = _chosen(database, options)
+        row = store_options.session(database, options, options.id)
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
         if options.json:
             store_options.write_lines(_exported(row, records))
@@ -141,7 +138,7 @@ def _show(options: Namespace, environ: Mapping[str, str]) -> int:
 
 def _export(options: Namespace, environ: Mapping[str, str]) -> int:
     with _stored(options, environ) as database:
-        row = _chosen(database, options)
+        row = store_options.session(database, options, options.id)
         records = journal.read_all(database, UUID(row.user_id), row.session_id)
         if options.md:
             store_options.write_lines(markdown(records, None))
@@ -153,9 +150,8 @@ def _export(options: Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _exported(row: SessionRow, records: Iterable[JournalRecord]) -> Iterator[str]:
-    yield _json_line(row)
-    for record in records:
-        yield json.dumps(asdict(record), separators=(",", ":"))
+    yield store_options.json_line(row)
+    yield from map(store_options.json_line, records)
 
 
 def _stored(options: Namespace, environ: Mapping[str, str]) -> AbstractContextManager[Database]:
@@ -163,18 +159,6 @@ def _stored(options: Namespace, environ: Mapping[str, str]) -> AbstractContextMa
     if not place.exists:
         raise SessionMissingError(options.id)
     return opened(place)
-
-
-def _chosen(database: Database, options: Namespace) -> SessionRow:
-    user = store_options.user(options)
-    wanted = options.id
-    if wanted == LATEST:
-        wanted = sessions.latest(database, user, store_options.workspace_here())
-    return sessions.find(database, user, wanted)
-
-
-def _json_line(row: SessionRow) -> str:
-    return json.dumps(asdict(row), separators=(",", ":"))
 
 
 def _line(row: SessionRow) -> str:

@@ -1,5 +1,6 @@
 """What `wcore audit` and `wcore sessions` share: which store, whose, and how times are shown."""
 
+import json
 import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -9,10 +10,15 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from wcore.cli import environment
 from wcore.cli.subcommand import has_colours, write
 from wcore.errors import UsageError
-from wcore.store import Location, identity, locate
+from wcore.store import Location, SessionRow, identity, locate, sessions
+from wcore.store.database import Database
+from wcore.store.sessions import LATEST
 from wcore.times import stamp
 
 LINES_A_WRITE: Final = 256
@@ -61,6 +67,17 @@ def user(options: Namespace) -> UUID:
     return options.user_id or identity.user_id()
 
 
+def session(database: Database, options: Namespace, wanted: str) -> SessionRow:
+    """Return the session of that id, or for `latest` the one used last in this workspace.
+
+    Raises:
+        SessionMissingError: there is none.
+    """
+    if wanted == LATEST:
+        wanted = sessions.latest(database, user(options), workspace_here())
+    return sessions.find(database, user(options), wanted)
+
+
 def moment(text: str) -> str:
     """Return the stored form of a time as people write it.
 
@@ -95,6 +112,11 @@ def write_lines(lines: Iterable[str]) -> bool:
         any_line = True
         write("\n".join(some) + "\n")
     return any_line
+
+
+def json_line(row: Struct) -> str:
+    """Return a row for programs."""
+    return json.dumps(asdict(row), separators=(",", ":"))
 
 
 def days(text: str) -> float:

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from wcore.errors import UsageError, WcoreError
@@ -24,6 +24,18 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
+
+
+def obey(parser: Parser, argv: Sequence[str], environ: Mapping[str, str], names: str) -> int:
+    """Run the one of a parser's commands that is named; return its exit code.
+
+    Raises:
+        UsageError: the command line is wrong, or names none: `names` are there.
+    """
+    options = parser.parse_args(argv)
+    if not hasattr(options, "run"):
+        raise UsageError(f"missing command: {names}")
+    return options.run(options, environ)
 
 
 class OutputError(WcoreError):

@@ -6,9 +6,8 @@ With the name of a file it fails, and leaves that file, where it is not there ye
 import json
 import sys
 from pathlib import Path
-from typing import Any, TypeAlias
 
-JsonObject: TypeAlias = dict[str, Any]
+from wcore.conformance.json_object import JsonObject
 
 TOOLS: list[JsonObject] = [
     {

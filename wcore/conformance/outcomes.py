@@ -1,7 +1,10 @@
 """What became of a case, or of a scenario of hosts."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+import anyio
 
 from wcore.conformance.cases import Case, Tier
 
@@ -32,3 +35,24 @@ class Outcome:
     def counts(self) -> bool:
         """Whether this failure makes the engine one that does not conform."""
         return self.status is Status.FAIL and self.case.tier is not Tier.ADVISORY
+
+
+async def outcomes_of(
+    cases: Sequence[Case],
+    run: Callable[[Case], Awaitable[Outcome]],
+    jobs: int,
+    tell: Callable[[Outcome], None],
+) -> list[Outcome]:
+    """Run `cases`, at most `jobs` at a time; `tell` hears of each when it is done."""
+    limiter = anyio.CapacityLimiter(jobs)
+    done: dict[str, Outcome] = {}
+
+    async def one(case: Case) -> None:
+        async with limiter:
+            done[case.id] = await run(case)
+        tell(done[case.id])
+
+    async with anyio.create_task_group() as tasks:
+        for case in cases:
+            tasks.start_soon(one, case)
+    return [done[case.id] for case in cases]

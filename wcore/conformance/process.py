@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import tempfile
 from collections import deque
@@ -14,6 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from wcore.conformance.json_object import JsonObject
+from wcore.errors import UsageError
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024  # the protocol's own, newline included
 READ_BYTES: Final = 1024 * 1024  # what one read may take
@@ -62,11 +64,6 @@ class Child:
         return cls(process, ours, log)
 
     @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid
-
-    @property
     def exit_code(self) -> int | None:
         """How it ended, if it did."""
         return self._process.returncode
@@ -95,7 +92,7 @@ class Child:
         """Send a signal to the process alone."""
         if self.exit_code is None:  # not by `send_signal`, which may take the exit status away
             with suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+                os.kill(self._process.pid, number)
 
     async def line(self) -> bytes:
         """Return the next line of stdout, without its newline.
@@ -145,11 +142,29 @@ class Child:
 
     async def close(self) -> None:
         """Kill whatever is left of it and its group."""
-        with anyio.CancelScope(shield=True):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)  # it leads its group, and so is in it
-            await self._process.aclose()
+        await killed(self._process)
         self.close_stdout()
+
+
+async def killed(process: Process) -> None:
+    """Kill whatever is left of a process that leads its group, and of the group."""
+    with anyio.CancelScope(shield=True):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.aclose()
+
+
+def absolute(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a command that can be run from anywhere: words that name a file here are absolute.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+    program = shutil.which(words[0])
+    if program is None:
+        raise UsageError(f"program not found: {words[0]}")
+    rest = (os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:])
+    return os.path.abspath(program), *rest
 
 
 def parsed(line: bytes) -> JsonObject:

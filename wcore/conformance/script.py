@@ -1,8 +1,8 @@
 """What the model says in a case: the items of a reply, unfolded. Pure."""
 
-from collections.abc import Callable
+import json
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from wcore.conformance.json_object import JsonObject
 
@@ -72,12 +72,12 @@ class Reply:
         return self.finish or ("tools" if calls else "stop")
 
 
-def reply_of(items: tuple[JsonObject, ...], counted: int, dumps: Callable[[Any], str]) -> Reply:
+def reply_of(items: tuple[JsonObject, ...], counted: int) -> Reply:
     """Return the reply that `items` describe; ids of calls without one count from `counted`."""
     reply = Reply()
     for item in items:
         for n in range(1, item.get("repeat", 1) + 1):
-            one = cast("JsonObject", _numbered(item, n)) if "repeat" in item else item
+            one = _replaced(item, "{n}", str(n)) if "repeat" in item else item
             match one:
                 case {"finish": finish}:
                     reply.finish = finish
@@ -87,22 +87,28 @@ def reply_of(items: tuple[JsonObject, ...], counted: int, dumps: Callable[[Any],
                     reply.failure = _failure(error)
                 case _:
                     calls = sum(isinstance(piece, Call) for piece in reply.pieces)
-                    reply.pieces.append(_piece(one, counted + calls + 1, dumps))
+                    reply.pieces.append(_piece(padded(one), counted + calls + 1))
     return reply
 
 
-def _piece(item: JsonObject, number: int, dumps: Callable[[Any], str]) -> Piece:
-    pad = "x" * item.get("pad", 0)
+def padded(item: JsonObject) -> JsonObject:
+    """Return an item with its `pad` in place, also one inside a call."""
+    if "call" in item:
+        return {**item, "call": padded(item["call"])}
+    rest = {key: value for key, value in item.items() if key != "pad"}
+    return _replaced(rest, PAD, "x" * item.get("pad", 0))
+
+
+def _piece(item: JsonObject, number: int) -> Piece:
     match item:
         case {"text": text}:
-            return Text(text.replace(PAD, pad))
+            return Text(text)
         case {"thinking": text}:
             return Thought(text)
         case {"stall_ms": pause_ms}:
             return Pause(pause_ms / 1000)
         case {"call": call}:
-            raw = call["raw"] if "raw" in call else dumps(call.get("args", {}))
-            raw = raw.replace(PAD, "x" * call.get("pad", 0))
+            raw = call["raw"] if "raw" in call else json.dumps(call.get("args", {}))
             return Call(call.get("id", f"call_{number}"), call["name"], raw)
         case _:
             return Pause(None)
@@ -114,11 +120,5 @@ def _failure(error: JsonObject) -> Failure:
     return Failure(status, error["message"], code)
 
 
-def _numbered(value: Any, n: int) -> Any:
-    if isinstance(value, str):
-        return value.replace("{n}", str(n))
-    if isinstance(value, dict):
-        return {key: _numbered(item, n) for key, item in cast("JsonObject", value).items()}
-    if isinstance(value, list):
-        return [_numbered(item, n) for item in cast("list[Any]", value)]
-    return value
+def _replaced(item: JsonObject, slot: str, text: str) -> JsonObject:
+    return json.loads(json.dumps(item).replace(slot, text))

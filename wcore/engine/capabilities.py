@@ -1,6 +1,6 @@
 """What this engine can do, as `ready` and `config_changed` announce it."""
 
-from wcore.engine.costs import has_prices
+from wcore.models.factory import has_prices
 from wcore.protocol import events
 from wcore.protocol.parts import SandboxInfo
 from wcore.session.session import Session
@@ -18,7 +18,7 @@ def capabilities(session: Session) -> events.Capabilities:
         hitl_suspend=session.settings.hitl_suspend or None,
         streaming_tools=True,
         sub_agent_traces=True,
-        cost_attribution=has_prices(session) or None,
+        cost_attribution=has_prices(session.model) or None,
         call_announced=True,
         call_settled=True,
         edit_args=True,

@@ -22,7 +22,7 @@ class Costs:
         """Count a turn and tell the host, before the turn's end."""
         model = self._session.model
         self._count += 1
-        if not has_prices(self._session):
+        if not factory.has_prices(model):
             return
         self._total_usd += cost_usd
         cost = parts.TurnCost(
@@ -39,8 +39,3 @@ class Costs:
             per_turn=tuple(self._turns),
         )
         self._session.emit_nowait(told)
-
-
-def has_prices(session: Session) -> bool:
-    """Whether costs are told."""
-    return factory.has_prices(session.model)

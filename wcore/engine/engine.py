@@ -207,20 +207,13 @@ class Engine:
         Raises:
             WcoreError: it was not obeyed.
         """
-        match command:
-            case commands.ResumeTurn():
-                return await self._resume_turn(command, tasks)
-            case commands.RemoveMcpServer():
-                return await self._servers.remove(command.name)
-            case (
-                commands.RevokeGrant()
-                | commands.ListPending()
-                | commands.ListGrants()
-                | commands.GetHistory()
-            ):
-                return await introspection.answer(self._session, command)
-            case _:
-                return await permissions.answer(self._session, command)
+        if isinstance(command, commands.ResumeTurn):
+            return await self._resume_turn(command, tasks)
+        if isinstance(command, commands.RemoveMcpServer):
+            return await self._servers.remove(command.name)
+        if isinstance(command, introspection.Asked):
+            return await introspection.answer(self._session, command)
+        return await permissions.answer(self._session, command)
 
     async def _resume_turn(
         self, command: commands.ResumeTurn, tasks: TaskGroup

@@ -71,18 +71,7 @@ class McpServers:
             await self._refuse(command.name, Code.REFUSED, TOO_LATE)
             return
         try:
-            config = parse_server_config(
-                command.name,
-                command.transport,
-                command=command.command,
-                args=tuple(command.args or ()),
-                env=command.env,
-                url=command.url,
-                headers=command.headers,
-                start_timeout_s=command.start_timeout_s,
-                call_timeout_s=command.call_timeout_s,
-                cwd=self._environment.workspace,
-            )
+            config = _parsed(command, self._environment.workspace)
             await self._admit(config)
         except ServerConfigError as error:
             await self._refuse(command.name, error.code, str(error))
@@ -164,19 +153,9 @@ class McpServers:
         environment, ours = self._environment, level is Level.PROJECT
         home, workspace = environment.home, environment.workspace
         apart = "/" if lies_in(home, workspace) else home
-        return parse_server_config(
-            table.name,
-            table.transport,
-            command=table.command,
-            args=table.args,
-            env=table.env,
-            url=table.url,
-            headers=table.headers,
-            start_timeout_s=table.start_timeout_s,
-            call_timeout_s=table.call_timeout_s,
-            cwd=workspace if ours else apart,
-            on_path=None if ours else path_outside(environment.environ, workspace),
-        )
+        if ours:
+            return _parsed(table, workspace)
+        return _parsed(table, apart, path_outside(environment.environ, workspace))
 
     # --- before a turn ------------------------------------------------------------------------
 
@@ -303,3 +282,21 @@ class McpServers:
         if changed:
             with suppress(HostGoneError):
                 session.emit_nowait(events.Info(message=text))
+
+
+def _parsed(
+    given: commands.AddMcpServer | ServerTable, cwd: str, on_path: tuple[str, ...] | None = None
+) -> ServerConfig:
+    return parse_server_config(
+        given.name,
+        given.transport,
+        command=given.command,
+        args=tuple(given.args or ()),
+        env=given.env,
+        url=given.url,
+        headers=given.headers,
+        start_timeout_s=given.start_timeout_s,
+        call_timeout_s=given.call_timeout_s,
+        cwd=cwd,
+        on_path=on_path,
+    )

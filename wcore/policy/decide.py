@@ -10,9 +10,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wcore.policy import exact_grants, shell
+from wcore.policy import shell
+from wcore.policy.covering_grants import find_covering_grant, granted_exactly
 from wcore.policy.facts import Facts, PathFact
-from wcore.policy.grants import MAIN_AGENT, Grant, GrantBook
+from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_set import NO_POLICIES, PolicySet
 from wcore.policy.rules.rule import Level, Rule
 from wcore.policy.rules.rule_index import DecisionInput, Match
@@ -67,7 +68,7 @@ def decide(facts: Facts, context: DecisionContext) -> Decision:
 def decide_by_row(facts: Facts, context: DecisionContext) -> tuple[str, Decision]:
     """Return the decision with the number of its row in the table below."""
     case = DecisionInput(facts, context.agent)
-    if facts.command is not None:
+    if facts.analysis is not None:
         context = replace(context, grants=context.grants.in_view(facts.tool, facts.view))
     found = next(
         ((row.__doc__ or "").partition(":")[0].removeprefix("Row "), decision)
@@ -117,7 +118,7 @@ def _ordered_deny(case: DecisionInput, context: DecisionContext) -> Decision | N
 def _planned(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 3a: mode plan denies what could change something."""
     facts = case.facts
-    changes = facts.category in (Category.EDIT, Category.MCP) or facts.command is not None
+    changes = facts.category in (Category.EDIT, Category.MCP) or facts.analysis is not None
     if context.mode is not Mode.PLAN or not changes or _is_held(case, context):
         return None
     return _answer(Verdict.DENY, Row.MODE, "this is mode plan: look, change nothing")
@@ -172,6 +173,19 @@ def _standing_ask(case: DecisionInput, context: DecisionContext) -> Decision | N
     return None if match is None else _by_rule(Row.RULE, match, "asks by a rule that nothing lifts")
 
 
+def _reaches(case: DecisionInput, context: DecisionContext) -> Decision | None:
+    """Row 4d: a command leaves the sandbox, or asks for hosts that nobody agreed to."""
+    view = case.facts.view
+    if view is None or find_covering_grant(case.facts, context.grants):
+        return None
+    if not view.is_held:
+        return _answer(Verdict.ASK, Row.SANDBOX, "the command would run outside of the sandbox")
+    if not view.proposed:
+        return None
+    detail = f"the command could reach {', '.join(view.proposed)}"
+    return _answer(Verdict.ASK, Row.SANDBOX, detail)
+
+
 def _protected(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 5: a protected path asks, whatever was granted."""
     if context.mode is Mode.FORCE or _is_held(case, context):
@@ -202,19 +216,6 @@ def _outside(case: DecisionInput, context: DecisionContext) -> Decision | None:
             detail = f"{what} {how} outside the workspace"
             return Decision(Verdict.ASK, Why(Row.OUTSIDE, detail, span=span, code=code))
     return None
-
-
-def _reaches(case: DecisionInput, context: DecisionContext) -> Decision | None:
-    """Row 6b: a command leaves the sandbox, or asks for hosts that nobody agreed to."""
-    view = case.facts.view
-    if view is None or find_covering_grant(case.facts, context.grants):
-        return None
-    if not view.is_held:
-        return _answer(Verdict.ASK, Row.SANDBOX, "the command would run outside of the sandbox")
-    if not view.proposed:
-        return None
-    detail = f"the command could reach {', '.join(view.proposed)}"
-    return _answer(Verdict.ASK, Row.SANDBOX, detail)
 
 
 def _granted(case: DecisionInput, context: DecisionContext) -> Decision | None:
@@ -308,9 +309,9 @@ BINDING: Final[tuple[Answer, ...]] = (
 
 ROWS: Final[tuple[Answer, ...]] = (
     *BINDING,
+    _reaches,
     _protected,
     _outside,
-    _reaches,
     _granted,
     _chosen_tier,
     _ordered_rule,
@@ -371,35 +372,6 @@ def _unless_forced(decision: Decision, context: DecisionContext) -> Decision:
     if decision.verdict is not Verdict.ASK or context.mode is not Mode.FORCE:
         return decision
     return _answer(Verdict.ALLOW, Row.MODE, f"mode {context.mode} asks nothing")
-
-
-def find_covering_grant(facts: Facts, grants: GrantBook) -> Grant | None:
-    """Return a grant that covers the whole call: by name, text, prefix, or folder."""
-    whole = grants.by_name(facts.tool, facts.pin) or granted_exactly(facts, grants)
-    if whole is not None:
-        return whole
-    prefixes = grants.prefixes(facts.tool)
-    if prefixes and facts.analysis is not None:
-        parsed = [grant.prefix for grant in prefixes if grant.prefix]
-        if shell.matches(facts.analysis, parsed).covered:
-            return prefixes[0] if len(prefixes) == 1 else _first_used(facts.analysis, prefixes)
-    if facts.category is Category.INFO and facts.paths:
-        found = [grants.of_path(path.path) for path in facts.paths]
-        if all(found) and all(path.access is Access.READ for path in facts.paths):
-            return found[0]
-    return None
-
-
-def granted_exactly(facts: Facts, grants: GrantBook) -> Grant | None:
-    """Return the grant of this very text; what it runs and where it leads must be the same too."""
-    if facts.command is None or not grants.has_exact:
-        return None
-    return grants.exact(facts.tool, facts.command, exact_grants.ties_of(facts))
-
-
-def _first_used(analysis: shell.Analysis, prefixes: list[Grant]) -> Grant:
-    first = shell.Analysis(analysis.text, analysis.commands[:1])
-    return next(g for g in prefixes if g.prefix and shell.matches(first, [g.prefix]).covered)
 
 
 def _granted_folder(path: PathFact, facts: Facts, context: DecisionContext) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from wcore.policy.decide import BINDING, DecisionContext, decide, granted_exactly
+from wcore.policy.covering_grants import granted_exactly
+from wcore.policy.decide import BINDING, DecisionContext, decide
 from wcore.policy.facts import Facts
 from wcore.policy.rules.rule_index import STRICTNESS, DecisionInput
 from wcore.vocabulary import Decision, Row, Verdict

@@ -18,6 +18,7 @@ CACHE_MAX: Final = 4096  # as many as the rules of a file
 _NAME: Final = "."  # what one `?` takes in a name
 _PART: Final = "[^/]"  # and in a component of a path
 WILD: Final = frozenset("*?[")  # what makes a text a glob
+_IN_BRACKETS: Final = re.compile("(.)-(.)|.", re.DOTALL)  # a range, or a character
 
 
 class PatternError(ValueError):
@@ -165,23 +166,15 @@ def _char_class(pattern: str, start: int, one: str) -> tuple[str, int]:
     end = pattern.find("]", at + 1)  # `[]]` and `[!]]` hold a bracket
     if end < 0:
         raise PatternError("a `[` is not closed")
-    inside = pattern[at:end]
-    chosen = _ranges(inside)
+    chosen = _IN_BRACKETS.sub(_chosen, pattern[at:end])
     slash = "(?!/)" if one == _PART else ""
     return f"{slash}[{'^' if negated else ''}{chosen}]", end
 
 
-def _ranges(inside: str) -> str:
-    found = ""
-    at = 0
-    while at < len(inside):
-        if inside[at + 1 : at + 2] == "-" and at + 2 < len(inside):
-            low, high = inside[at], inside[at + 2]
-            if low > high:
-                raise PatternError(f"the range `{low}-{high}` is empty")
-            found += f"{re.escape(low)}-{re.escape(high)}"
-            at += 3
-        else:
-            found += re.escape(inside[at])
-            at += 1
-    return found
+def _chosen(match: re.Match[str]) -> str:
+    low, high = match.groups()
+    if low is None:
+        return re.escape(match[0])
+    if low > high:
+        raise PatternError(f"the range `{low}-{high}` is empty")
+    return f"{re.escape(low)}-{re.escape(high)}"

@@ -12,6 +12,7 @@ from msgspec import Struct
 from wcore.vocabulary import Access
 
 OWN_FOLDER: Final = ".wcore"
+OWN_FILES: Final = "wcore's own files"
 
 _GIT: Final = "the repository's own records and hooks"
 _KEYS: Final = "keys or credentials"
@@ -136,7 +137,7 @@ def protection(path: str, access: Access, places: Places) -> str | None:
     folded = path.casefold()  # file systems that ignore case must not open a way round
     reason = _ANY.why(folded)
     if reason is None and is_own(path, places):
-        reason = "wcore's own files"
+        reason = OWN_FILES
     if reason is None and access is Access.WRITE:
         reason = _WRITE.why(folded)
         if reason is None and any(is_within(path, folder) for folder in places.on_path):

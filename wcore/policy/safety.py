@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from wcore.policy import shell
+from wcore.policy.shell.paths.sweeps import SYSTEM
 from wcore.policy.stops import Head, Scan, Span
 from wcore.vocabulary import PathFact, Verdict
 
@@ -24,10 +25,7 @@ _FORK_BOMB: Final = re.compile(
 )
 _ROOT: Final = re.compile(r"/+(?:\.{1,2}/+)*(?:\.{1,2}|\*)?")
 _HOME: Final = re.compile(r"(?:~|\$HOME|\$\{HOME\})/*\*?")
-_SYSTEM: Final = re.compile(
-    r"/+(?:bin|boot|dev|etc|home|lib|lib32|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System"
-    r"|Library|Applications)/*\*?"
-)
+_SYSTEM: Final = re.compile(rf"/+(?:{'|'.join(sorted(SYSTEM))})/*\*?")
 _WRITERS: Final = frozenset("tee cp mv wipefs shred blkdiscard sgdisk parted fdisk sfdisk".split())
 _ELEVATED: Final = frozenset("sudo sudoedit doas su pkexec runuser run0".split())
 _MANAGED: Final = frozenset("poweroff reboot halt kexec suspend hibernate emergency rescue".split())
@@ -52,8 +50,8 @@ class Danger(Struct, frozen=True):
     span: Span | None = None
 
 
-def _flags(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
-    """Return the letters and long names of options, and the other words."""
+def _swept(words: tuple[str, ...], letters: str) -> list[str]:
+    """Return the operands of a command if an option says that all below them is meant."""
     flags: set[str] = set()
     others: list[str] = []
     ended = False
@@ -66,16 +64,13 @@ def _flags(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
             flags.add(word)
         else:
             flags |= set(word[1:])
-    return flags, others
+    is_deep = not flags.isdisjoint(letters) or any(flag.startswith("--recu") for flag in flags)
+    return others if is_deep else []
 
 
 def _removes(place: re.Pattern[str]) -> Callable[[Head], bool]:
     def applies(started: Head) -> bool:
-        if started.program != "rm":
-            return False
-        flags, others = _flags(started.words)
-        deep = flags & {"r", "R"} or any(f.startswith("--recu") for f in flags)
-        return bool(deep) and any(place.fullmatch(word) for word in others)
+        return started.program == "rm" and any(map(place.fullmatch, _swept(started.words, "rR")))
 
     return applies
 
@@ -83,9 +78,7 @@ def _removes(place: re.Pattern[str]) -> Callable[[Head], bool]:
 def _changes_owner_of_root(started: Head) -> bool:
     if started.program not in ("chmod", "chown", "chgrp"):
         return False
-    flags, others = _flags(started.words)
-    deep = "R" in flags or any(flag.startswith("--recu") for flag in flags)
-    return deep and any(_ROOT.fullmatch(word) for word in others[1:])
+    return any(map(_ROOT.fullmatch, _swept(started.words, "R")[1:]))
 
 
 def _writes_device(started: Head) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wcore.policy import shell
 from wcore.policy.shell import runners
@@ -45,7 +46,7 @@ TAKE_TEXT: Final = frozenset(
     " screen nodemon concurrently onchange chokidar sg newgrp".split()
 )
 SHELLS: Final = runners.SHELLS | {"eval", "trap"}
-_FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
+FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
 _SOURCES: Final = frozenset([".", "source"])
 _IS_TEXT: Final = re.compile(r"[\s;|&<>()$`]")
 _SAYS: Final = re.compile(r"\w")
@@ -258,7 +259,7 @@ class _Scanner:
         """Note what a command may start of the text that it reads."""
         known = [each.value for each in command.inputs]
         before = from_program(command.printed_by.words) if command.printed_by else []
-        if not known and command.words[0].value != "{" and not _FUNCTION.search(self._text):
+        if not known and command.words[0].value != "{" and not FUNCTION.search(self._text):
             text = printed([word.literal for word in before])
             known += [] if text is None else [text]
         reads = any(sign in self._text for sign in ("|", "<", ">("))
@@ -281,10 +282,7 @@ def _with_input(given: list[ReadWord]) -> tuple[list[ReadWord], list[ReadWord]]:
         behind = given[at + 1].value if at + 1 < len(given) else ""
         name = word.value[2:] or behind
         if word.value.startswith(("-I", "-J")) and name:
-            behind_it = at + 1 if word.value[2:] else at + 2
-            rest = (
-                ReadWord(each.span, each.source, each.value, each.shape.replace(name, HOLE))
-                for each in given[behind_it:]
-            )
-            return [*given[:behind_it], *rest], [appended]
+            end = at + 1 if word.value[2:] else at + 2
+            rest = (replace(each, shape=each.shape.replace(name, HOLE)) for each in given[end:])
+            return [*given[:end], *rest], [appended]
     return given, [appended]

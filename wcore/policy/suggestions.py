@@ -108,14 +108,9 @@ def _prefixes(analysis: shell.Analysis) -> list[Scope]:
         if not offered:
             return []
         found[offered[0]] = None
-    match list(found):
-        case []:
-            return []
-        case [prefix]:
-            return [AlwaysPrefix(prefix)]
-        case several:
-            fits = len(several) <= PREFIXES_MAX
-            return [AlwaysPrefixes(tuple(several))] if fits else []
+    if len(found) == 1:
+        return [AlwaysPrefix(*found)]
+    return [AlwaysPrefixes(tuple(found))] if 1 < len(found) <= PREFIXES_MAX else []
 
 
 def _spares(

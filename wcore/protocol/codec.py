@@ -6,7 +6,7 @@ answered once. What we send is one line of valid UTF-8, or `encode` refuses it w
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final, NoReturn, get_args
+from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, t
 
 from wcore.errors import WcoreError
 from wcore.protocol.commands import FREE_TEXT, AnyCommand
-from wcore.protocol.events import AnyEvent, Event
+from wcore.protocol.events import KINDS, Event
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.protocol.scopes import SCOPE_FORMS
 from wcore.visible import visible_line, whole
@@ -26,7 +26,6 @@ _COMMANDS: Final[TypeAdapter[AnyCommand]] = TypeAdapter(
     AnyCommand,
     config=ConfigDict(defer_build=True),  # 12 ms that `ready` need not wait for
 )
-_EVENTS: Final[tuple[type[Event], ...]] = get_args(get_args(AnyEvent)[0])
 
 
 class Malformed(Struct, frozen=True):
@@ -108,7 +107,7 @@ def warm() -> Iterator[None]:
     """
     _COMMANDS.rebuild()
     yield
-    for kind in _EVENTS:
+    for kind in KINDS:
         kind.model_rebuild()
         yield
 

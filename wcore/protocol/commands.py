@@ -74,8 +74,10 @@ class Stop(Command):
     type: Literal["stop"] = "stop"
 
 
-class SandboxWish(Command):
+class SandboxWish(BaseModel):
     """What a call is to run in, in the place of what it asks for."""
+
+    model_config = Command.model_config
 
     view: Literal["workspace", "none"] = "workspace"
     hosts: Annotated[list[str], Field(max_length=ASKED_MAX)] = Field(default_factory=list[str])

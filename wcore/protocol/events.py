@@ -1,8 +1,6 @@
 """What the engine says, one class a message. A field that is `None` is left out of the line."""
 
-from typing import Annotated, Literal, TypeAlias
-
-from pydantic import Field
+from typing import Final, Literal
 
 from wcore.protocol.parts import (
     AgentPermissions,
@@ -254,30 +252,5 @@ class SessionCost(Event):
     per_turn: tuple[TurnCost, ...]
 
 
-AnyEvent: TypeAlias = Annotated[
-    Ready
-    | ConfigChanged
-    | Pong
-    | Info
-    | Error
-    | StreamStart
-    | TextDelta
-    | Thinking
-    | StreamEnd
-    | ToolRequest
-    | CallAnnounced
-    | CallSettled
-    | ToolRunning
-    | ToolChunk
-    | ToolResult
-    | ToolCancelled
-    | ApprovalRequired
-    | Suspend
-    | ApprovalResumed
-    | CommandResult
-    | McpReady
-    | McpFailed
-    | SubAgentEvent
-    | SessionCost,
-    Field(discriminator="type"),
-]
+#: All of them, in the order in which they stand here.
+KINDS: Final = tuple(Event.__subclasses__())

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from wcore.errors import Code
+from wcore.views import SandboxView
 from wcore.vocabulary import Category, Mode, Persist, Status
 
 Flag: TypeAlias = Literal[True] | None  # an additive capability: true or left out
@@ -89,11 +90,13 @@ class ToolInfo(Part):
 
 class GrantInfo(Part):
     grant_id: str
-    kind: Literal["name", "prefix", "path", "exact"]
+    kind: Literal["name", "prefix", "path", "exact", "host"]
     tool: str
     prefix: str | None = None
     root: str | None = None
     command: str | None = None
+    host: str | None = None
+    sandbox: SandboxView | None = None
     persist: Persist
     agent: str | None = None
     created_at: str

@@ -261,7 +261,7 @@ class _Try(Struct, frozen=True):
         where = place, masks
         code, said = await attempt(self.start, self.bwrap, program, where, self.namespaces)
         to = f"{self.planted.home}/quarantine/{secrets.token_hex(4)}"
-        moved = quarantine.take_away(masks, *folders, rules, to).moved
+        moved, _ = quarantine.take_away(masks, *folders, rules, to)
         if code is None or code in _UNTRIED:
             return Tried(name, held=False, said=f"it could not be tried: {said}")
         is_held = bool(moved) if name in LEFTOVERS else code != 0

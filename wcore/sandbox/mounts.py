@@ -6,25 +6,18 @@ come private folders, the workspace, and last what is hidden or kept as it is wi
 
 import posixpath
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 
 from wcore.sandbox.masks import Masks, is_below
+from wcore.views import WORKSPACE
 
 #: As root they are left: what is in the workspace may belong to somebody else.
 _ROOT_KEEPS: Final = ("CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER")
 _NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts")
 _NO_FILE: Final = "/dev/null"  # bound without devices: opening it is refused, to root as well
 TMP: Final = "/tmp"
-
-
-class View(StrEnum):
-    """What a program sees of the machine and may change."""
-
-    READ_ONLY = "read_only"
-    WORKSPACE = "workspace"
 
 
 class Place(Struct, frozen=True):
@@ -45,9 +38,9 @@ class Place(Struct, frozen=True):
     repository: tuple[str, ...] = ()
 
 
-def arguments(view: View, place: Place, masks: Masks, *, as_root: bool) -> list[str]:
+def arguments(view: str, place: Place, masks: Masks, *, as_root: bool) -> list[str]:
     """Return the arguments for bubblewrap, without those that are numbers of descriptors."""
-    writable = "--bind" if view is View.WORKSPACE else "--ro-bind"
+    writable = "--bind" if view == WORKSPACE else "--ro-bind"
     found = [*_NAMESPACES, "--cap-drop", "ALL"]
     if as_root:
         found += [part for name in _ROOT_KEEPS for part in ("--cap-add", name)]
@@ -58,7 +51,7 @@ def arguments(view: View, place: Place, masks: Masks, *, as_root: bool) -> list[
     found += _around(place)
     for folder in (place.workspace, *place.repository):
         found += _bound(writable, folder)
-    if view is View.WORKSPACE:
+    if view == WORKSPACE:
         links = [path for path, link in masks.names if link is not None]
         for folder in _between(place, (*masks.kept, *masks.folders, *masks.files, *links)):
             found += _bound("--bind", folder)

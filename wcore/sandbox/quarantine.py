@@ -39,21 +39,16 @@ class Moved(Struct, frozen=True):
     to: str
 
 
-class Taken(Struct, frozen=True):
-    """What was taken away, and a sentence about what could not be, or be looked at."""
-
-    moved: list[Moved]
-    problem: str = ""
-
-
 def take_away(
     before: Masks,
     workspace: str,
     repository: Sequence[str],
     rules: Rules,
     to: str,
-) -> Taken:
+) -> tuple[list[Moved], str]:
     """Move what is new to the folder `to`, which is made; links that were there come back. Blocks.
+
+    Return what was moved, and a sentence about what could not be, or be looked at.
 
     Where that is another file system, it stays beside where it was, under a name that nobody goes
     by: what a program leaves need not be what can be copied.
@@ -87,7 +82,7 @@ def take_away(
     more = f" and {len(left) - TOLD_MAX} more" if len(left) > TOLD_MAX else ""
     told = ", ".join(map(visible_line, left[:TOLD_MAX])) + more
     why = "other programs may do what it left, and it cannot be moved"
-    return Taken(moved, f"{why}: {told}" if left else "")
+    return moved, f"{why}: {told}" if left else ""
 
 
 def _has_moved(path: str, place: str) -> bool:

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from math import inf
 from typing import Any, Final
 
@@ -21,13 +21,14 @@ from msgspec.structs import replace
 from wcore.hosts import agreed
 from wcore.sandbox import environment, scratch, seccomp
 from wcore.sandbox.masks import Masks, SandboxError
-from wcore.sandbox.mounts import Place, View, arguments
+from wcore.sandbox.mounts import Place, arguments
 from wcore.sandbox.network import Network, NetworkGoneError, Start, opened
 from wcore.sandbox.proxy import Hosts
 from wcore.sandbox.quarantine import Moved, take_away
+from wcore.sandbox.watch import Watch
 from wcore.sandbox.workspace import Workspace
-from wcore.supervisor.client import Program
-from wcore.views import SandboxView
+from wcore.supervisor.client import Held, Program
+from wcore.views import WORKSPACE, SandboxView
 from wcore.visible import visible_line
 from wcore.vocabulary import Json, Status, ToolOutput
 
@@ -45,16 +46,30 @@ _SYSTEM: Final = ("/usr/bin", "/bin", "/usr/local/bin")
 class Confined:
     """What is to be started in the place of a program, and what became of it."""
 
-    def __init__(self, program: Program, view: View, pipe: int) -> None:
+    def __init__(self, program: Program, view: SandboxView, pipe: int) -> None:
         self.program = program
-        self.hosts: tuple[str, ...] = ()  # that it may reach
         self.refused: list[str] = []  # that it tried to reach, once it is over
         self.moved: list[Moved] = []  # what it left that may not stay, once it is over
         self.quarantine = ""  # the folder where most of that is
         self.problem = ""  # why something of that stays
         self.is_emptied = False  # what it could keep in private folders was too much
+        self.watch: Watch | None = None
         self._view = view
         self._pipe = pipe
+
+    async def exited(self, held: Held) -> None:
+        """Wait until the program has ended, or is not held any more: then it is to be ended."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._lost, tasks.cancel_scope)
+            await held.exited()
+            tasks.cancel_scope.cancel()
+
+    async def _lost(self, scope: anyio.CancelScope) -> None:
+        assert self.watch is not None
+        while (lost := self.watch.lost()) is None:
+            await anyio.wait_readable(self.watch.fd)
+        self.add(f"{visible_line(lost)} was replaced from outside, so not held any more: ended")
+        scope.cancel()
 
     def exit_code(self) -> int | None:
         """Return the exit code, once the program has ended; `None`: it never began.
@@ -77,18 +92,24 @@ class Confined:
             SandboxError: it never began.
         """
         code = self.exit_code()
+        if code is None and self.problem:
+            return -signal.SIGKILL
         if code is None:
             raise SandboxError(f"no sandbox could be made, nothing was run: {output.strip()}")
         number = code - SIGNAL_EXIT
         return -number if 0 < number < signal.NSIG else code
+
+    def add(self, problem: str) -> None:
+        """Note what went wrong, beside what did before."""
+        self.problem = "; ".join(filter(None, (self.problem, problem)))
 
     def finished(self, done: ToolOutput) -> ToolOutput:
         """Return a result with the view, and with what was taken away."""
         told = self.moved[:MOVED_TOLD_MAX]
         moved: list[Json] = [{"path": each.path, "to": each.to} for each in told]
         view: dict[str, Json] = {
-            "view": self._view.value,
-            "hosts": list(self.hosts),
+            "view": self._view.view,
+            "hosts": list(self._view.hosts),
             "refused_hosts": list(self.refused),
             "quarantined": moved,
         }
@@ -113,14 +134,11 @@ class Confined:
 
 
 class Agreement(Struct, frozen=True):
-    """What is agreed to at the moment: the hosts that any program may reach.
-
-    `is_fixed`: no call may ask for others. `usual` is the view of what asks for nothing.
-    """
+    """What is agreed to at the moment: the hosts that any program may reach."""
 
     hosts: Callable[[], Sequence[str]] = tuple
-    is_fixed: Callable[[], bool] = lambda: False
-    usual: Callable[[], View] = lambda: View.WORKSPACE
+    is_fixed: Callable[[], bool] = lambda: False  # no call may ask for others
+    usual: Callable[[], str] = lambda: WORKSPACE  # the view of a call
 
 
 class Sandbox:
@@ -150,31 +168,29 @@ class Sandbox:
         # What runs could swap folders for links between a look at them and what follows from it.
         self._one_at_a_time = anyio.Lock()
 
-    def view(self, view: View | None = None, asked: Sequence[str] = ()) -> SandboxView:
+    def view(self, view: str | None = None, asked: Sequence[str] = ()) -> SandboxView:
         """Return what a program would see now; `asked` are hosts that it needs besides.
 
         Raises:
-            SandboxError: they are none that can be asked for.
+            SandboxError: the administrator does not let anybody ask for them.
         """
         known = tuple(self._agreement.hosts())
-        proposed = tuple(host for host in dict.fromkeys(asked) if not _may_reach(host, known))
+        reached = Hosts([agreed(host) for host in known])
+        proposed = tuple(host for host in dict.fromkeys(asked) if not _all_of(host, reached))
         if proposed and self._agreement.is_fixed():
             told = ", ".join(known) or "none"
             raise SandboxError(f"the administrator says which hosts are reached: {told}")
-        return SandboxView((view or self._agreement.usual()).value, (*known, *proposed), proposed)
+        return SandboxView(view or self._agreement.usual(), (*known, *proposed), proposed)
 
     @asynccontextmanager
-    async def around(
-        self, program: Program, shown: SandboxView | None = None
-    ) -> AsyncGenerator[Confined]:
+    async def around(self, program: Program, shown: SandboxView) -> AsyncGenerator[Confined]:
         """Have what runs `program`. It must be over, and all it started, when this ends.
 
-        It runs in the view that was `shown`, by default in that of the workspace as it is now.
+        It runs in the view that was `shown`.
 
         Raises:
             SandboxError: no sandbox can be made, or no longer that one.
         """
-        shown = shown or self.view()
         async with self._one_at_a_time, self._alone():
             hosts = shown.hosts
             if gone := set(hosts) - {*self._agreement.hosts(), *shown.proposed}:
@@ -183,26 +199,26 @@ class Sandbox:
             place, masks = await to_thread.run_sync(self._looked, hosts)
             bwrap = await self._found(place, masks)
             network = await self._agreed(bwrap, hosts)
-            view, where = View(shown.view), (place, masks)
-            with confined(bwrap, program, view, where, network.namespaces) as inner:
-                inner.hosts = hosts
+            confining = confined(bwrap, program, shown, (place, masks), network.namespaces)
+            with closing(Watch(masks)) as watch, confining as inner:
+                inner.watch = watch
                 try:
                     yield inner
                 finally:
                     with anyio.CancelScope(shield=True):
-                        inner.refused = await self._refused(network)
+                        inner.refused = await self._limit(network)
                         await to_thread.run_sync(self._take_away, inner, place, masks)
 
     async def _agreed(self, bwrap: str, hosts: Sequence[str]) -> Network:
         """Return a network from which these hosts are reached."""
         if self._network is not None:
-            await self._refused(self._network, hosts)
+            await self._limit(self._network, hosts)
         if self._network is None:  # also where somebody has killed the proxy
             self._network = await opened(self._start, bwrap)
             await self._network.agree(hosts)
         return self._network
 
-    async def _refused(self, network: Network, hosts: Sequence[str] = ()) -> list[str]:
+    async def _limit(self, network: Network, hosts: Sequence[str] = ()) -> list[str]:
         """Let only these hosts be reached from now on; return what was refused until now."""
         try:
             return await network.agree(hosts)
@@ -247,30 +263,19 @@ class Sandbox:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
         folders = (place.workspace, place.repository)
         try:
-            taken = take_away(masks, *folders, rules, to)
-            inner.quarantine, inner.moved, inner.problem = to, taken.moved, taken.problem
+            inner.quarantine = to
+            inner.moved, problem = take_away(masks, *folders, rules, to)
+            inner.add(problem)
             if time.monotonic() - self._measured >= scratch.MEASURED_S:
                 self._measured = time.monotonic()
                 inner.is_emptied = scratch.is_emptied(self._workspace.scratch)
                 scratch.tidy(os.path.dirname(self._workspace.scratch))
         except SandboxError as error:
-            inner.problem = str(error)
+            inner.add(str(error))
 
 
-def _may_reach(host: str, known: Sequence[str]) -> bool:
-    """Whether `host`, as a call asks for it, is among those that were agreed to.
-
-    Raises:
-        SandboxError: it is not the name of one.
-    """
-    try:
-        name, ports = agreed(host)
-    except ValueError as error:
-        raise SandboxError(str(error)) from error
-    is_one = name and ports and host.lower().startswith(name)  # no pattern, network or address
-    if not is_one:
-        raise SandboxError(f"{host!r} is not one host: ask for them by name, such as pypi.org")
-    reached = Hosts([agreed(each) for each in known])
+def _all_of(host: str, reached: Hosts) -> bool:
+    name, ports = agreed(host)
     return all(reached.have(name, port) for port in ports)
 
 
@@ -278,7 +283,7 @@ def _may_reach(host: str, known: Sequence[str]) -> bool:
 def confined(
     bwrap: str,
     program: Program,
-    view: View,
+    view: SandboxView,
     where: tuple[Place, Masks],
     namespaces: Sequence[int] = (),
 ) -> Generator[Confined]:
@@ -293,7 +298,7 @@ def confined(
     if rules is None:
         raise SandboxError(f"there is no filter of system calls for {os.uname().machine}")
     place, masks = where
-    told = arguments(view, place, masks, as_root=os.geteuid() == 0)
+    told = arguments(view.view, place, masks, as_root=os.geteuid() == 0)
     told += ["--clearenv"] if namespaces else ["--unshare-net", "--clearenv"]
     for name, value in environment.within(program.environ, place).items():
         told += ["--setenv", name, value]
@@ -378,7 +383,7 @@ async def attempt(
     pipe, theirs = os.pipe()
     heard = replace(program, stdio=(None, theirs, theirs))
     try:
-        with confined(bwrap, heard, View.WORKSPACE, where, namespaces) as inner:
+        with confined(bwrap, heard, SandboxView(WORKSPACE), where, namespaces) as inner:
             try:
                 held = await start(inner.program)
             finally:

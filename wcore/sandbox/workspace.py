@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
@@ -147,9 +146,7 @@ def _folders(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _entries(folder: str) -> list[str]:
-    with suppress(OSError):
-        return [f"{folder}/{name}" for name in os.listdir(folder)]
-    return []
+    return [entry.path for entry in masks.listing(folder, opens=False) or ()]
 
 
 def homes_of(paths: Iterable[str]) -> list[str]:

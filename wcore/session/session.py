@@ -185,9 +185,8 @@ class Session:
     def modes(self) -> tuple[Mode, ...]:
         """The modes up to the ceiling; two of them are of use in a sandbox only."""
         ceiling, current = self.settings.max_mode.rank, self.approvals.mode
-        found = [mode for mode in Mode if mode.rank <= ceiling]
-        of_use = {*found} - (set() if self.settings.is_sandboxed else {Mode.PLAN, Mode.AUTO_RUN})
-        return tuple(mode for mode in found if mode in of_use or mode is current)
+        idle = set[Mode]() if self.settings.is_sandboxed else {Mode.PLAN, Mode.AUTO_RUN} - {current}
+        return tuple(mode for mode in Mode if mode.rank <= ceiling and mode not in idle)
 
     @property
     def mode_name(self) -> str:
@@ -322,17 +321,17 @@ class Session:
         return situations(chain)
 
     def grant_for(
-        self, scope: Scope, card: Card, facts: Facts | None = None
+        self, scope: Scope, card: Card, edited: Studied | None = None
     ) -> tuple[Grant, ...] | ScopeRefused:
         """Return the grants that `scope` makes after a yes to `card`; none for once.
 
-        `facts` are those of the edited call, where the host changed the arguments.
+        `edited` is the call as the host changed it.
         """
         if isinstance(scope, Once):
             return ()
         if isinstance(scope, AlwaysPath):
             scope = AlwaysPath(self.resolved(scope.root), scope.write)
-        facts = facts or card.facts
+        facts = edited.facts if edited else card.facts
         verdict = validate_scope(scope, facts, self.settings.places, self.grants)
         if isinstance(verdict, ScopeRefused):
             return verdict
@@ -363,9 +362,8 @@ class Session:
             return []
         places = self.settings.places
         found = [suggest(facts, each.own, places, each.above) for each in self._situations()]
-        hosts = facts.view.proposed if facts.view else ()
-        offers = [(AlwaysHost(host), None) for host in hosts]
-        return [*offered_by_all(found, facts.analysis), *offers]
+        hosts = [(AlwaysHost(host), None) for host in (facts.view.proposed if facts.view else ())]
+        return [*offered_by_all(found, facts.analysis), *hosts]
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""

@@ -40,11 +40,27 @@ def tell_of_parents_death(number: int) -> None:
 
 def join(namespace: int) -> None:
     """Go into a namespace, given by a descriptor; raises `OSError` where we may not."""
-    import ctypes  # noqa: PLC0415 - `os.setns` is of Python 3.12
+    _called("setns", namespace, 0, about="a namespace")
 
-    if ctypes.CDLL(None, use_errno=True).setns(namespace, 0):
+
+def inotify() -> int:
+    """Return a new descriptor that tells of events in folders; raises `OSError`."""
+    return _called("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC, about="inotify")
+
+
+def watch(descriptor: int, folder: str, events: int) -> int:
+    """Have `inotify` tell of events in a folder; return its number there. Raises `OSError`."""
+    return _called("inotify_add_watch", descriptor, os.fsencode(folder), events, about=folder)
+
+
+def _called(name: str, *args: "int | bytes", about: str) -> int:
+    import ctypes  # noqa: PLC0415 - `os` has none of them in Python 3.11
+
+    result: int = getattr(ctypes.CDLL(None, use_errno=True), name)(*args)
+    if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), "a namespace")
+        raise OSError(number, os.strerror(number), about)
+    return result
 
 
 def _prctl(option: int, value: "int | bytes") -> None:

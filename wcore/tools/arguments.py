@@ -7,9 +7,9 @@ model is made from the same model, so the two cannot drift apart.
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Final, TypeVar, cast
+from typing import Annotated, Final, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from wcore.errors import ToolError
@@ -26,6 +26,9 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
+FilePath = Annotated[
+    str, Field(min_length=1, description="The file: absolute, or relative to the workspace.")
+]
 A = TypeVar("A", bound=Arguments)
 
 

@@ -8,7 +8,7 @@ A call is announced once, by `ask` (`tool_request`: the host shows a card), or b
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from wcore.approval.manager import ApprovalResult, move_of
+from wcore.approval.manager import ApprovalResult, Approved, move_of
 from wcore.approval.table import Move
 from wcore.protocol import events, scopes
 from wcore.turn.call import ToolCall
@@ -64,10 +64,9 @@ def ask(call: ToolCall, request: bytes, prepared: Prepared, resume_token: str | 
         session.emit_nowait(events.Suspend(reason=REASON_SUSPENDED, resume_token=resume_token))
 
 
-def settled_event(
-    call: ToolCall, result: ApprovalResult, edited: Prepared | None = None
-) -> events.CallSettled:
-    """Return how the question ended; `edited` is the call as the host changed it."""
+def settled_event(call: ToolCall, result: ApprovalResult) -> events.CallSettled:
+    """Return how the question ended, with the call as the host changed it, if it did."""
+    edited = result.edited.prepared if isinstance(result, Approved) and result.edited else None
     return events.CallSettled(
         msg_id=call.control.msg_id,
         call_id=call.call_id,

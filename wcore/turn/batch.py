@@ -22,7 +22,7 @@ from wcore.persistence.restore import OpenCall
 from wcore.turn import execution, gate
 from wcore.turn.call import ToolCall
 from wcore.turn.control import TurnControl
-from wcore.turn.finish import finish, finish_after_bug, stopped
+from wcore.turn.finish import finish, finished_after_bug, stopped
 from wcore.vocabulary import Category, ModelCall, ToolMessage, ToolOutput
 
 CALLS_MAX: Final = 1024  # of one reply; as many as may wait, and more than anybody reads
@@ -60,11 +60,9 @@ async def run_batch(
 
 async def _leave_out(call: ToolCall) -> None:
     """Announce a call that is too many, and end it; nothing of it was looked at."""
-    try:
+    async with finished_after_bug(call):
         is_stopped = call.control.ending is not None
         await finish(call, stopped(call) if is_stopped else ToolOutput.failed(TOO_MANY))
-    except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await finish_after_bug(call)
 
 
 async def _run_call(call: ToolCall) -> None:
@@ -72,20 +70,16 @@ async def _run_call(call: ToolCall) -> None:
         delaying = [other for other in call.earlier if other.delays(call)]
         await call.wait_for(_writers_before(call) or delaying)
         await _gate(call)
-    try:
+    async with finished_after_bug(call):
         if call.ended.is_set():
             return
         if call.pending is None or await gate.await_answer(call, call.pending):
             await execution.run(call)
-    except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await finish_after_bug(call)
 
 
 async def _gate(call: ToolCall) -> None:
-    try:
+    async with finished_after_bug(call):
         await gate.gate(call)
-    except Exception:  # noqa: BLE001 - one call's bug must not take its neighbours along
-        await finish_after_bug(call)
 
 
 def _writers_before(call: ToolCall) -> list[ToolCall]:

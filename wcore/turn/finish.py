@@ -7,6 +7,8 @@ not been announced by then is announced before.
 """
 
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from msgspec import Struct
@@ -86,16 +88,20 @@ async def finish_unrecorded(call: ToolCall, problem: Exception) -> None:
         await finish(call, ToolOutput.failed(told))
 
 
-async def finish_after_bug(call: ToolCall) -> None:
-    """End after a bug of ours, as far as it can still be told. Call it in an `except`."""
-    log.exception("call.broke")  # noqa: LOG004 - only ever called from an `except`
-    if call.session.approvals.try_resolve(call.call_id, _BUG):
-        call.session.cards.pop(call.call_id, None)
-        settled = settled_event(call, _BUG)
-        await finish(call, Refusal(_BUG.reason, move=None, preceding_events=(settled,)))
-    elif call.state is not None:
-        await finish(call, ToolOutput.failed(_BUG.reason))
-    call.ended.set()
+@asynccontextmanager
+async def finished_after_bug(call: ToolCall) -> AsyncGenerator[None]:
+    """End `call` after a bug of ours inside, as far as it can still be told; others go on."""
+    try:
+        yield
+    except Exception:
+        log.exception("call.broke")
+        if call.session.approvals.try_resolve(call.call_id, _BUG):
+            call.session.cards.pop(call.call_id, None)
+            settled = settled_event(call, _BUG)
+            await finish(call, Refusal(_BUG.reason, move=None, preceding_events=(settled,)))
+        elif call.state is not None:
+            await finish(call, ToolOutput.failed(_BUG.reason))
+        call.ended.set()
 
 
 def _result(call: ToolCall, output: ToolOutput) -> tuple[events.ToolResult, Record]:

@@ -75,8 +75,7 @@ async def await_answer(call: ToolCall, pending: Pending) -> bool:
     session = call.session
     card = session.cards.pop(call.call_id)
     tool = card.prepared.tool
-    edited = result.prepared if isinstance(result, Approved) else None
-    closing: tuple[events.Event, ...] = (settled_event(call, result, edited),)
+    closing: tuple[events.Event, ...] = (settled_event(call, result),)
     if token := pending.resume_token:
         approved = isinstance(result, Approved)
         closing = (events.ApprovalResumed(resume_token=token, approved=approved), *closing)
@@ -87,9 +86,11 @@ async def await_answer(call: ToolCall, pending: Pending) -> bool:
         refusal = Refusal(result.reason, move=None, decision=decision, preceding_events=closing)
         await finish(call, refusal)
     else:
-        call.prepared = edited or card.prepared
-        call.edited = edited is not None
+        if result.edited is not None:
+            call.edited, call.studied = True, result.edited
+            call.prepared = result.edited.prepared
         call.answer = result.answer if tool == QUESTION_TOOL else None
+        assert call.prepared is not None
         problem = await _record_approval(call, call.prepared, result)
         for event in closing:
             session.emit_nowait(event)

@@ -9,7 +9,7 @@ from wcore.approval.manager import Denied
 from wcore.tools.tool import Tool
 from wcore.turn import gate
 from wcore.turn.call import ToolCall
-from wcore.turn.finish import Refusal, finish, finish_after_bug, stopped
+from wcore.turn.finish import Refusal, finish, finished_after_bug, stopped
 from wcore.vocabulary import Args, By, ModelCall
 
 Effect = Callable[[ToolCall], Awaitable[None]]
@@ -42,7 +42,7 @@ async def _withdraw_on_cancel(call: ToolCall, running: anyio.CancelScope) -> Non
 
 
 async def _run_call(call: ToolCall, effect: Effect, running: anyio.CancelScope) -> None:
-    try:
+    async with finished_after_bug(call):
         await gate.gate(call)
         if call.ended.is_set():
             return
@@ -53,5 +53,3 @@ async def _run_call(call: ToolCall, effect: Effect, running: anyio.CancelScope) 
         if not call.ended.is_set():
             is_stopped = call.control.ending is not None
             await finish(call, stopped(call) if is_stopped else Refusal(reasons.WITHDRAWN))
-    except Exception:  # noqa: BLE001 - a bug in it must not take the outer call along
-        await finish_after_bug(call)

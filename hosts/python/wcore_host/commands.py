@@ -48,20 +48,12 @@ class Commands(ABC):
         answer: str | None = None,
     ) -> None:
         """Let a waiting call run. To edit its arguments use `answer_call` with `Allow(args=…)`."""
-        call_id = call if isinstance(call, str) else call.call_id
-        said: dict[str, Json] = {"type": "tool_approve", "call_id": call_id}
-        if scope != "once":
-            said["scope"] = scope if isinstance(scope, str) else dict(scope)
-        said |= {k: v for k, v in (("persist", persist), ("answer", answer)) if v is not None}
-        await self.send(said)
+        verdict = Allow(scope=scope, persist=persist, answer=answer)
+        await self.send(command(call, verdict))
 
     async def deny(self, call: ToolRequest | str, reason: str = "", *, stop: bool = False) -> None:
         """Refuse a waiting call; the model is told `reason`. `stop` also ends the turn."""
-        call_id = call if isinstance(call, str) else call.call_id
-        said: dict[str, Json] = {"type": "tool_deny", "call_id": call_id}
-        if reason:
-            said["reason"] = reason
-        await self.send(said | ({"stop": True} if stop else {}))
+        await self.send(command(call, Deny(reason, stop)))
 
     async def answer_call(self, call: ToolRequest, verdict: Allow | Deny) -> None:
         """Answer a waiting call with a verdict, edited arguments included."""

@@ -248,13 +248,8 @@ class Engine(Commands):
                 self.waiting_changes = event
             case events.ToolRequest() if self._desk is not None:
                 self._desk.ask(event, self.capabilities.flags)
-            case (
-                events.CallSettled(call_id=call_id)
-                | events.ToolRunning(call_id=call_id)
-                | events.ToolResult(call_id=call_id)
-                | events.ToolCancelled(call_id=call_id)
-            ) if self._desk is not None:
-                self._desk.settle(call_id)
+            case _ if isinstance(event, events.EndsCard) and self._desk is not None:
+                self._desk.settle(event.call_id)
             case _:
                 pass
 

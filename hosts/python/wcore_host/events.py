@@ -239,6 +239,10 @@ class ToolCancelled(Event):
     reason: str
 
 
+#: Behind one of these nobody needs to answer the card of their call any more.
+EndsCard: TypeAlias = CallSettled | ToolRunning | ToolResult | ToolCancelled
+
+
 # --- answers to introspection -----------------------------------------------------------------
 
 

@@ -24,10 +24,6 @@ class Outbox:
     def is_full(self) -> bool:
         return self._bytes >= OUTBOX_BYTES_MAX and not self.broken
 
-    @property
-    def _is_idle(self) -> bool:
-        return self.broken or not (self._lines or self._writing)
-
     def put(self, line: bytes) -> None:
         """Add one line, newline included."""
         self._lines.append(line)
@@ -41,7 +37,7 @@ class Outbox:
 
     async def emptied(self) -> None:
         """Wait until every line has been written (or nobody reads them any more)."""
-        while not self._is_idle:
+        while not self.broken and (self._lines or self._writing):
             await self._changed.wait()
 
     def close(self) -> None:

@@ -147,22 +147,23 @@ class CallbackRunner:
         return verdict
 
 
-def command(request: ToolRequest, verdict: Verdict) -> JsonObject:
-    """Return the command that carries `verdict` to exactly the call of `request`."""
+def command(call: ToolRequest | str, verdict: Verdict) -> JsonObject:
+    """Return the command that carries `verdict` to exactly this call, or the call of this id."""
+    call_id = call if isinstance(call, str) else call.call_id
     if isinstance(verdict, Deny):
-        denied: dict[str, Json] = {"type": "tool_deny", "call_id": request.call_id}
+        denied: dict[str, Json] = {"type": "tool_deny", "call_id": call_id}
         if verdict.message:
             denied["reason"] = verdict.message
         return denied | ({"stop": True} if verdict.stop else {})
-    approved: dict[str, Json] = {"type": "tool_approve", "call_id": request.call_id}
+    approved: dict[str, Json] = {"type": "tool_approve", "call_id": call_id}
     if verdict.scope != "once":
         approved["scope"] = _plain(verdict.scope)
     if verdict.persist is not None:
         approved["persist"] = verdict.persist
     if verdict.answer is not None:
         approved["answer"] = verdict.answer
-    if verdict.args is not None and verdict.args != request.tool.args:
-        approved |= {"args": dict(verdict.args), "digest": request.digest}
+    if isinstance(call, ToolRequest) and verdict.args not in (None, call.tool.args):
+        approved |= {"args": dict(verdict.args), "digest": call.digest}
     return approved
 
 

@@ -154,7 +154,6 @@ def test_secrets_that_overlap_are_both_gone() -> None:
 def test_a_value_too_short_to_be_a_secret_is_ignored(value: str) -> None:
     text = f"a {value} b key 1234567"
     secrets = live([value])
-    assert tuple(secrets.values()) == ()
     assert secrets.redact(text) == text
     assert streamed(secrets, text) == text
 

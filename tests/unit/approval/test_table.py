@@ -6,9 +6,10 @@ from itertools import product
 from typing import Final
 
 import pytest
+from spec import life_tables
 from tables import rows
 
-from wcore.approval.table import MOVES, Ledger, Move, State, UnknownCallError, as_markdown
+from wcore.approval.table import MOVES, Ledger, Move, State, UnknownCallError
 
 STEPS: Final = 5  # 8 moves: 32,768 sequences
 FINAL: Final = {State.ENDED, State.DENIED, State.EXPIRED, State.CANCELLED}
@@ -148,7 +149,7 @@ def test_calls_do_not_move_each_other() -> None:
 
 
 def test_the_printed_table_is_the_table() -> None:
-    header, rule, *rows = as_markdown().splitlines()
+    header, rule, *rows = life_tables.of_calls().splitlines()
     columns = [cell.strip() for cell in header.strip("|").split("|")]
     assert columns == ["state", *Move]
     assert set(rule) == {"|", "-"}

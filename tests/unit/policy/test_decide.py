@@ -72,6 +72,10 @@ class Case:
     def category(self) -> Category:
         return TOOLS[self.tool]
 
+    @property
+    def changes(self) -> bool:
+        return self.category in (Category.EDIT, Category.MCP) or self.tool == "Bash"
+
 
 PATHS: Final = (
     None,
@@ -99,6 +103,8 @@ def oracle(case: Case) -> tuple[Verdict, Row]:
         return Verdict.DENY, Row.BLOCKED
     if path and path.own and path.access is Access.WRITE:
         return Verdict.DENY, Row.SAFETY
+    if case.mode is Mode.PLAN and case.changes:
+        return Verdict.DENY, Row.MODE
     if case.tool == "AskUserQuestion":
         return Verdict.ASK, Row.QUESTION
     if path and path.protected and not force:
@@ -109,10 +115,14 @@ def oracle(case: Case) -> tuple[Verdict, Row]:
     prefix_granted = case.tool == "Bash" and "prefix" in case.grants
     if "name" in case.grants or prefix_granted or folder_granted:
         return Verdict.ALLOW, Row.GRANT
+    is_info = case.category is Category.INFO
+    is_edit = case.category is Category.EDIT and case.tool != "Delete"
     covered = {
+        Mode.PLAN: is_info,
         Mode.DEFAULT: False,
-        Mode.READ_ONLY: case.category is Category.INFO,
-        Mode.AUTO_EDIT: case.category in (Category.INFO, Category.EDIT) and case.tool != "Delete",
+        Mode.READ_ONLY: is_info,
+        Mode.AUTO_EDIT: is_info or is_edit,
+        Mode.AUTO_RUN: is_info or is_edit,  # commands as well, in a sandbox
         Mode.FORCE: True,
     }[case.mode]
     return (Verdict.ALLOW, Row.MODE) if covered else (Verdict.ASK, Row.DEFAULT)
@@ -189,7 +199,7 @@ def every() -> dict[Case, tuple[Verdict, Row]]:
 def test_the_code_decides_as_the_table_of_the_design_in_every_case() -> None:
     wrong = {case: got for case, got in every().items() if got != oracle(case)}
     assert not wrong, next(iter(wrong.items()))
-    assert len(every()) == 7 * 2 * 17 * 4 * 64
+    assert len(every()) == 7 * 2 * 17 * 6 * 64
 
 
 def test_every_row_decides_some_case() -> None:
@@ -215,7 +225,9 @@ def test_a_protected_path_is_never_allowed_except_in_force() -> None:
 
 def test_nothing_is_denied_for_lack_of_a_grant_or_mode() -> None:
     for case, (verdict, row) in every().items():
-        assert (verdict is Verdict.DENY) == (row in (Row.BLOCKED, Row.SAFETY)), case
+        is_planned = row is Row.MODE and case.mode is Mode.PLAN and case.changes
+        denied = row in (Row.BLOCKED, Row.SAFETY) or is_planned
+        assert (verdict is Verdict.DENY) == denied, case
 
 
 def test_one_more_grant_never_makes_a_decision_stricter() -> None:
@@ -231,7 +243,7 @@ def test_a_higher_mode_never_makes_a_decision_stricter() -> None:
     found = every()
     for case, (verdict, _) in found.items():
         if verdict is Verdict.ALLOW:
-            for mode in Mode:
+            for mode in set(Mode) - {Mode.PLAN}:  # which denies what others ask about
                 if mode.rank > case.mode.rank:
                     more = Case(case.tool, case.offered, case.path, mode, case.grants)
                     assert found[more][0] is Verdict.ALLOW, more

@@ -98,6 +98,8 @@ def _denies(case: Case) -> tuple[Verdict, Row] | None:
         return DENY, Row.SAFETY
     if case.rule == "deny spec" or (case.rule == "deny" and not yes_to_name):
         return DENY, Row.RULE
+    if case.mode is Mode.PLAN and case.tool != "AskUserQuestion":
+        return DENY, Row.MODE
     return None
 
 
@@ -123,7 +125,7 @@ def _rest(case: Case) -> tuple[Verdict, Row]:
         return (ALLOW, Row.TIER) if case.tier == "allow" else force or (ASK, Row.TIER)
     if case.rule in ("allow", "ask"):
         return (ALLOW, Row.RULE) if case.rule == "allow" else force or (ASK, Row.RULE)
-    if force or (case.mode is Mode.AUTO_EDIT and case.tool == "Write"):
+    if force or (case.mode in (Mode.AUTO_EDIT, Mode.AUTO_RUN) and case.tool == "Write"):
         return ALLOW, Row.MODE
     if case.tier.startswith("default"):
         return (ALLOW if case.tier == "default allow" else ASK), Row.TIER
@@ -172,8 +174,8 @@ def test_every_combination_is_decided_as_the_table_says() -> None:
     found = {case: decided(case) for case in cases()}
     wrong = {case: got for case, got in found.items() if got != oracle(case)}
     assert not wrong, (next(iter(wrong.items())), oracle(next(iter(wrong))))
-    assert len(found) == (10 * 5 + 4) * 2 * 2 * 5 * 2 * 2 * 4
-    assert {row for _, row in found.values()} == set(Row)
+    assert len(found) == (10 * 5 + 4) * 2 * 2 * 5 * 2 * 2 * 6
+    assert {row for _, row in found.values()} == {*Row} - {Row.SANDBOX}
 
 
 def test_nothing_lifts_what_is_blocked_or_absolutely_denied() -> None:

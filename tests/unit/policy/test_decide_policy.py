@@ -110,6 +110,8 @@ def oracle(case: Case) -> Verdict:
     rules = counting(case)
     if any(verdict is DENY and not (lifts and yes_to_name) for verdict, lifts in rules):
         return DENY
+    if case.mode is Mode.PLAN and case.tool not in ("Read", "AskUserQuestion"):
+        return DENY
     if case.tool == "AskUserQuestion" or case.written.managed == "ask":
         return ASK
     if yes_to_name:
@@ -121,8 +123,8 @@ def oracle(case: Case) -> Verdict:
         return ALLOW if force else strictest
     covered = {
         Mode.DEFAULT: (),
-        Mode.READ_ONLY: ("Read",),
-        Mode.AUTO_EDIT: ("Read", "Write"),
+        **dict.fromkeys((Mode.PLAN, Mode.READ_ONLY), ("Read",)),
+        **dict.fromkeys((Mode.AUTO_EDIT, Mode.AUTO_RUN), ("Read", "Write")),
         Mode.FORCE: ("Read", "Write"),
     }
     if case.tool in covered[case.mode]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wcore.policy import shell
-from wcore.policy.decide import DecisionContext, decide, find_covering_grant
+from wcore.policy.covering_grants import find_covering_grant
+from wcore.policy.decide import DecisionContext, decide
 from wcore.policy.exact_grants import EXACT_CHARS_MAX, UNTIED, ties_of, why_not
 from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import (

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcore.policy.decide import find_covering_grant
+from wcore.policy.covering_grants import find_covering_grant
 from wcore.policy.facts import Facts
 from wcore.policy.grants import (
     GRANTS_MAX,

@@ -55,6 +55,7 @@ SAMPLES: Final[dict[str, object]] = {
     "tool": "Bash",
     "approve_always": True,
     "only": False,
+    "sandbox": {"view": "none", "hosts": ["pypi.org"]},
     "trusted": True,
     "action": "continue",
 }
@@ -184,12 +185,14 @@ def test_a_command_cannot_be_changed() -> None:
 @rows(
     ("name", "mode"),
     [
+        ("plan", Mode.PLAN),
         ("default", Mode.DEFAULT),
         ("ask_every_time", Mode.DEFAULT),
         ("read_only", Mode.READ_ONLY),
         ("auto_accept_read_only", Mode.READ_ONLY),
         ("auto_edit", Mode.AUTO_EDIT),
         ("acceptEdits", Mode.AUTO_EDIT),
+        ("auto_run", Mode.AUTO_RUN),
         ("force", Mode.FORCE),
         ("yolo", Mode.FORCE),
         ("bypassPermissions", Mode.FORCE),
@@ -212,7 +215,7 @@ def test_modes_have_the_names_other_engines_use(name: str, mode: Mode) -> None:
         " force",
         "force ",
         "readonly",
-        "plan",
+        "Plan",
         "autoEdit",
         "YOLO",
         "dangerously_skip_sandbox_and_permissions",
@@ -221,12 +224,13 @@ def test_modes_have_the_names_other_engines_use(name: str, mode: Mode) -> None:
 def test_an_unknown_mode_is_malformed_and_the_modes_are_named(name: str) -> None:
     answer = decode(json.dumps({"type": "set_mode", "mode": name}).encode())
     assert isinstance(answer, Malformed)
-    assert "default, read_only, auto_edit, force" in answer.message
+    assert "plan, default, read_only, auto_edit, auto_run, force" in answer.message
 
 
 def test_modes_are_ordered_from_least_to_most() -> None:
-    order = [Mode.DEFAULT, Mode.READ_ONLY, Mode.AUTO_EDIT, Mode.FORCE]
-    assert [mode.rank for mode in order] == [0, 1, 2, 3]
+    order = [Mode.DEFAULT, Mode.READ_ONLY, Mode.AUTO_EDIT, Mode.AUTO_RUN, Mode.FORCE]
+    assert sorted(Mode, key=lambda mode: mode.rank) == [Mode.DEFAULT, Mode.PLAN, *order[1:]]
+    assert Mode.PLAN.rank == Mode.READ_ONLY.rank
 
 
 # --- answers --------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 from typing import Final
 
 from wcore.sandbox.masks import Masks
-from wcore.sandbox.mounts import Place, View, arguments
+from wcore.sandbox.mounts import Place, arguments
 from wcore.sandbox.workspace import homes_of
+from wcore.views import READ_ONLY, WORKSPACE
 
 PLACE: Final = Place(
     "/home/me/ws",
@@ -19,7 +20,7 @@ MASKS: Final = Masks(
 )
 
 
-def mounts(view: View, place: Place = PLACE, masks: Masks = MASKS) -> list[str]:
+def mounts(view: str, place: Place = PLACE, masks: Masks = MASKS) -> list[str]:
     """Return the mounts, each as one text."""
     told = arguments(view, place, masks, as_root=False)
     found: list[str] = []
@@ -32,7 +33,7 @@ def mounts(view: View, place: Place = PLACE, masks: Masks = MASKS) -> list[str]:
 
 
 def test_everything_lies_on_top_of_what_it_is_in() -> None:
-    assert mounts(View.WORKSPACE) == [
+    assert mounts(WORKSPACE) == [
         "--tmpfs /home",
         "--ro-bind /home/me /home/me",
         "--bind /state/cache /home/me/.cache",
@@ -59,7 +60,7 @@ def test_everything_lies_on_top_of_what_it_is_in() -> None:
 
 
 def test_to_read_only_nothing_of_the_workspace_is_mounted_to_write() -> None:
-    found = mounts(View.READ_ONLY)
+    found = mounts(READ_ONLY)
     assert "--ro-bind /home/me/ws /home/me/ws" in found
     binds = [each for each in found if each.startswith("--bind")]
     assert binds == ["--bind /state/cache /home/me/.cache"]
@@ -68,7 +69,7 @@ def test_to_read_only_nothing_of_the_workspace_is_mounted_to_write() -> None:
 
 def test_a_repository_elsewhere_is_written_too() -> None:
     place = Place("/ws", repository=("/repo/.git",))
-    found = mounts(View.WORKSPACE, place, Masks(kept=("/repo/.git/worktrees/a/commondir",)))
+    found = mounts(WORKSPACE, place, Masks(kept=("/repo/.git/worktrees/a/commondir",)))
     assert found == [
         "--bind /ws /ws",
         "--bind /repo/.git /repo/.git",
@@ -80,7 +81,7 @@ def test_a_repository_elsewhere_is_written_too() -> None:
 
 
 def test_root_keeps_the_rights_over_files_only() -> None:
-    told = arguments(View.WORKSPACE, PLACE, Masks(), as_root=True)
+    told = arguments(WORKSPACE, PLACE, Masks(), as_root=True)
     added = [told[at + 1] for at, word in enumerate(told) if word == "--cap-add"]
     assert told[told.index("--cap-drop") + 1] == "ALL"
     assert added == ["CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER"]
@@ -88,7 +89,7 @@ def test_root_keeps_the_rights_over_files_only() -> None:
 
 
 def test_others_get_a_namespace_and_no_further_one() -> None:
-    told = arguments(View.WORKSPACE, PLACE, Masks(), as_root=False)
+    told = arguments(WORKSPACE, PLACE, Masks(), as_root=False)
     assert {"--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid"} <= {*told}
 
 

@@ -37,10 +37,9 @@ class Left:
         run()
         folders = (str(self.folder), ())
         to = str(self.to)
-        taken = quarantine.take_away(noted, *folders, self.rules, to)
-        assert all(os.path.lexists(each.to) for each in taken.moved)
-        self.problem = taken.problem
-        return taken.moved
+        moved, self.problem = quarantine.take_away(noted, *folders, self.rules, to)
+        assert all(os.path.lexists(each.to) for each in moved)
+        return moved
 
     def after(self, run: Callable[[], object]) -> list[str]:
         return [each.path.removeprefix(f"{self.folder}/") for each in self.moved(run)]

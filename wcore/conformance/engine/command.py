@@ -1,7 +1,5 @@
 """The engine's command line: what a person wrote, with its places filled in."""
 
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from wcore.errors import UsageError
+from wcore.conformance.process import absolute
 
 TTL_FLAG: Final = "--approval-ttl"
 DEFAULT_TTL_S: Final = 300.0  # the protocol's own
@@ -52,18 +50,14 @@ class Command:
 
     @classmethod
     def of(cls, words: Sequence[str], slack: float = 1.0) -> "Command":
-        """Check a command; words that name a file here are made absolute.
+        """Return a command with absolute words; without words it is our own engine.
 
         Raises:
             UsageError: there is no such program.
         """
         if not words:
             return cls((sys.executable, "-P", "-m", "wcore"), slack)
-        program = shutil.which(words[0])
-        if program is None:
-            raise UsageError(f"program not found: {words[0]}")
-        rest = (os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:])
-        return cls((os.path.abspath(program), *rest), slack)
+        return cls(absolute(words), slack)
 
     @property
     def is_host_style(self) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -95,16 +95,19 @@ class EngineConversation:
         """Return the events that `steps` ask for, in any order; types of `passing` do not count."""
         wanted = dict(enumerate(steps))
         found: dict[int, JsonObject] = {}
-        with _limit(within_s, self.slack) as limit:
-            while wanted:
-                event = await self._until(limit, wanted)
-                for index, step in list(wanted.items()):
-                    if difference(event, step) is None:
-                        found[index] = event
-                        del wanted[index]
-                        break
-                else:
-                    self._pass_over(event, list(wanted.values()), passing)
+        began = anyio.current_time()
+        while wanted:
+            try:
+                event = await self.next(self._left_s(within_s, began))
+            except MismatchError as error:
+                raise MismatchError(f"{error}; expected {_shown(wanted.values())}") from None
+            for index, step in list(wanted.items()):
+                if difference(event, step) is None:
+                    found[index] = event
+                    del wanted[index]
+                    break
+            else:
+                self._pass_over(event, list(wanted.values()), passing)
         return [found[index] for index in sorted(found)]
 
     async def hear_text(self, text: str) -> None:
@@ -173,13 +176,12 @@ class EngineConversation:
                 raise ViolationError("lines", str(error)) from None
             self._judged(line)
 
-    async def _until(
-        self, limit: Callable[[], float], wanted: Mapping[int, JsonObject]
-    ) -> JsonObject:
-        try:
-            return await self.next(limit())
-        except MismatchError as error:
-            raise MismatchError(f"{error}; expected {_shown(wanted.values())}") from None
+    def _left_s(self, within_s: float | None, began: float) -> float:
+        """Return what is left of a time limit, before `slack`, that counts since `began`."""
+        if within_s is None:
+            return PATIENCE_S
+        gone_s = (anyio.current_time() - began) / self.slack
+        return max(0.001, within_s - gone_s)
 
     def _judged(self, line: bytes) -> JsonObject:
         text = line.decode(errors="backslashreplace")
@@ -230,24 +232,3 @@ def _shown(steps: Any) -> str:
     return ", ".join(
         s["hear"] if isinstance(s["hear"], str) else json.dumps(s["hear"]) for s in steps
     )
-
-
-class _limit:  # noqa: N801 - used like a function
-    """Counts one time limit down over several waits; yields what is left in seconds."""
-
-    def __init__(self, within_s: float | None, slack: float) -> None:
-        self._all_s = within_s
-        self._slack = slack
-
-    def __enter__(self) -> Callable[[], float]:
-        self._start = anyio.current_time()
-        return self._left_s
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def _left_s(self) -> float:
-        if self._all_s is None:
-            return PATIENCE_S
-        gone_s = (anyio.current_time() - self._start) / self._slack
-        return max(0.001, self._all_s - gone_s)

@@ -80,7 +80,7 @@ class Provider:
         self._failed = None
         if not self._script:
             return Reply([Text(LAST_WORDS)])
-        reply = reply_of(self._script.pop(0), self._calls, json.dumps)
+        reply = reply_of(self._script.pop(0), self._calls)
         self._calls += sum(isinstance(piece, Call) for piece in reply.pieces)
         if reply.failure:
             self._failed = (parts, reply)

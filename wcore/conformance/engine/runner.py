@@ -5,7 +5,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,25 +45,6 @@ class CaseRunner:
     command: Command
     invariants: Invariants
     provider: str = "openai"
-
-    async def run_all(
-        self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
-    ) -> list[Outcome]:
-        """Run `cases`, at most `jobs` at a time; `tell` hears of each when it is done."""
-        limiter = anyio.CapacityLimiter(jobs)
-        done: dict[str, Outcome] = {}
-        ordered = tuple(cases)
-
-        async def one(case: Case) -> None:
-            async with limiter:
-                outcome = await self.run(case)
-            done[case.id] = outcome
-            tell(outcome)
-
-        async with anyio.create_task_group() as tasks:
-            for case in ordered:
-                tasks.start_soon(one, case)
-        return [done[case.id] for case in ordered]
 
     async def run(self, case: Case) -> Outcome:
         """Run one case in a folder of its own. Cancelling kills the engine."""

@@ -11,7 +11,7 @@ from typing import Final
 from wcore.conformance.engine.command import HookMissingError
 from wcore.conformance.engine.provider import LAST_WORDS
 from wcore.conformance.json_object import JsonObject
-from wcore.conformance.script import PAD
+from wcore.conformance.script import padded
 
 UNSEEN: Final = "what the model is told is not seen with {script}"
 TWICE: Final = "a {script} begins anew with every process"
@@ -42,7 +42,7 @@ def looks(steps: Iterable[JsonObject]) -> bool:
 
 def script_of(replies: Sequence[tuple[JsonObject, ...]]) -> str:
     """Return the file: a line for each reply, and last words without end."""
-    lines = [{"say": _ended([_padded(item) for item in reply])} for reply in replies]
+    lines = [{"say": _ended([padded(item) for item in reply])} for reply in replies]
     lines += [{"say": [{"text": LAST_WORDS}]}] * REPLIES_AFTER
     return "".join(json.dumps(line) + "\n" for line in lines)
 
@@ -51,17 +51,3 @@ def _ended(items: list[JsonObject]) -> list[JsonObject]:
     """Return the items up to the one that ends the reply; none may follow it in a script."""
     last = next((n for n, item in enumerate(items, 1) if "error" in item or "stall" in item), None)
     return items[:last]
-
-
-def _padded(item: JsonObject) -> JsonObject:
-    """Return an item with its `pad` in place, also one inside a call."""
-    item = dict(item)
-    pad = "x" * item.pop("pad", 0)
-    if "text" in item:
-        return {**item, "text": item["text"].replace(PAD, pad)}
-    if "call" in item:
-        call = dict(item["call"])
-        letters = "x" * call.pop("pad", 0)
-        filled = json.loads(json.dumps(call).replace(PAD, letters))
-        return {**item, "call": filled}
-    return item

@@ -4,7 +4,7 @@ import json
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import anyio
 
@@ -15,8 +15,7 @@ from wcore.conformance.engine.command import HookMissingError
 from wcore.conformance.engine.conversation import PATIENCE_S, MismatchError, ending
 from wcore.conformance.engine.patterns import MISSING, filled, found
 from wcore.conformance.json_object import JsonObject
-
-PAD: Final = "{pad}"
+from wcore.conformance.script import PAD
 
 
 async def play(context: CaseContext, steps: list[JsonObject]) -> None:
@@ -44,8 +43,9 @@ async def _each(context: CaseContext, step: JsonObject) -> None:
 async def _send(context: CaseContext, step: JsonObject) -> None:
     command = cast("JsonObject", step["send"])
     if size := step.get("bytes"):
-        bare = len(json.dumps(command).replace(PAD, "")) + 1
-        command = cast("JsonObject", _padded(command, "x" * (size - bare)))
+        text = json.dumps(command)
+        bare = len(text.replace(PAD, "")) + 1
+        command = json.loads(text.replace(PAD, "x" * (size - bare)))
     await context.engine.say(command)
 
 
@@ -185,12 +185,6 @@ def _check_exit(code: int, wanted: int | str | list[int]) -> None:
         fits = code in wanted if isinstance(wanted, list) else code == wanted
     if not fits:
         raise MismatchError(f"the engine {ending(code)}, not with {wanted}")
-
-
-def _padded(value: Any, pad: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _padded(item, pad) for key, item in cast("JsonObject", value).items()}
-    return value.replace(PAD, pad) if isinstance(value, str) else value
 
 
 _PLAYERS: Final[Mapping[str, Callable[[CaseContext, JsonObject], Awaitable[None]]]] = {

@@ -14,16 +14,14 @@ BY_ITSELF: Final = "echo nobody-was-asked"
 
 
 def plain(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.say(type="text_delta", msg_id=engine.msg_id, text="hello\n")
     engine.card_then_finish()
 
 
 def baseline(engine: Engine) -> None:
     """An engine of the first days: four fields on a card and no flag of ours."""
-    engine.ready(flags=())
-    engine.start_turn()
+    engine.begin(flags=())
     engine.ask("c1")
     engine.answers("c1")
     engine.finish()
@@ -52,8 +50,7 @@ def unknown(engine: Engine) -> None:
 
 
 def parallel(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     for call_id in ("c1", "c2", "c3"):
         engine.ask(call_id, expires_in_s=300, digest=f"d-{call_id}")
     engine.answers("c1", "c2", "c3")
@@ -62,8 +59,7 @@ def parallel(engine: Engine) -> None:
 
 def late_settle(engine: Engine) -> None:
     """A card that the engine closes: by expiry, as a host finds it in the wild."""
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.ask("c1", expires_in_s=0, digest="d-c1")
     ids = {"msg_id": engine.msg_id, "call_id": "c1"}
     engine.say(type="call_settled", **ids, outcome="expired", by="timeout")
@@ -73,8 +69,7 @@ def late_settle(engine: Engine) -> None:
 
 def settled_elsewhere(engine: Engine) -> None:
     """A card that ends by a result, without a word about who approved it."""
-    engine.ready(flags=())
-    engine.start_turn()
+    engine.begin(flags=())
     engine.ask("c1")
     engine.end_card("c1")
     ids = {"msg_id": engine.msg_id, "call_id": "c1", "tool_name": "Bash"}
@@ -86,8 +81,7 @@ def settled_elsewhere(engine: Engine) -> None:
 
 def race(engine: Engine) -> None:
     """Fifty cards that are over before the host can have read them, and one that is not."""
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     for n in range(50):
         engine.ask(f"c{n}", expires_in_s=1, digest=f"d-{n}")
         ids = {"msg_id": engine.msg_id, "call_id": f"c{n}"}
@@ -97,12 +91,8 @@ def race(engine: Engine) -> None:
 
 
 def suspended(engine: Engine) -> None:
-    engine.ready(hitl_suspend=True)
-    engine.start_turn()
-    options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
-    args = {"question": "Which?", "header": "h", "options": options, "multiSelect": False}
-    tool = {"name": "AskUserQuestion", "category": "info", "args": args, "description": "Which?"}
-    engine.ask("q1", tool=tool, expires_in_s=300, digest="d-q")
+    engine.begin(hitl_suspend=True)
+    _question(engine, "b", several=False)
     token = {"resume_token": "rt-1"}
     wanted = {"reason": "Tool requires host decision", "context": "AskUserQuestion: Which?"}
     engine.say(type="approval_required", call_id="q1", correlation_id="rt-1", **token, **wanted)
@@ -113,8 +103,7 @@ def suspended(engine: Engine) -> None:
 
 
 def error_in_turn(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     problem = {"code": "refused", "message": "that could not be done", "retryable": False}
     engine.say(type="error", error=problem)
     engine.say(type="thinking", msg_id=engine.msg_id, text="")
@@ -123,8 +112,7 @@ def error_in_turn(engine: Engine) -> None:
 
 def information(engine: Engine) -> None:
     """News while a card is open, which it does not change."""
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.command("c1", "echo one")
     engine.say(type="info", msg_id=engine.msg_id, message=NEWS)
     engine.answers("c1")
@@ -132,20 +120,15 @@ def information(engine: Engine) -> None:
 
 
 def multi_select(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
-    options = [{"label": "a", "description": ""}, {"label": "b, c", "description": ""}]
-    args = {"question": "Which?", "header": "h", "options": options, "multiSelect": True}
-    tool = {"name": "AskUserQuestion", "category": "info", "args": args, "description": "Which?"}
-    engine.ask("q1", tool=tool, expires_in_s=300, digest="d-q")
+    engine.begin()
+    _question(engine, "b, c", several=True)
     engine.answers("q1")
     engine.card_then_finish()
 
 
 def without_a_yes(engine: Engine) -> None:
     """A card to which nobody says yes: what is typed means nothing, or nothing is typed."""
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.ask("c1", expires_in_s=300, digest="d-c1")
     engine.no_yes("c1")
     engine.finish()
@@ -153,16 +136,22 @@ def without_a_yes(engine: Engine) -> None:
 
 def long_command(engine: Engine) -> None:
     """A card whose most interesting part comes last."""
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.command("c1", f"echo {'x' * LONG_CHARS}; {THE_END}")
     engine.answers("c1")
     engine.finish()
 
 
 def unattended(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.command("c1", BY_ITSELF)
     engine.answers("c1")
     engine.finish()
+
+
+def _question(engine: Engine, label: str, *, several: bool) -> None:
+    """Ask a question with two options; `label` is the second one."""
+    options = [{"label": "a", "description": ""}, {"label": label, "description": ""}]
+    args = {"question": "Which?", "header": "h", "options": options, "multiSelect": several}
+    tool = {"name": "AskUserQuestion", "category": "info", "args": args, "description": "Which?"}
+    engine.ask("q1", tool=tool, expires_in_s=300, digest="d-q")

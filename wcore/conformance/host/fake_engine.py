@@ -118,6 +118,11 @@ class Engine:
             self.say(type="pong")
         return command
 
+    def begin(self, flags: tuple[str, ...] = OURS, **more: object) -> None:
+        """Be ready, with these flags, and start the turn of the first message."""
+        self.ready(flags, **more)
+        self.start_turn()
+
     def start_turn(self) -> None:
         """Wait for a message and start its turn."""
         while True:
@@ -129,9 +134,9 @@ class Engine:
                 self.say(type="info", msg_id="", message=f"mode is {said['mode']}")
             if said["type"] == "message":
                 break
-        self._begin(said)
+        self._take(said)
 
-    def _begin(self, said: JsonObject) -> None:
+    def _take(self, said: JsonObject) -> None:
         self.msg_id = said["msg_id"]
         if self.msg_id in self._msg_ids:
             self.note("wrong", f"msg_id {self.msg_id!r} was used before")
@@ -203,7 +208,7 @@ class Engine:
             if said["type"] in ("tool_approve", "tool_deny"):
                 self._answered(said)
             elif said["type"] == "message":  # what was left of the input; a turn without words
-                self._begin(said)
+                self._take(said)
                 self.say(type="stream_end", msg_id=self.msg_id, finish_reason="stop", usage=usage)
         self.note("closed")
 

@@ -25,16 +25,14 @@ def slow_start(engine: Engine) -> None:
 
 
 def long_line(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.say(type="text_delta", msg_id=engine.msg_id, text="x" * LONG_BYTES)
     engine.card_then_finish()
 
 
 def split_characters(engine: Engine) -> None:
     """Every byte of a line alone, in the middle of characters too."""
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     text = "grüße ∑ 🙂\n"
     event = {"type": "text_delta", "msg_id": engine.msg_id, "text": text}
     for byte in json.dumps(event, ensure_ascii=False).encode() + b"\n":
@@ -44,8 +42,7 @@ def split_characters(engine: Engine) -> None:
 
 
 def flood(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     for _ in range(FLOOD_EVENTS):
         engine.say(type="thinking", msg_id=engine.msg_id, text="x" * 10_000)
     engine.card_then_finish()
@@ -59,8 +56,7 @@ def talkative_log(engine: Engine) -> None:
 
 
 def terminal_tricks(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.say(type="text_delta", msg_id=engine.msg_id, text=f"{ESCAPE}hello\n")
     args = {"command": f"echo {ESCAPE}"}
     tool = {"name": "Bash", "category": "exec", "args": args, "description": f"Execute: {ESCAPE}"}
@@ -78,16 +74,14 @@ def noise(engine: Engine) -> None:
 
 
 def crash(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.say(type="text_delta", msg_id=engine.msg_id, text="about to")
     engine.note("done")
     os._exit(7)
 
 
 def crash_at_a_card(engine: Engine) -> None:
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.ask("c1", expires_in_s=300, digest="d")
     engine.note("done")
     engine.say_bytes(b'{"type":"tool_res')
@@ -118,8 +112,7 @@ def lingers(engine: Engine) -> None:
         os._exit(0)
 
     signal.signal(signal.SIGTERM, leave)
-    engine.ready()
-    engine.start_turn()
+    engine.begin()
     engine.end_turn()
     time.sleep(LINGERING_S)
     engine.note("wrong", "the host leaves an engine behind that its end of input did not end")

@@ -1,12 +1,12 @@
 """Judges a host: runs it once a scenario, with an engine of ours in place of its own."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from wcore.conformance.host.fake_engine import Scenario, When
 from wcore.conformance.host.scenarios import SCENARIOS
 from wcore.conformance.json_object import JsonObject
 from wcore.conformance.outcomes import Outcome, Status
-from wcore.conformance.process import temporary_folder
+from wcore.conformance.process import killed, temporary_folder
 
 PLACE: Final = "{engine}"
 HOST_S: Final = 60.0  # for a host to come to its end, the slow start included
@@ -45,24 +45,6 @@ class HostRunner:
     typed: bytes
     slack: float = 1.0
     approves: bool = False
-
-    async def run_all(
-        self, cases: Iterable[Case], jobs: int, tell: Callable[[Outcome], None]
-    ) -> list[Outcome]:
-        """Run the host in every scenario, at most `jobs` at a time."""
-        limiter = anyio.CapacityLimiter(jobs)
-        outcomes: dict[str, Outcome] = {}
-        ordered = tuple(cases)
-
-        async def one(case: Case) -> None:
-            async with limiter:
-                outcomes[case.id] = await self.run(case)
-            tell(outcomes[case.id])
-
-        async with anyio.create_task_group() as tasks:
-            for case in ordered:
-                tasks.start_soon(one, case)
-        return [outcomes[case.id] for case in ordered]
 
     async def run(self, case: Case) -> Outcome:
         """Run one scenario."""
@@ -103,16 +85,12 @@ class HostRunner:
             try:
                 with anyio.move_on_after(HOST_S * self.slack):
                     assert process.stdin
-                    try:
+                    with suppress(anyio.BrokenResourceError):  # a host that reads no input
                         await process.stdin.send(self._typed_in(SCENARIOS[scenario]))
                         await process.stdin.aclose()
-                    except anyio.BrokenResourceError:
-                        pass  # a host that reads no input
                     code = await process.wait()
             finally:
-                _kill(process.pid)
-                with anyio.CancelScope(shield=True):
-                    await process.aclose()
+                await killed(process)
         notes: list[JsonObject] = [json.loads(line) for line in report.read_text().splitlines()]
         return Seen(code, notes, output.read_bytes().decode(errors="backslashreplace"))
 
@@ -200,10 +178,3 @@ def _too_much(seen: Seen) -> str | None:
         if command["type"] in OPTIONAL or OPTIONAL_FIELDS & set(command):
             return f"the host uses what no flag announced: {text[:200]}"
     return None
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.killpg(pid, 9)
-    except (ProcessLookupError, PermissionError):
-        return

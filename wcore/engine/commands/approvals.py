@@ -16,7 +16,7 @@ from wcore.approval.table import UnknownCallError
 from wcore.errors import Code, ConfigError, HostError, ToolError
 from wcore.persistence import records
 from wcore.policy.decide import QUESTION_TOOL
-from wcore.policy.facts import Facts, Studied
+from wcore.policy.facts import Studied
 from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands, scopes
 from wcore.session.session import Card, Session
@@ -30,7 +30,6 @@ from wcore.vocabulary import (
     Category,
     Decision,
     Persist,
-    Prepared,
     Row,
     Verdict,
 )
@@ -59,7 +58,7 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     card = session.cards[command.call_id]
     if command.digest is not None and command.digest != card.prepared.digest:
         raise AnswerRefusedError(f"{command.call_id}: the digest is not that of the call as shown")
-    args = _wished(command, card)
+    args = command.args if command.sandbox is None else _wished(command.sandbox, command, card)
     if args is None:
         await _settle(session, command, card)
         return
@@ -71,14 +70,11 @@ async def approve(session: Session, command: commands.ToolApprove, tasks: TaskGr
     tasks.start_soon(_approve_edited, session, command, entry, card, args)
 
 
-def _wished(command: commands.ToolApprove, card: Card) -> Args | None:
-    """Return the arguments that the host wants instead, if any."""
-    if command.sandbox is None:
-        return command.args
+def _wished(wish: commands.SandboxWish, command: commands.ToolApprove, card: Card) -> Args:
+    """Return the arguments by which the call would have asked for what the host wants."""
     if card.prepared.sandbox is None:
         raise AnswerRefusedError(f"{command.call_id}: the call runs in no sandbox")
-    outside = command.sandbox.view == NONE
-    wished = {"hosts": command.sandbox.hosts, "outside_sandbox": outside}
+    wished = {"hosts": wish.hosts, "outside_sandbox": wish.view == NONE}
     return {**(command.args or card.prepared.args), **wished}
 
 
@@ -112,11 +108,10 @@ async def _settle(
     session: Session,
     command: commands.ToolApprove,
     card: Card,
-    facts: Facts | None = None,
-    edited: Prepared | None = None,
+    edited: Studied | None = None,
 ) -> None:
     """Make the one transition, then keep the grant; a refused scope is a yes for once."""
-    weighed = card.owner.grant_for(scopes.from_wire(command.scope), card, facts)
+    weighed = card.owner.grant_for(scopes.from_wire(command.scope), card, edited)
     kept = () if isinstance(weighed, ScopeRefused) else weighed
     session.approvals.approve(command.call_id, kept, command.answer, edited)
     if isinstance(weighed, ScopeRefused):
@@ -215,4 +210,4 @@ async def _decide_edited(
     tool = card.request.tool.model_copy(update={"args": edited.prepared.args})
     if session.fits(card.request.model_copy(update={"tool": tool})) is None:
         raise AnswerRefusedError(f"{command.call_id}: the changed arguments are too large")
-    await _settle(session, command, card, edited.facts, edited.prepared)
+    await _settle(session, command, card, edited)

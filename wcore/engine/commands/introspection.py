@@ -14,9 +14,11 @@ from wcore.protocol import codec, commands, events, parts
 from wcore.protocol.lines import LINE_BYTES_MAX
 from wcore.session.history import HistoryEntry
 from wcore.session.session import Session
+from wcore.views import SandboxView
 from wcore.vocabulary import (
     Always,
     AlwaysExact,
+    AlwaysHost,
     AlwaysPath,
     AssistantMessage,
     Json,
@@ -169,12 +171,14 @@ def _message(entry: HistoryEntry, strip: Callable[[str], str]) -> parts.HistoryM
 
 
 def grant_info(grant: Grant) -> events.GrantInfo:
-    root = command = None
+    root = command = host = None
     match grant.scope:
         case AlwaysPath():
             kind, root = "path", grant.scope.root
         case AlwaysExact():
             kind, command = "exact", grant.scope.command
+        case AlwaysHost():
+            kind, host = "host", grant.scope.host
         case Always():
             kind = "name"
         case _:
@@ -186,6 +190,8 @@ def grant_info(grant: Grant) -> events.GrantInfo:
         prefix=grant.prefix.text if grant.prefix else None,
         root=root,
         command=command,
+        host=host,
+        sandbox=SandboxView.of_pin(grant.pin),
         persist=grant.persist,
         created_at=grant.created_at,
         by=None if grant.from_call_id else "host",

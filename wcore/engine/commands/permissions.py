@@ -21,14 +21,8 @@ from wcore.session.session import Session
 from wcore.visible import visible_line
 from wcore.vocabulary import By, Category, Json, Verdict
 
-Asked = (
-    commands.ListPermissions
-    | commands.SetAgentTools
-    | commands.SetToolOverride
-    | commands.TrustWorkspace
-    | commands.AcceptChanges
-    | commands.GiveGrant
-)
+OfTiers = commands.ListPermissions | commands.SetAgentTools | commands.SetToolOverride
+Asked = OfTiers | commands.TrustWorkspace | commands.AcceptChanges | commands.GiveGrant
 
 
 async def answer(session: Session, command: Asked) -> dict[str, object]:
@@ -38,11 +32,8 @@ async def answer(session: Session, command: Asked) -> dict[str, object]:
         WcoreError: it was not obeyed.
     """
     policy = session.policy
-    match command:
-        case commands.ListPermissions() | commands.SetAgentTools() | commands.SetToolOverride():
-            await policy.tiers.preload_for_agent(command.agent or MAIN_AGENT, policy.user_id)
-        case _:
-            pass
+    if isinstance(command, OfTiers):
+        await policy.tiers.preload_for_agent(command.agent or MAIN_AGENT, policy.user_id)
     match command:
         case commands.ListPermissions():
             return {"agents": _agents(session, command.agent)}

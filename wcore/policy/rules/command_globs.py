@@ -60,8 +60,7 @@ def parse_command_glob(spec: str) -> CommandGlob:
     Raises:
         RuleError: it names no command, or none that could ever fit.
     """
-    bare = spec.strip()
-    bare = bare[:-2] if bare.endswith(":*") else bare
+    bare = spec.strip().removesuffix(":*")
     group = _GROUP_OF_WORDS.fullmatch(bare)
     choices = group[2].split(",") if group else [""]
     found: list[tuple[str, ...]] = []

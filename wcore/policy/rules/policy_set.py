@@ -59,11 +59,8 @@ class PolicySet:
 
     def absolute_deny(self, case: DecisionInput) -> Match | None:
         """Return the first `deny` entry of any file that fits."""
-        for level in self.files:
-            found = self._plan(level, "deny", case).first(case)
-            if found is not None:
-                return found
-        return None
+        found = (self._plan(level, "deny", case).first(case) for level in self.files)
+        return next(filter(None, found), None)
 
     def in_force(self, case: DecisionInput) -> tuple[Match, ...]:
         """Return the rules that count for the call, the strictest first."""

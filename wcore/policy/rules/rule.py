@@ -103,11 +103,6 @@ class Rule(Struct, frozen=True):
         return self.agent is None or patterns.name_glob(self.agent).match(agent) is not None
 
 
-def _always(level: Level, text: str) -> str:
-    del level, text
-    return ""
-
-
 class ParseContext(Struct, frozen=True):
     """What the text of a rule is relative to.
 
@@ -118,7 +113,7 @@ class ParseContext(Struct, frozen=True):
     places: Places
     groups: Mapping[str, tuple[str, ...]]
     resolve: Resolve = posixpath.normpath
-    since: Callable[[Level, str], str] = _always
+    since: Callable[[Level, str], str] = lambda _level, _text: ""
 
 
 def parse_targets(text: str, do: Verdict, context: ParseContext) -> tuple[Target, ...]:

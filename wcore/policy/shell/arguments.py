@@ -74,25 +74,16 @@ class ArgumentReader:
         self.sure_operands = 0
         self._ended = self._unknown = self._value_next = False
 
-    def find_uncovered(self) -> Word | None:
-        """Return the first word that no prefix covers unless it names it."""
+    def find_uncovered(self, *, only_options: bool = False) -> Word | None:
+        """Return the first word that no prefix covers unless it names it.
+
+        With `only_options` no further than the first operand, which is read then.
+        """
         while self.at < len(self._words):
             word = self._words[self.at]
             if not self._is_covered(word) and self.at >= self._granted:
                 return word
-            self.at += 1
-            if self._spec.hands_on and self._operands:
-                return None
-        return None
-
-    def read_options(self) -> Word | None:
-        """Read up to the first operand; return the first word before it that is not covered."""
-        while self.at < len(self._words):
-            word = self._words[self.at]
-            covered = self._is_covered(word)
-            if not covered and self.at >= self._granted:
-                return word
-            if self._operands:
+            if self._operands and (only_options or self._spec.hands_on):
                 return None
             self.at += 1
         return None
@@ -115,11 +106,12 @@ class ArgumentReader:
         if text == "--" and not word.dynamic:
             self._ended = not (value_next or self._unknown)
             return True
-        if text.startswith("-") and (text != "-" or word.dynamic):
-            self._unknown = False
-            return self._option(text, computed=word.dynamic)
         self._unknown = False
-        return self._operand(word, text)
+        if not text.startswith("-") or (text == "-" and not word.dynamic):
+            return self._operand(word, text)
+        if text.startswith("--") or self._spec.single_dash:
+            return self._long(text, computed=word.dynamic)
+        return self._bundle(text[1:], computed=word.dynamic)
 
     def _is_value(self, word: Word, text: str) -> bool:
         """Whether this is the value of the option before, and could not be an option itself."""
@@ -158,11 +150,6 @@ class ArgumentReader:
         if word.dynamic and "$" in word.source and _SCHEME_BEGINS.fullmatch(text):
             return True
         return _ADDRESS.match(text) is not None
-
-    def _option(self, text: str, *, computed: bool) -> bool:
-        if text.startswith("--") or self._spec.single_dash:
-            return self._long(text, computed=computed)
-        return self._bundle(text[1:], computed=computed)
 
     def _long(self, text: str, *, computed: bool) -> bool:
         name, equals, value = text.partition("=")

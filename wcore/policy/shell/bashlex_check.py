@@ -99,14 +99,11 @@ def _outlines(text: str) -> Iterator[Outline]:
 
 def _walk(node: Any) -> Iterator[Outline]:
     _check(node)
-    match node.kind:
-        case "list" | "pipeline":
-            for part in node.parts:
-                yield from _walk(part)
-        case "command":
-            yield _outline(node)
-        case _:
-            pass
+    if node.kind == "command":
+        yield _outline(node)
+    elif node.kind in ("list", "pipeline"):
+        for part in node.parts:
+            yield from _walk(part)
 
 
 def _outline(command: Any) -> Outline:

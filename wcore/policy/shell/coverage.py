@@ -124,7 +124,7 @@ def locate(words: Sequence[Word], granted: int = 0) -> TableEntry:
         if key in COMMANDS:
             break
         reader = ArgumentReader(below, option_spec(GROUPS[key]), max(granted - end, 0))
-        problem = reader.read_options()
+        problem = reader.find_uncovered(only_options=True)
         operand = below[reader.at] if reader.at < len(below) else None
         if problem is not None or operand is None:
             return TableEntry("", end, problem)

@@ -85,11 +85,11 @@ def _problem(command: SimpleCommand, granted: Words, *, moved: bool) -> Problem 
 
 def _why_not(command: SimpleCommand) -> Problem:
     """Return why no grant begins like `command`."""
-    for word in command.words:
-        if ASSIGNMENT.match(word.source):
-            return Reason.ASSIGNMENT, word.span
-        if word.dynamic:
-            return Reason.DYNAMIC_HEAD, word.span
-        reason = Reason.NO_GRANT if word.source == word.value else Reason.QUOTED_HEAD
-        return reason, (command.span if reason is Reason.NO_GRANT else word.span)
-    raise AssertionError("a simple command has words")
+    word = command.words[0]
+    if ASSIGNMENT.match(word.source):
+        return Reason.ASSIGNMENT, word.span
+    if word.dynamic:
+        return Reason.DYNAMIC_HEAD, word.span
+    if word.source != word.value:
+        return Reason.QUOTED_HEAD, word.span
+    return Reason.NO_GRANT, command.span

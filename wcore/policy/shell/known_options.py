@@ -13,17 +13,8 @@ _COMPILER: Final = (
     "* &^(?:@|-B|-T|-W[alp],|-X(?:clang|linker|assembler)|--?(?:wrapper|fplugin|fpass-plugin|specs"
     "|plugin|load|fuse-ld|ld-path))"
 )
-_LESS: Final = (
-    "* @^\\+ !-o: !-O: !-k: !-T: !-t: !--log-file= !--LOG-FILE= !--lesskey-file= !--lesskey-src="
-    " !--lesskey-content= !--tag-file= !--tag= !--cmd="
-)
 _VIM: Final = (
     "* @^\\+ !-c: !-S: !-u: !-U: !-w: !-W: !-s: !--cmd= !--remote=? !--startuptime= !-i: !-q:"
-)
-_MYSQL: Final = (
-    "* %(?i)\\\\|\\b(?:system|tee|source|pager|edit|outfile|dumpfile)\\b -uhPDe: --execute="
-    " !--pager=? !--tee= !--defaults-file= !--defaults-extra-file= !--plugin-dir="
-    " !--init-command="
 )
 _PIP: Final = (
     "* -r: -c: -t: !--index-url= !-i: !--extra-index-url="
@@ -123,7 +114,8 @@ KNOWN_OPTIONS: Final[Mapping[str, str]] = {
     "split": "* !--filter=",
     "man": "* !-P: !--pager= !-C: !--config-file= !-H? !--html=? !-M: !--manpath= !-X?"
     " !--gxditview=? !-T? !--troff-device=? !-p: !--preprocessor= !-l !--local-file",
-    "less": _LESS,
+    "less": "* @^\\+ !-o: !-O: !-k: !-T: !-t: !--log-file= !--LOG-FILE= !--lesskey-file="
+    " !--lesskey-src= !--lesskey-content= !--tag-file= !--tag= !--cmd=",
     "more": "* @^\\+",
     **dict.fromkeys("vim|nvim|vi|view|ex".split("|"), _VIM),
     "nano": "* !-f: !--rcfile= !-s: !--speller= !-C: !--backupdir=",
@@ -177,7 +169,9 @@ KNOWN_OPTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys("terraform plan|terraform apply|terraform init".split("|"), _TERRAFORM),
     "psql": "* -Udhpcv: --command= %(?i)\\\\|\\bprogram\\b !-o: !-L: !-f: !--output= !--log-file="
     " !--file=",
-    "mysql": _MYSQL,
+    "mysql": "* %(?i)\\\\|\\b(?:system|tee|source|pager|edit|outfile|dumpfile)\\b -uhPDe:"
+    " --execute= !--pager=? !--tee= !--defaults-file= !--defaults-extra-file= !--plugin-dir="
+    " !--init-command=",
     "sqlite3": "= * @(?i)(?:^|[\\n;])\\s*\\.(?![./]|tables|schema|databases|indexes)"
     "|load_extension|writefile|readfile|attach|edit\\(|vacuum"
     " %(?i)^\\s*\\.|load_extension|writefile|edit\\( !--cmd= !--init= !--append !--A !--vfs=",

@@ -12,7 +12,6 @@ from wcore.policy.shell import runners
 from wcore.policy.shell.coverage import COMMANDS, GROUPS
 from wcore.policy.shell.option_specs import OptionArgument, OptionSpec, option_spec
 
-_UNKNOWN: Final = option_spec("*")
 #: What some programs take as the value of an option that needs none: `npm --silent true publish`.
 _OF_FLAGS: Final = frozenset("true false null always never auto".split())
 
@@ -35,7 +34,7 @@ def deeper(key: str, word: str) -> str:
 @lru_cache(4096)  # the same command is held against every rule
 def behind_options(words: Words, start: int, key: str) -> tuple[int, ...]:
     """Return where the next word of the command `key` may stand: at `start` or behind options."""
-    spec = _spec(key)
+    spec = option_spec(COMMANDS.get(key) or GROUPS.get(key) or "*")
     found, known = [start], {start}
     for at in found:  # grows
         if at >= len(words) or not words[at].startswith(("-", "+")) or words[at] == "-":
@@ -47,11 +46,6 @@ def behind_options(words: Words, start: int, key: str) -> tuple[int, ...]:
                 known.add(behind)
                 found.append(behind)
     return tuple(found)
-
-
-def _spec(key: str) -> OptionSpec:
-    text = COMMANDS.get(key) or GROUPS.get(key)
-    return option_spec(text) if text else _UNKNOWN
 
 
 def _taken(word: str, after: str, spec: OptionSpec) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from wcore.policy.shell.characters import ASSIGNMENT
 from wcore.policy.shell.model import Analysis, SimpleCommand
-from wcore.policy.shell.runners import is_runner, program
+from wcore.policy.shell.runners import command_words, is_runner, program
 from wcore.policy.shell.word_parts import QUOTES
 
 ROUGH_CHARS_MAX: Final = 256 * 1024  # twice what Linux passes to a program as one argument
@@ -155,10 +155,9 @@ def _runs_files(head: str) -> bool:
 
 def _parts(command: SimpleCommand) -> tuple[str, list[str]]:
     """Return the head of a command and its further words, assignments left out."""
-    words = [word.value for word in command.words]
-    while len(words) > 1 and ASSIGNMENT.match(words[0]):
-        words = words[1:]
-    return words[0], words[1:]
+    values = tuple(word.value for word in command.words)
+    head, *rest = command_words(values) or values[-1:]
+    return head, rest
 
 
 def _handed_on(words: list[str]) -> set[str]:

@@ -66,8 +66,7 @@ class OptionSpec(Struct, frozen=True):
     @property
     def never_covered(self) -> tuple[str, ...]:
         """The options that are known to do harm, as they are written."""
-        names = (name[1:] if self.single_dash else name for name in self.asks)
-        return tuple(names)
+        return tuple(name[1:] if self.single_dash else name for name in self.asks)
 
 
 _SUFFIXES = {
@@ -92,7 +91,7 @@ def option_spec(text: str) -> OptionSpec:
     asks: dict[str, OptionArgument] = {}
     limit: int | None = None
     least = 0
-    patterns: dict[str, str] = {}
+    patterns: dict[str, list[str]] = {}
     values: dict[str, frozenset[str]] = {}
     for token in tokens:
         if token in _MARKS:
@@ -102,13 +101,13 @@ def option_spec(text: str) -> OptionSpec:
         elif token.startswith(">"):
             least = int(token[1:])
         elif token.startswith(("@", "%", "&")):
-            before = patterns.get(token[0])
-            patterns[token[0]] = token[1:] if before is None else f"{before}|{token[1:]}"
+            patterns.setdefault(token[0], []).append(token[1:])
         elif choice := _CHOICE.fullmatch(token):
             known[choice[1]] = OptionArgument.VALUE
             values[choice[1]] = frozenset(choice[2].split(","))
         else:
             _add(token.removeprefix("!"), asks if token.startswith("!") else known)
+    compiled = {sign: re.compile("|".join(each)) for sign, each in patterns.items()}
     return OptionSpec(
         known,
         asks,
@@ -122,15 +121,11 @@ def option_spec(text: str) -> OptionSpec:
         tasks=next((each for each in Tasks if each.value in tokens), Tasks.ANY),
         operands_max=limit,
         operands_min=least,
-        operand_pattern=_compiled(patterns.get("@")),
-        value_pattern=_compiled(patterns.get("%")),
-        word_pattern=_compiled(patterns.get("&")),
+        operand_pattern=compiled.get("@"),
+        value_pattern=compiled.get("%"),
+        word_pattern=compiled.get("&"),
         values=values,
     )
-
-
-def _compiled(pattern: str | None) -> re.Pattern[str] | None:
-    return None if pattern is None else re.compile(pattern)
 
 
 def _add(token: str, options: dict[str, OptionArgument]) -> None:

@@ -18,19 +18,13 @@ class _Reader:
 
     def __init__(self, commands_max: int) -> None:
         self.commands: list[SimpleCommand] = []
-        self._words: list[Word] = []
-        self._redirects: list[Redirect] = []
+        self.words: list[Word] = []  # of the command that is read
+        self.redirects: list[Redirect] = []
         self._expected: Operator | None = None  # after it a command must follow
         self._commands_max = commands_max
 
-    def word(self, word: Word) -> None:
-        self._words.append(word)
-
-    def redirect(self, redirect: Redirect) -> None:
-        self._redirects.append(redirect)
-
     def operator(self, operator: Operator) -> None:
-        begun = bool(self._words or self._redirects)
+        begun = bool(self.words or self.redirects)
         if operator.text == "\n" and not begun:
             return
         if not begun:
@@ -39,7 +33,7 @@ class _Reader:
         self._expected = None if operator.text in "\n;" else operator
 
     def end(self, at: int) -> None:
-        if self._words or self._redirects:
+        if self.words or self.redirects:
             self._close(at)
         elif self._expected:
             begin = self._expected.at
@@ -48,12 +42,12 @@ class _Reader:
             raise Stop(Reason.EMPTY, 0, at)
 
     def _close(self, at: int) -> None:
-        if not self._words:
+        if not self.words:
             raise Stop(Reason.NO_COMMAND, max(at - 1, 0), at)
         if len(self.commands) == self._commands_max:
             raise Stop(Reason.TOO_MANY_COMMANDS, max(at - 1, 0), at)
-        self.commands.append(SimpleCommand(tuple(self._words), tuple(self._redirects)))
-        self._words, self._redirects, self._expected = [], [], None
+        self.commands.append(SimpleCommand(tuple(self.words), tuple(self.redirects)))
+        self.words, self.redirects, self._expected = [], [], None
 
 
 def read(text: str, commands_max: int) -> tuple[SimpleCommand, ...]:
@@ -69,9 +63,9 @@ def read(text: str, commands_max: int) -> tuple[SimpleCommand, ...]:
             case Word():
                 if first and token.source in RESERVED:
                     raise Stop(Reason.COMPOUND, *token.span)
-                reader.word(token)
+                reader.words.append(token)
             case Redirect():
-                reader.redirect(token)
+                reader.redirects.append(token)
             case Operator():
                 reader.operator(token)
         first = isinstance(token, Operator) or (first and isinstance(token, Redirect))

@@ -50,8 +50,7 @@ def note_of(words: Words) -> PrefixNote:
     """Return what is to be known of the words of a parsed grant."""
     own = words[runners.innermost(words) :]
     located = locate([Word((0, 0), word, word) for word in own], len(own))
-    text = COMMANDS.get(located.key, GROUPS.get(own[0], "*"))
-    spec = option_spec(text)
+    spec = option_spec(COMMANDS.get(located.key, GROUPS.get(own[0], "*")))
     named = {*own, FOLDER_OPTIONS.get(own[0])}  # which it covers within the workspace
     examples = SCRIPT_EXAMPLES.get(located.key, spec.never_covered)
     not_covered = tuple(example for example in examples if example not in named)

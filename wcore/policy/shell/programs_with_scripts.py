@@ -103,7 +103,7 @@ def _only_edits(script: str) -> bool:
 def _in_awk(words: Sequence[Word], granted: int) -> Word | None:
     """Options end at the program text; what follows are files and assignments."""
     reader = ArgumentReader(words, _AWK_OPTIONS, granted)
-    problem = reader.read_options()
+    problem = reader.find_uncovered(only_options=True)
     if problem is not None:
         return problem
     for at in range(max(reader.at, granted), len(words)):
@@ -126,22 +126,18 @@ def _in_tar(words: Sequence[Word], granted: int) -> Word | None:
     return ArgumentReader(words, _TAR, granted).find_uncovered()
 
 
+_AWKS: Final = ("awk", "gawk", "mawk", "nawk")
 #: Each takes the words after the program, and how many of them stand in the grant.
 SCRIPT_CHECKS: Final[Mapping[str, Check]] = {
     "find": _in_find,
     "sed": _in_sed,
-    "awk": _in_awk,
-    "gawk": _in_awk,
-    "mawk": _in_awk,
-    "nawk": _in_awk,
+    **dict.fromkeys(_AWKS, _in_awk),
     "tar": _in_tar,
 }
 #: What the prefix of such a program does not cover, for people.
 SCRIPT_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls"),
     "sed": ("-i", "--in-place", "-f", "commands w, e, r and s///w"),
-    **dict.fromkeys(
-        ("awk", "gawk", "mawk", "nawk"), ("-f", "-i", "-l", "system()", "print >", "| getline")
-    ),
+    **dict.fromkeys(_AWKS, ("-f", "-i", "-l", "system()", "print >", "| getline")),
     "tar": tuple(_TAR.asks),
 }

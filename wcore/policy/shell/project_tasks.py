@@ -86,10 +86,6 @@ _PYTEST: Final = (
     " !--import-mode= !--pyargs !--cov-report= !--cov-config= !--html= !--report-log="
     " !--result-log= !--log-cli-level="
 )
-_UNITTEST: Final = (
-    "-vqfbc -kspt: --verbose --quiet --failfast --buffer --catch --locals --durations="
-    " --start-directory= --pattern= --top-level-directory="
-)
 _GRADLE: Final = (
     "^ @= -qisSwah -x: --info --quiet --stacktrace --full-stacktrace --no-daemon --daemon"
     " --parallel"
@@ -107,22 +103,6 @@ _MVN: Final = (
     " !--activate-profiles= !--encrypt-password= !-b: !--builder="
 )
 _LINT: Final = "-qv --quiet --verbose --version --help --color=? --no-color"
-_ESLINT: Final = (
-    "--ext= --quiet --max-warnings= --no-color --color"
-    " --format={stylish,json,json-with-metadata,html,compact,unix,tap,visualstudio,junit}"
-    " --ignore-pattern="
-    " --no-error-on-unmatched-pattern --report-unused-disable-directives --debug --rule= %/"
-    " !-f: !-c: !--config= !--resolve-plugins-relative-to= !--rulesdir= !--plugin= !--parser= !-o:"
-    " !--output-file= !--fix !--cache !--cache-location= !--cache-file= !--parser-options= !--init"
-)
-_JEST: Final = (
-    "-ibo -tw: --testNamePattern= --runInBand --bail=? --onlyChanged --watch --watchAll=?"
-    " --coverage=? --verbose --silent --ci --maxWorkers= --testPathPattern= --findRelatedTests"
-    " --passWithNoTests --no-coverage --forceExit --detectOpenHandles --colors --listTests !-c:"
-    " !--config= !-u !--updateSnapshot !--rootDir= !--outputFile= !--coverageDirectory="
-    " !--runner= !--testRunner= !--setupFiles= !--globalSetup= !--reporters= !--preset="
-    " !--projects= !--testEnvironment="
-)
 #: The value of `--changed` is handed on to git, where it must not be an option.
 _VITEST: Final = (
     "@^(?:init|complete)$ %^- -t: --run --coverage --silent=?"
@@ -132,17 +112,6 @@ _VITEST: Final = (
     " !--outputFile= !--environment= !--api=? !--ui --globals !--plugin= !--pool= !--globalSetup="
     " !--loader= !--require="
 )
-_PRETTIER: Final = (
-    "-lcu --check --list-different --ignore-unknown --no-error-on-unmatched-pattern --log-level="
-    " --no-color !--config= !--plugin= !--write !-w !--ignore-path= !--cache-location="
-)
-_TSC: Final = (
-    "= @^@ @^(?:true|false|null)$ --noEmit --pretty=? --strict=? --skipLibCheck=? --incremental=?"
-    " --listFiles --showConfig"
-    " --version --watch --w --traceResolution %/|^\\.\\.|^@ --p= --project= !--outDir= !--outFile="
-    " !--build !--b !--declarationDir= !--init !--generateTrace= !--tsBuildInfoFile="
-    " !--rootDir= !--generateCpuProfile= !--plugins="
-)
 _RUFF: Final = (
     "@^@ -nqvs --select= --ignore= --extend-select= --extend-ignore= --statistics --diff --check"
     " --preview --no-cache --output-format= --exclude= --extend-exclude= --target-version="
@@ -150,22 +119,6 @@ _RUFF: Final = (
     " --no-fix --color= --force-exclude --stdin-filename= --show-settings --isolated !--config="
     " !-o: !--output-file= !--fix !--fix-only !--unsafe-fixes !--add-noqa=? !--cache-dir= !-w"
     " !--watch"
-)
-_MYPY: Final = (
-    "@^@ -v --strict --pretty --show-error-codes --show-error-context --no-incremental --verbose"
-    " --ignore-missing-imports --warn-unused-ignores --no-error-summary --show-column-numbers"
-    " --exclude= --python-version= --platform= --follow-imports= --disallow-untyped-defs"
-    " --no-color-output -mp: --module= --package= !--config-file= !--python-executable="
-    " !--cache-dir= !--junit-xml= !--custom-typeshed-dir= !--install-types !--html-report="
-    " !--txt-report= !--xml-report= !--linecount-report= !--any-exprs-report= !--shadow-file="
-    " !--plugins= !--non-interactive"
-)
-_TOX: Final = (
-    "@^(?:exec|e|devenv|d|quickstart|q|legacy|le)$ -qvrpl !-e: !-f: !-m: !--labels= --quiet"
-    " --verbose --recreate"
-    " --parallel=? --listenvs --notest --skip-missing-interpreters=? --colored= !-c: !--conf="
-    " !-x: !--override= !--workdir= !--root= !--result-json= !-n !--installpkg= !--devenv="
-    " !--hashseed="
 )
 
 _OPTIONS: Final[Mapping[str, str]] = {
@@ -181,10 +134,14 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "cargo nextest run": _CARGO,
     **dict.fromkeys(("go test", "go build", "go vet", "go list"), _GO),
     **dict.fromkeys(("pytest", "py.test"), _PYTEST),
-    "unittest": _UNITTEST,
+    "unittest": "-vqfbc -kspt: --verbose --quiet --failfast --buffer --catch --locals --durations="
+    " --start-directory= --pattern= --top-level-directory=",
     **dict.fromkeys(("gradle", "gradlew"), _GRADLE),
     **dict.fromkeys(("mvn", "mvnw"), _MVN),
-    "tox": _TOX,
+    "tox": "@^(?:exec|e|devenv|d|quickstart|q|legacy|le)$ -qvrpl !-e: !-f: !-m: !--labels= --quiet"
+    " --verbose --recreate --parallel=? --listenvs --notest --skip-missing-interpreters=?"
+    " --colored= !-c: !--conf= !-x: !--override= !--workdir= !--root= !--result-json= !-n"
+    " !--installpkg= !--devenv= !--hashseed=",
     "nox": "^0 -lrR --list --no-color --reuse-existing-virtualenvs !-s: !-e: !-k: !-t: !--session="
     " !--sessions= !--keywords= !--tags= !-f: !--noxfile="
     " !--envdir= !--report= !-p: !-P: !--default-venv-backend=",
@@ -230,13 +187,34 @@ _OPTIONS: Final[Mapping[str, str]] = {
     " --order= --dry-run --profile=? --only-failures --next-failure --backtrace %/ !-f: !-r:"
     " !--require="
     " !-I: !-o: !--out= !-O: !--options= !--default-path= !-X !--bisect=?",
-    "eslint": _ESLINT,
-    "jest": _JEST,
+    "eslint": "--ext= --quiet --max-warnings= --no-color --color"
+    " --format={stylish,json,json-with-metadata,html,compact,unix,tap,visualstudio,junit}"
+    " --ignore-pattern= --no-error-on-unmatched-pattern --report-unused-disable-directives --debug"
+    " --rule= %/ !-f: !-c: !--config= !--resolve-plugins-relative-to= !--rulesdir= !--plugin="
+    " !--parser= !-o: !--output-file= !--fix !--cache !--cache-location= !--cache-file="
+    " !--parser-options= !--init",
+    "jest": "-ibo -tw: --testNamePattern= --runInBand --bail=? --onlyChanged --watch --watchAll=?"
+    " --coverage=? --verbose --silent --ci --maxWorkers= --testPathPattern= --findRelatedTests"
+    " --passWithNoTests --no-coverage --forceExit --detectOpenHandles --colors --listTests !-c:"
+    " !--config= !-u !--updateSnapshot !--rootDir= !--outputFile= !--coverageDirectory= !--runner="
+    " !--testRunner= !--setupFiles= !--globalSetup= !--reporters= !--preset= !--projects="
+    " !--testEnvironment=",
     **dict.fromkeys(("vitest", "vitest run"), _VITEST),
-    "prettier": _PRETTIER,
-    "tsc": _TSC,
+    "prettier": "-lcu --check --list-different --ignore-unknown --no-error-on-unmatched-pattern"
+    " --log-level= --no-color !--config= !--plugin= !--write !-w !--ignore-path="
+    " !--cache-location=",
+    "tsc": "= @^@ @^(?:true|false|null)$ --noEmit --pretty=? --strict=? --skipLibCheck=?"
+    " --incremental=? --listFiles --showConfig --version --watch --w --traceResolution"
+    " %/|^\\.\\.|^@ --p= --project= !--outDir= !--outFile= !--build !--b !--declarationDir="
+    " !--init !--generateTrace= !--tsBuildInfoFile= !--rootDir= !--generateCpuProfile= !--plugins=",
     **dict.fromkeys(("ruff check", "ruff format"), _RUFF),
-    "mypy": _MYPY,
+    "mypy": "@^@ -v --strict --pretty --show-error-codes --show-error-context --no-incremental"
+    " --verbose --ignore-missing-imports --warn-unused-ignores --no-error-summary"
+    " --show-column-numbers --exclude= --python-version= --platform= --follow-imports="
+    " --disallow-untyped-defs --no-color-output -mp: --module= --package= !--config-file="
+    " !--python-executable= !--cache-dir= !--junit-xml= !--custom-typeshed-dir= !--install-types"
+    " !--html-report= !--txt-report= !--xml-report= !--linecount-report= !--any-exprs-report="
+    " !--shadow-file= !--plugins= !--non-interactive",
     "flake8": _LINT
     + " --select= --ignore= --extend-ignore= --max-line-length= --count --statistics"
     " --show-source --exclude= --format= --exit-zero -j: !--config= !--append-config="
@@ -288,7 +266,7 @@ _DOES_LESS: Final = {
     "ruff check": "--diff --no-fix --show-files --show-settings",
     "tsc": "--noEmit --showConfig",
     **dict.fromkeys(("make", "gmake"), "-n -q --just-print --dry-run --recon --question"),
-    **dict.fromkeys(("gradle", "gradlew"), "--dry-run"),
+    **dict.fromkeys(("gradle", "gradlew", "rspec"), "--dry-run"),
     "rake": "-n -T --dry-run --tasks",
     "just": "-n -l --dry-run --list --summary",
     "ninja": "-n",
@@ -298,13 +276,11 @@ _DOES_LESS: Final = {
     "cargo nextest run": "--no-run",
     **dict.fromkeys(("go test", "go build", "go vet"), "--n --list"),
     "jest": "--listTests",
-    "rspec": "--dry-run",
     "tox": "-l --listenvs --notest",
     "nox": "-l --list",
     "meson test": "--list",
     "dotnet test": "-t --list-tests",
-    "swift test": "--list-tests",
-    "phpunit": "--list-tests",
+    **dict.fromkeys(("swift test", "phpunit"), "--list-tests"),
 }
 DOES_LESS: Final[Mapping[str, frozenset[str]]] = {
     key: frozenset(f"{_DOES_LESS.get(key, '')} --version --help".split()) for key in _OPTIONS

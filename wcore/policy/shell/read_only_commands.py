@@ -35,11 +35,6 @@ _GIT_DIFF: Final = (
     " !--no-index !-O: !--textconv !--show-signature"
 )
 _GIT_LOG: Final = "-# %%[-+\\s]?G " + _GIT_REVISIONS + _GIT_DIFF
-_GIT_STATUS: Final = (
-    "-svbz -uM? --short --long --branch --no-branch --show-stash --porcelain=? --untracked-files=?"
-    " --ignored=? --ignore-submodules=? --ahead-behind --no-ahead-behind --renames --no-renames"
-    " --find-renames=? --column=? --no-column --verbose"
-)
 _GIT_REFS: Final = (
     "-avrqi --all --remotes --verbose --contains= --no-contains= --merged= --no-merged= --sort="
     " --points-at= --format= --color=? --no-color --column=? --no-column --ignore-case --abbrev=?"
@@ -111,12 +106,11 @@ TOOL_GROUPS: Final[Mapping[str, str]] = {
 }
 
 _GIT: Final = {
-    "status": _GIT_STATUS,
-    "log": _GIT_LOG,
-    "show": _GIT_LOG,
-    "whatchanged": _GIT_LOG,
+    "status": "-svbz -uM? --short --long --branch --no-branch --show-stash --porcelain=?"
+    " --untracked-files=? --ignored=? --ignore-submodules=? --ahead-behind --no-ahead-behind"
+    " --renames --no-renames --find-renames=? --column=? --no-column --verbose",
+    **dict.fromkeys(("log", "show", "whatchanged", "reflog show", "stash list"), _GIT_LOG),
     "reflog": "<0 " + _GIT_LOG,
-    "reflog show": _GIT_LOG,
     "diff": "%%[-+\\s]?G" + _GIT_DIFF,
     "diff-tree": "%%[-+\\s]?G --stdin --always" + _GIT_DIFF,
     "rev-list": "-# %%[-+\\s]?G --stdin --quiet --objects-edge" + _GIT_REVISIONS,
@@ -124,14 +118,12 @@ _GIT: Final = {
     "blame": "-btflswencpkCM -L: --root --show-stats --show-name --show-number --show-email"
     " --porcelain --line-porcelain --incremental --date= --abbrev= --since= --first-parent"
     " --ignore-rev= --ignore-revs-file= --color-lines --color-by-age --minimal",
-    "stash list": _GIT_LOG,
     "stash show": "-u --include-untracked --only-untracked %%[-+\\s]?G" + _GIT_DIFF,
     "branch": "<0 " + _GIT_REFS,
     "branch --list": _GIT_REFS,
     "branch -a": "<0 " + _GIT_REFS,
     "tag": "<0 -n? -l --list " + _GIT_REFS,
-    "tag -l": "-n? " + _GIT_REFS,
-    "tag --list": "-n? " + _GIT_REFS,
+    **dict.fromkeys(("tag -l", "tag --list"), "-n? " + _GIT_REFS),
     "for-each-ref": "--count= --shell --perl --python --tcl --stdin " + _GIT_REFS,
     "show-ref": "-dhqs --head --heads --tags --branches --dereference --hash=? --verify --abbrev=?"
     " --quiet --exists",
@@ -173,33 +165,16 @@ _GIT: Final = {
     "config -l": "<0 --global --local --system --worktree --show-origin --show-scope",
 }
 _DOCKERS: Final = {
-    "ps": _DOCKER,
-    "images": _DOCKER,
-    "logs": _DOCKER_LOGS,
+    **dict.fromkeys(("ps", "images", "stats", "history", "image ls", "container ls"), _DOCKER),
+    **dict.fromkeys(("volume ls", "network ls", "context ls"), _DOCKER),
+    **dict.fromkeys(("compose ps", "compose images", "compose ls"), _DOCKER),
+    **dict.fromkeys(("logs", "container logs", "compose logs"), _DOCKER_LOGS),
+    **dict.fromkeys(("version", "info", "image inspect", "volume inspect"), "-f: --format="),
+    **dict.fromkeys(("port", "top", "diff", "compose top"), ""),
     "inspect": "-s -f: --size --format= --type=",
-    "version": "-f: --format=",
-    "info": "-f: --format=",
-    "port": "",
-    "top": "",
-    "stats": _DOCKER,
-    "history": _DOCKER,
-    "diff": "",
-    "image ls": _DOCKER,
-    "image inspect": "-f: --format=",
-    "container ls": _DOCKER,
     "container inspect": "-s -f: --size --format=",
-    "container logs": _DOCKER_LOGS,
-    "volume ls": _DOCKER,
-    "volume inspect": "-f: --format=",
-    "network ls": _DOCKER,
     "network inspect": "-v -f: --format= --verbose",
     "system df": "-v --format= --verbose",
-    "context ls": _DOCKER,
-    "compose ps": _DOCKER,
-    "compose logs": _DOCKER_LOGS,
-    "compose images": _DOCKER,
-    "compose ls": _DOCKER,
-    "compose top": "",
     "compose version": "-f: --format= --short",
 }
 _GH: Final = {
@@ -233,23 +208,21 @@ _AWS_COMMANDS: Final = (
     ";dynamodb list-tables;sqs list-queues;sns list-topics;s3api list-buckets"
 ).split(";")
 _LOCAL: Final = {
-    "terraform workspace list": "=",
-    "terraform workspace show": "=",
+    **dict.fromkeys(("terraform workspace list", "terraform workspace show"), "="),
     "terraform version": "= --json",
     "helm search repo": "-lr -o: --versions --output= --devel",
     "helm version": "--short --template=",
-    "npm ls": "-agl --depth= --json --long --all --parseable --omit= --global",
-    "npm list": "-agl --depth= --json --long --all --parseable --omit= --global",
+    **dict.fromkeys(
+        ("npm ls", "npm list"), "-agl --depth= --json --long --all --parseable --omit= --global"
+    ),
     "npm explain": "--json",
     "npm root": "-g --global",
     "pip list": "-oue --outdated --uptodate --editable --local --user --pre --format="
     " --not-required --exclude=",
     "pip show": "-fq --files --verbose",
     "pip freeze": "-l --local --user --all --exclude= --exclude-editable",
-    "pip check": "",
-    "rustup show": "-v --verbose",
-    "rustup toolchain list": "-v --verbose",
-    "apt-cache policy": "",
+    **dict.fromkeys(("pip check", "apt-cache policy"), ""),
+    **dict.fromkeys(("rustup show", "rustup toolchain list"), "-v --verbose"),
     "apt-cache search": "-n --names-only --full",
     "apt-cache show": "-a --all-versions",
 }
@@ -278,8 +251,7 @@ _REACHING: Final = {
     "systemctl status": "-alq -no: --no-pager --full --all --lines= --output= --user --system"
     " --quiet",
     "systemctl list-units": "-alq -t: --no-pager --all --type= --state= --plain --no-legend --user",
-    "systemctl is-active": "-q --quiet --user",
-    "systemctl is-enabled": "-q --quiet --user",
+    **dict.fromkeys(("systemctl is-active", "systemctl is-enabled"), "-q --quiet --user"),
     "svn status": "-quv --verbose --quiet",
     "svn log": "@:// -qv -lr: --limit= --revision= --verbose",
 }

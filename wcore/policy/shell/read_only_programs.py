@@ -31,8 +31,19 @@ _SUMS: Final = (
     "~ -bctwz -al: --binary --check --tag --text --zero --ignore-missing --quiet --status --strict"
     " --warn --length= --algorithm= --untagged"
 )
-_RG: Final = (
-    "-# -0abcFhHiILlnNopPqSsUuvVwx. -ABCEMTdefgjmrt: --after-context= --auto-hybrid-regex"
+
+#: By name, the options that a prefix of the program covers.
+READING_PROGRAMS: Final[Mapping[str, str]] = {
+    **dict.fromkeys("echo pwd true false type printf test [".split(), "~ *"),
+    **dict.fromkeys(("ls", "dir", "vdir"), _LS),
+    "cat": "~ -AbEenstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank"
+    " --show-tabs --show-nonprinting",
+    "head": "~ -# -qvz -cn: --bytes= --lines= --quiet --silent --verbose --zero-terminated",
+    "tail": "~ -# -Fqvzfr -cns: --bytes= --follow=? --lines= --max-unchanged-stats= --pid="
+    " --quiet --silent --retry --sleep-interval= --verbose --zero-terminated",
+    "wc": "~ -clLmw --bytes --chars --lines --files0-from= --max-line-length --words --total=",
+    **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP),
+    "rg": "-# -0abcFhHiILlnNopPqSsUuvVwx. -ABCEMTdefgjmrt: --after-context= --auto-hybrid-regex"
     " --before-context= --binary --byte-offset --case-sensitive --color= --colors= --column"
     " --context= --context-separator= --count --count-matches --crlf --encoding= --engine="
     " --field-context-separator= --field-match-separator= --file= --files --files-with-matches"
@@ -40,42 +51,12 @@ _RG: Final = (
     " --hidden --iglob= --ignore-case --ignore-file= --include-zero --invert-match --json"
     " --line-buffered --line-number --line-regexp --max-columns= --max-columns-preview"
     " --max-count= --max-depth= --max-filesize= --mmap --multiline --multiline-dotall --no-config"
-    " --no-filename --no-heading --no-ignore --no-ignore-dot --no-ignore-global"
-    " --no-ignore-parent --no-ignore-vcs --no-line-number --no-messages --no-unicode --null"
-    " --null-data --one-file-system --only-matching --passthru --path-separator= --pcre2 --pretty"
-    " --quiet --regexp= --replace= --smart-case --sort= --sortr= --stats --text --threads= --trim"
-    " --type= --type-add= --type-list --type-not= --unrestricted --vimgrep --with-filename"
-    " --word-regexp !--pre= !--search-zip !--hostname-bin="
-)
-_DIFF: Final = (
-    "-abBcdEeinNpqrstTuwy -CDFISUWXx: --normal --brief --report-identical-files"
-    " --context=? --unified=? --ed --rcs --side-by-side --width= --left-column"
-    " --suppress-common-lines --show-c-function --show-function-line= --label= --expand-tabs"
-    " --initial-tab --tabsize= --suppress-blank-empty --recursive --no-dereference --new-file"
-    " --unidirectional-new-file --ignore-file-name-case --exclude= --exclude-from="
-    " --starting-file= --from-file= --to-file= --ignore-case --ignore-tab-expansion"
-    " --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines"
-    " --ignore-matching-lines= --text --strip-trailing-cr --ifdef= --minimal --horizon-lines="
-    " --speed-large-files --color=? --palette= !-l !--paginate"
-)
-_PS: Final = "~ -# -AaCcdefFGgHjLlMmNnOopqrsTtUuVvwXxyZ --pid= --ppid= --user= --sort= --forest"
-
-#: By name, the options that a prefix of the program covers.
-READING_PROGRAMS: Final[Mapping[str, str]] = {
-    **dict.fromkeys("echo pwd true false type printf test [".split(), "~ *"),
-    "ls": _LS,
-    "dir": _LS,
-    "vdir": _LS,
-    "cat": "~ -AbEenstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank"
-    " --show-tabs --show-nonprinting",
-    "head": "~ -# -qvz -cn: --bytes= --lines= --quiet --silent --verbose --zero-terminated",
-    "tail": "~ -# -Fqvzfr -cns: --bytes= --follow=? --lines= --max-unchanged-stats= --pid="
-    " --quiet --silent --retry --sleep-interval= --verbose --zero-terminated",
-    "wc": "~ -clLmw --bytes --chars --lines --files0-from= --max-line-length --words --total=",
-    "grep": _GREP,
-    "egrep": _GREP,
-    "fgrep": _GREP,
-    "rg": _RG,
+    " --no-filename --no-heading --no-ignore --no-ignore-dot --no-ignore-global --no-ignore-parent"
+    " --no-ignore-vcs --no-line-number --no-messages --no-unicode --null --null-data"
+    " --one-file-system --only-matching --passthru --path-separator= --pcre2 --pretty --quiet"
+    " --regexp= --replace= --smart-case --sort= --sortr= --stats --text --threads= --trim --type="
+    " --type-add= --type-list --type-not= --unrestricted --vimgrep --with-filename --word-regexp"
+    " !--pre= !--search-zip !--hostname-bin=",
     "cut": "~ -nsz -bcdf: --bytes= --characters= --delimiter= --fields= --complement"
     " --only-delimited --output-delimiter= --zero-terminated",
     "tr": "~ -Ccdst --complement --delete --squeeze-repeats --truncate-set1",
@@ -102,7 +83,15 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     " --output-separator= --separator= --fillrows --json --table-right= --table-hide=",
     "expand": "~ -# -i -t: --initial --tabs=",
     "unexpand": "~ -# -a -t: --all --first-only --tabs=",
-    "diff": _DIFF,
+    "diff": "-abBcdEeinNpqrstTuwy -CDFISUWXx: --normal --brief --report-identical-files"
+    " --context=? --unified=? --ed --rcs --side-by-side --width= --left-column"
+    " --suppress-common-lines --show-c-function --show-function-line= --label= --expand-tabs"
+    " --initial-tab --tabsize= --suppress-blank-empty --recursive --no-dereference --new-file"
+    " --unidirectional-new-file --ignore-file-name-case --exclude= --exclude-from="
+    " --starting-file= --from-file= --to-file= --ignore-case --ignore-tab-expansion"
+    " --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines"
+    " --ignore-matching-lines= --text --strip-trailing-cr --ifdef= --minimal --horizon-lines="
+    " --speed-large-files --color=? --palette= !-l !--paginate",
     "cmp": "~ -bls -in: --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent",
     "du": "~ -0abcDhHklLmPSsx -BXdt: --null --all --apparent-size --block-size= --bytes --total"
     " --dereference-args --max-depth= --files0-from= --human-readable --inodes --dereference"
@@ -127,9 +116,7 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     "date": "@^[^+] -uR -dr: -I? --date= --iso-8601=? --rfc-email --rfc-3339= --reference= --utc"
     " --universal --debug !-s: !--set= !-f: !--file=",
     "id": "~ -agGnruzZ --context --group --groups --name --real --user --zero",
-    "whoami": "~",
-    "groups": "~",
-    "arch": "~",
+    **dict.fromkeys("whoami groups arch factor tsort".split(), "~"),
     "nproc": "~ --all --ignore=",
     "uname": "~ -aimnoprsv --all --kernel-name --nodename --kernel-release --kernel-version"
     " --machine --processor --hardware-platform --operating-system",
@@ -144,16 +131,9 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
     "whereis": "~ -bmsu",
     "printenv": "~ -0 --null",
     "seq": "~ -# -w -fs: --format= --separator= --equal-width",
-    "factor": "~",
-    "tsort": "~",
-    "md5sum": _SUMS,
-    "sha1sum": _SUMS,
-    "sha224sum": _SUMS,
-    "sha256sum": _SUMS,
-    "sha384sum": _SUMS,
-    "sha512sum": _SUMS,
-    "b2sum": _SUMS,
-    "cksum": _SUMS,
+    **dict.fromkeys(
+        "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum".split(), _SUMS
+    ),
     "sum": "~ -rs --sysv",
     "od": "~ -abcdfhiloxvs -ANjt: -Sw? --address-radix= --endian= --skip-bytes= --read-bytes="
     " --strings=? --format= --output-duplicates --width=?",
@@ -175,7 +155,7 @@ READING_PROGRAMS: Final[Mapping[str, str]] = {
 #: What they read is of other processes, whose environment and arguments hold secrets: no prefix of
 #: them is offered, and one that a person wrote covers these options.
 LOOKING_AROUND: Final[Mapping[str, str]] = {
-    "ps": _PS,
+    "ps": "~ -# -AaCcdefFGgHjLlMmNnOopqrsTtUuVvwXxyZ --pid= --ppid= --user= --sort= --forest",
     "pgrep": "~ -AacfilnovwxL -dgGPstuU: --delimiter= --list-name --list-full --count --full"
     " --exact --newest --oldest --parent= --euid= --uid= --ignore-case",
 }

@@ -172,11 +172,9 @@ def check_runner(words: Words) -> Words | None:
     name = program(head)
     if _is_never(head) or any(_is_rich((name, *rest), count) for count in (1, 2)):
         raise Refused(f"`{head}` can run any command")
-    if name in SHELLS:
+    if name in SHELLS or is_interpreter(head):
         _check_script(head, rest)
         return None
-    if is_interpreter(head):
-        return _check_interpreter(head, rest)
     own, count = own_of_runner((name, *rest))
     if own is None or name in BUILTINS:
         return None
@@ -202,21 +200,16 @@ def _is_never(head: str) -> bool:
 
 
 def _check_script(head: str, rest: Words) -> None:
-    if not rest or rest[0].startswith(("-", "+")) or is_device(rest[0]):
-        raise Refused(f"`{head}` must be followed by the script that it runs")
-
-
-def _check_interpreter(head: str, rest: Words) -> Words | None:
     if program(head).casefold() in _PYTHON and rest[:1] == ("-m",):
         if len(rest) < 2 or not _MODULE.fullmatch(rest[1]) or rest[1] in _MODULES_NEVER:
             raise Refused(f"`{head} -m` must be followed by a module that runs no other code")
-        return None
-    if rest[:1] == ("--version",):
-        return None
+        return
+    if rest[:1] == ("--version",) and is_interpreter(head):
+        return
     if program(head) == "java" and rest[:1] == ("-jar",):
         rest = rest[1:]
-    _check_script(head, rest)
-    return None
+    if not rest or rest[0].startswith(("-", "+")) or is_device(rest[0]):
+        raise Refused(f"`{head}` must be followed by the script that it runs")
 
 
 def is_device(path: str) -> bool:

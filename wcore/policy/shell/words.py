@@ -47,20 +47,17 @@ def read_word(text: str, start: int) -> Word:
         if piece is None or piece.lastgroup is None:
             raise _refused(text, at)
         known = piece[piece.lastgroup]
-        match piece.lastgroup:
-            case "quoted":
-                dynamic |= any(not each["escaped"] for each in _IN_QUOTES.finditer(known))
-                known = _IN_QUOTES.sub(_unescaped, known)
-            case "escaped":
-                known = known.replace("\n", "")
-            case "parameter" | "pattern":
-                dynamic = loose = True
-                braces |= known == "{"
-            case "tilde":
-                dynamic |= _is_home(text, start, at)
-                tildes |= at > start
-            case _:
-                pass
+        if piece.lastgroup == "quoted":
+            dynamic |= any(not each["escaped"] for each in _IN_QUOTES.finditer(known))
+            known = _IN_QUOTES.sub(_unescaped, known)
+        elif piece.lastgroup == "escaped":
+            known = known.replace("\n", "")
+        elif piece.lastgroup in ("parameter", "pattern"):
+            dynamic = loose = True
+            braces |= known == "{"
+        elif piece.lastgroup == "tilde":
+            dynamic |= _is_home(text, start, at)
+            tildes |= at > start
         value += known
         at = piece.end()
     source = text[start:at]

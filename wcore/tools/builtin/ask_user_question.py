@@ -1,6 +1,5 @@
 """AskUserQuestion: the model asks, a person answers; nothing is run."""
 
-from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -44,26 +43,17 @@ class AskArguments(Arguments):
     )
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class AskUserQuestion(Struct, frozen=True):
+    """Passes a person's answer on."""
+
+    environment: ToolEnvironment
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.INFO,
         "Ask the user a question with answers to choose from, when only they can decide. "
         "The result is the label they chose, or what they wrote instead.",
         schema_of(AskArguments),
     )
-
-
-class AskUserQuestion(Struct, frozen=True):
-    """Passes a person's answer on."""
-
-    environment: ToolEnvironment
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """A question is about no file."""

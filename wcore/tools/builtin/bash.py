@@ -3,17 +3,18 @@
 import os
 import re
 import signal
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio
 from anyio import to_thread
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from wcore.errors import ToolError
+from wcore.hosts import one_host
 from wcore.supervisor.client import Held, Program
 from wcore.tools.arguments import Arguments, parse, schema_of
 from wcore.tools.digests import call_digest
@@ -73,7 +74,7 @@ class BashArguments(Arguments):
 
 
 class SandboxedArguments(BashArguments):
-    hosts: list[str] = Field(
+    hosts: list[Annotated[str, AfterValidator(one_host)]] = Field(
         default=[],
         max_length=ASKED_MAX,
         description="Hosts that it must reach, such as pypi.org or localhost.example:8443.",
@@ -201,22 +202,28 @@ class Bash(Struct, frozen=True):
         plan = prepared.plan
         assert isinstance(plan, _Plan)
         await self._hold_to(prepared, live)
-        environ, sandbox = child_environment(self.environment.environ), self.environment.sandbox
+        environ, view = child_environment(self.environment.environ), prepared.sandbox
         pipe, theirs = os.pipe()
         os.set_blocking(pipe, False)
         output = ShellOutput(pipe, live)
         workspace, streams = self.environment.workspace, (None, theirs, theirs)
         program = Program(plan.argv, workspace, environ, streams, limit_s=plan.timeout_s)
-        view = prepared.sandbox
-        around = sandbox.around(program, view) if sandbox and view.is_held else nullcontext()
         with os.fdopen(pipe, "rb", 0), os.fdopen(theirs, "wb", 0) as writing:
-            async with around as inner:
+            async with self._around(program, view) as inner:
                 held = await self._started(inner.program if inner else program, output, live)
                 writing.close()
                 done = await _attended(held, output, plan.timeout_s, live, inner)
             if view and not view.is_held:
                 return replace(done, metadata={**done.metadata, "sandbox": {"view": view.view}})
             return inner.finished(done) if inner else done
+
+    def _around(
+        self, program: Program, view: SandboxView | None
+    ) -> "AbstractAsyncContextManager[Confined | None]":
+        if view is None or not view.is_held:
+            return nullcontext()
+        assert self.environment.sandbox is not None
+        return self.environment.sandbox.around(program, view)
 
     async def _started(self, program: Program, output: ShellOutput, live: RunContext) -> Held:
         try:
@@ -261,7 +268,7 @@ async def _attended(
     async def watch() -> None:
         nonlocal late, left
         with anyio.move_on_after(timeout_s) as late:
-            await held.exited()
+            await (inner.exited(held) if inner else held.exited())
         if not late.cancelled_caught:
             with anyio.move_on_after(DRAIN_S):
                 await output.ended.wait()

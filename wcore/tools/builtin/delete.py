@@ -1,11 +1,7 @@
 """Delete: one file, or one link itself; never a folder."""
 
-from functools import cache
-
-from pydantic import Field
-
 from wcore.errors import ToolError
-from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.arguments import Arguments, FilePath, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.paths import resolve_entry, target_paths
 from wcore.vocabulary import Args, Category, Prepared, ToolSpec
@@ -14,29 +10,19 @@ NAME = "Delete"
 
 
 class DeleteArguments(Arguments):
-    file_path: str = Field(
-        min_length=1, description="The file: absolute, or relative to the workspace."
-    )
+    file_path: FilePath
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class Delete(file_changes.ChangingTool, frozen=True):
+    """Removes one file or link."""
+
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.EDIT,
         "Delete a file. A symbolic link is deleted itself, not what it points to. "
         "Folders are not deleted.",
         schema_of(DeleteArguments),
     )
-
-
-class Delete(file_changes.ChangingTool, frozen=True):
-    """Removes one file or link."""
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """Return what will be removed."""

@@ -1,10 +1,6 @@
 """Edit: one exact-string replacement in one file."""
 
-from functools import cache
-
-from pydantic import Field
-
-from wcore.tools.arguments import parse, schema_of
+from wcore.tools.arguments import FilePath, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.builtin.replacement import Replacement, apply_replacements
 from wcore.tools.fs.paths import resolved
@@ -14,29 +10,19 @@ NAME = "Edit"
 
 
 class EditArguments(Replacement):
-    file_path: str = Field(
-        min_length=1, description="The file: absolute, or relative to the workspace."
-    )
+    file_path: FilePath
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class Edit(file_changes.ChangingTool, frozen=True):
+    """Replaces a text in one file."""
+
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.EDIT,
         "Replace an exact text in a file. The text must be there exactly once, or set replace_all. "
         "Do not include the line numbers that Read shows. Line ends and encoding are kept.",
         schema_of(EditArguments),
     )
-
-
-class Edit(file_changes.ChangingTool, frozen=True):
-    """Replaces a text in one file."""
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     async def prepare(self, args: Args) -> Prepared:
         """Find the text and show the difference."""

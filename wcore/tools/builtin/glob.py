@@ -3,7 +3,6 @@
 import heapq
 import os
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from anyio import to_thread
@@ -37,9 +36,11 @@ class GlobArguments(Arguments):
     path: str = Field(default=".", min_length=1, description="The folder to search.")
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class Glob(Struct, frozen=True):
+    """Finds files by name."""
+
+    environment: ToolEnvironment
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.INFO,
         "Find files by name. `*`, `?`, `[…]`, `{a,b}`, and `**` for any folders; a pattern without "
@@ -47,17 +48,6 @@ def _spec() -> ToolSpec:
         f"git ignores are left out; at most {RESULTS_MAX}.",
         schema_of(GlobArguments),
     )
-
-
-class Glob(Struct, frozen=True):
-    """Finds files by name."""
-
-    environment: ToolEnvironment
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """A search is about no single file."""

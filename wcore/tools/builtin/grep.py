@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Final, cast
 
 import anyio
@@ -63,9 +63,12 @@ class GrepArguments(Arguments):
     )
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class Grep(Struct, frozen=True):
+    """Searches file contents. Without `ripgrep` a worker process of our own does it."""
+
+    environment: ToolEnvironment
+    ripgrep: str | None
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.INFO,
         "Search the text of files. Each hit is `path:line:text`, sorted, relative to the searched "
@@ -73,22 +76,10 @@ def _spec() -> ToolSpec:
         schema_of(GrepArguments),
     )
 
-
-class Grep(Struct, frozen=True):
-    """Searches file contents. Without `ripgrep` a worker process of our own does it."""
-
-    environment: ToolEnvironment
-    ripgrep: str | None
-
     @classmethod
     def at(cls, environment: ToolEnvironment) -> "Grep":
         """Make the tool with the ripgrep of this machine, if there is one."""
         return cls(environment, find_ripgrep(environment.environ, environment.workspace))
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """A search is about no single file."""

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from functools import cache
 from typing import Final
 
 from anyio import to_thread
@@ -36,26 +35,17 @@ class LsArguments(Arguments):
     )
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class Ls(Struct, frozen=True):
+    """Lists one folder."""
+
+    environment: ToolEnvironment
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.INFO,
         "List a folder, one entry a line, sorted: folders end in `/`, links show where they point. "
         "Entries that git ignores are left out and counted.",
         schema_of(LsArguments),
     )
-
-
-class Ls(Struct, frozen=True):
-    """Lists one folder."""
-
-    environment: ToolEnvironment
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """A listing is about no single file."""

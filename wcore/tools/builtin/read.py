@@ -3,7 +3,6 @@
 import base64
 import os
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from anyio import from_thread, to_thread
@@ -13,7 +12,7 @@ from pydantic import Field
 from wcore.alike_names import looks_same, true_name
 from wcore.errors import ToolError
 from wcore.file_content import FileContent
-from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.arguments import Arguments, FilePath, parse, schema_of
 from wcore.tools.digests import call_digest
 from wcore.tools.fs.editorconfig import charset_for
 from wcore.tools.fs.files import digest_of, os_errors
@@ -54,22 +53,9 @@ _IMAGES: Final = (
 
 
 class ReadArguments(Arguments):
-    file_path: str = Field(
-        min_length=1, description="The file: absolute, or relative to the workspace."
-    )
+    file_path: FilePath
     offset: int = Field(default=1, ge=1, description="First line to read; the first line is 1.")
     limit: int = Field(default=LINES_DEFAULT, ge=1, description="How many lines to read.")
-
-
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
-        NAME,
-        Category.INFO,
-        "Read a text file; each line is shown as its number, a tab, and its text. Long files come "
-        "in parts: the last line says how to read on. PNG, JPEG, GIF and WebP come as images.",
-        schema_of(ReadArguments),
-    )
 
 
 class _Plan(Struct, frozen=True):
@@ -83,11 +69,13 @@ class Read(Struct, frozen=True):
     """Reads one file."""
 
     environment: ToolEnvironment
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
+    spec: ToolSpec = ToolSpec(
+        NAME,
+        Category.INFO,
+        "Read a text file; each line is shown as its number, a tab, and its text. Long files come "
+        "in parts: the last line says how to read on. PNG, JPEG, GIF and WebP come as images.",
+        schema_of(ReadArguments),
+    )
 
     def target_paths(self, args: Args) -> frozenset[str]:
         """Return the file that will be read."""

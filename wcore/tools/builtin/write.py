@@ -1,11 +1,9 @@
 """Write: a whole file, new or replaced."""
 
-from functools import cache
-
 from pydantic import Field
 
 from wcore.errors import ToolError
-from wcore.tools.arguments import Arguments, parse, schema_of
+from wcore.tools.arguments import Arguments, FilePath, parse, schema_of
 from wcore.tools.builtin import file_changes
 from wcore.tools.fs.paths import resolved
 from wcore.tools.fs.text_encoding import rewritten
@@ -15,15 +13,14 @@ NAME = "Write"
 
 
 class WriteArguments(Arguments):
-    file_path: str = Field(
-        min_length=1, description="The file: absolute, or relative to the workspace."
-    )
+    file_path: FilePath
     content: str = Field(description="The whole new content.")
 
 
-@cache
-def _spec() -> ToolSpec:
-    return ToolSpec(
+class Write(file_changes.ChangingTool, frozen=True):
+    """Replaces or makes one file."""
+
+    spec: ToolSpec = ToolSpec(
         NAME,
         Category.EDIT,
         "Write a file, replacing what is there; missing folders are made. A new file is UTF-8; "
@@ -31,15 +28,6 @@ def _spec() -> ToolSpec:
         "To change a part of a file use Edit.",
         schema_of(WriteArguments),
     )
-
-
-class Write(file_changes.ChangingTool, frozen=True):
-    """Replaces or makes one file."""
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is shown."""
-        return _spec()
 
     async def prepare(self, args: Args) -> Prepared:
         """Show the difference to what is there now."""

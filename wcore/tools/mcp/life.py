@@ -12,7 +12,7 @@ list that was read just now; and only LIST and REMOVE change which tools are off
 server which is away keeps its tools until it says otherwise.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -83,19 +83,6 @@ MOVES: Final[Mapping[State, Mapping[Move, State]]] = {
 
 AWAY: Final = frozenset({State.LOST, State.FAILED})  # a turn starts these again
 BUSY: Final = (State.STARTING, State.STALE, State.ENDING)  # a call waits until it is in none
-#: What each move does to the tools that are offered; the others leave them as they are.
-OFFERS: Final[Mapping[Move, str]] = {Move.LIST: "those of the list", Move.REMOVE: "none"}
-#: What a call does that finds a server in this state.
-CALLS: Final[Mapping[State, str]] = {
-    State.ABSENT: "starts it, and waits",
-    State.STARTING: "waits",
-    State.READY: "runs, if the tool is the one that was shown; stale first where no change is told",
-    State.STALE: "waits for the new list",
-    State.ENDING: "waits",
-    State.LOST: "starts it, and waits",
-    State.FAILED: "starts it, and waits",
-    State.REMOVED: "fails",
-}
 
 
 def pause_s(failures: int) -> float:
@@ -124,16 +111,3 @@ class Life:
         while self.state in states:
             await self._moved.wait()
         return self.state
-
-
-def as_markdown() -> str:
-    """Return the table as the specification prints it."""
-    heads = ["state", *Move, "a call"]
-    rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    rows += [f"| {' | '.join([state, *_cells(state), CALLS[state]])} |" for state in State]
-    rows += [f"| *tools offered* | {' | '.join(OFFERS.get(move, '') for move in Move)} | |"]
-    return "\n".join(rows) + "\n"
-
-
-def _cells(state: State) -> Iterable[str]:
-    return (str(MOVES[state].get(move, "")) for move in Move)

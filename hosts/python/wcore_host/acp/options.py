@@ -1,8 +1,8 @@
 """The command line of `wcore-acp`. What it does not know belongs to the engine."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from wcore_host.headless import engine_flags as engines
@@ -33,14 +33,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 @dataclass(frozen=True)
-class AcpOptions:
+class AcpOptions(engines.EngineOptions):
     """What the command line asks for."""
 
-    engine: tuple[str, ...]  # the program without flags
-    flags: tuple[str, ...]
     place: tuple[str, ...]  # flags that say which store, for `sessions list`
-    has_mode: bool  # the person chose a mode: ours is not sent
-    env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
 
 
 def read(argv: Sequence[str]) -> AcpOptions:
@@ -67,5 +63,4 @@ def read(argv: Sequence[str]) -> AcpOptions:
             raise UsageError(f"{name} is chosen by the editor for each session; leave it out")
     stored = (("--store", named.store), ("--user-id", named.user_id))
     place = tuple(f"{flag}={value}" for flag, value in stored if value)
-    has_mode = engines.has_mode(flags)
-    return AcpOptions(engines.engine_of(named), (*flags, *place), place, has_mode)
+    return AcpOptions(engines.engine_of(named), (*flags, *place), place)

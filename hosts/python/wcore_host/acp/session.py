@@ -23,6 +23,7 @@ from wcore_host.acp.prompts import Block, Prompts
 from wcore_host.acp.servers import Server
 from wcore_host.acp.turn import GOES_ON, INTERNAL_ERROR, Turn
 from wcore_host.acp.usage import UsageTracker
+from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import (
     CommandFailedError,
@@ -291,5 +292,4 @@ class Session:
 
 def _interrupted(engine: Engine) -> str:
     """Return the `msg_id` of the turn that the last engine of this session left unfinished."""
-    left = engine.ready.raw.get("interrupted_turn")
-    return str(left.get("msg_id", "")) if isinstance(left, dict) else ""
+    return Fields(engine.ready.raw).part("interrupted_turn").text("msg_id")

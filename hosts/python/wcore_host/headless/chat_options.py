@@ -1,8 +1,8 @@
 """The command line of `wcore-chat`: what is ours, and what is the engine's."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wcore_host.headless import engine_flags as engines
@@ -26,20 +26,11 @@ it covers, if they can be edited; how long it is kept (an empty line: this sessi
 
 
 @dataclass(frozen=True)
-class ChatOptions:
+class ChatOptions(engines.EngineOptions):
     """What the command line asks for."""
 
-    engine: tuple[str, ...]  # program and arguments that start it
-    flags: tuple[str, ...]  # what the engine is told
     prompt: str
-    has_mode: bool  # the person chose a mode: ours is not sent
     plain: bool = False  # the line host, also where the full screen could be had
-    env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """The whole command line of the engine."""
-        return (*self.engine, *self.flags)
 
     def resuming(self, session_id: str) -> "ChatOptions":
         """Return the same, going on with a stored session."""
@@ -64,8 +55,7 @@ def read(argv: Sequence[str]) -> ChatOptions:
     ours, rest = engines.split(argv)
     named = _parser().parse_args(ours)
     flags, prompt = engines.flags_of(named, rest), " ".join(named.prompt)
-    has_mode = engines.has_mode(flags)
-    return ChatOptions(engines.engine_of(named), flags, prompt, has_mode, named.plain)
+    return ChatOptions(engines.engine_of(named), flags, prompt, named.plain)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -153,13 +153,8 @@ class ChatSession:
         match event:
             case events.ToolRequest(expires_in_s=left):
                 self.cards.add(Card(event, None if left is None else now + left))
-            case (
-                events.CallSettled(call_id=call_id)
-                | events.ToolCancelled(call_id=call_id)
-                | events.ToolRunning(call_id=call_id)
-                | events.ToolResult(call_id=call_id)
-            ):
-                self._settled(event, call_id)
+            case _ if isinstance(event, events.EndsCard):
+                self._settled(event)
             case events.StreamStart(msg_id=msg_id):
                 self.is_started = True
                 self.turn, self.turn_began = msg_id, self.turn_began or now
@@ -178,8 +173,8 @@ class ChatSession:
             case _:
                 pass
 
-    def _settled(self, event: Event, call_id: str) -> None:
-        if self.cards.settle(call_id):
+    def _settled(self, event: events.EndsCard) -> None:
+        if self.cards.settle(event.call_id):
             self.story.note(gone(event))
 
     def _more(self, kind: str, fields: decode.Fields) -> None:

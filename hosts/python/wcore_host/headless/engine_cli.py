@@ -33,7 +33,7 @@ async def ask(command: Sequence[str], *arguments: str, cwd: str) -> list[JsonObj
         raise EngineCliError(f"`{arguments[0]}` has not answered for {ANSWER_S:g} s") from None
     except OSError as error:
         raise EngineCliError(f"cannot run {command[0]}: {error}") from error
-    found = [_object(line) for line in done.stdout[:OUTPUT_BYTES_MAX].splitlines()]
+    found = [json_object(line) for line in done.stdout[:OUTPUT_BYTES_MAX].splitlines()]
     known = [item for item in found if item is not None]
     if not known and done.returncode:
         said = done.stderr.decode(errors="replace").strip()
@@ -41,7 +41,8 @@ async def ask(command: Sequence[str], *arguments: str, cwd: str) -> list[JsonObj
     return known
 
 
-def _object(line: bytes) -> JsonObject | None:
+def json_object(line: bytes) -> JsonObject | None:
+    """Return the object on a line; `None` if it is none."""
     try:
         value = cast("object", json.loads(line))
     except (ValueError, RecursionError):

@@ -2,7 +2,8 @@
 
 import argparse
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from wcore_host.spawn import DEFAULT_COMMAND
@@ -23,6 +24,25 @@ PASSED_ON: Final = {  # the engine's flags that are worth teaching in a host
     "--session-id": "the name of this session, to resume it by",
     "--store": "where sessions, grants and audit are kept",
 }
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What the command line of a host says of its engines."""
+
+    engine: tuple[str, ...]  # the program, without flags
+    flags: tuple[str, ...]  # what it is told
+    env: Mapping[str, str] | None = field(default=None, repr=False, kw_only=True)  # None: ours
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The whole command line of the engine."""
+        return (*self.engine, *self.flags)
+
+    @property
+    def has_mode(self) -> bool:
+        """Whether the person chose a mode: ours is not sent then."""
+        return any(flag.split("=")[0] in MODE_FLAGS for flag in self.flags)
 
 
 class Version(argparse.Action):
@@ -66,11 +86,6 @@ def flags_of(named: argparse.Namespace, rest: Sequence[str]) -> tuple[str, ...]:
     given = ((flag, getattr(named, flag[2:].replace("-", "_"))) for flag in PASSED_ON)
     flags = [f"{flag}={value}" for flag, value in given if value is not None]
     return (*flags, *(["--force"] if named.force else []), *rest)
-
-
-def has_mode(flags: Iterable[str]) -> bool:
-    """Whether the person chose a mode."""
-    return any(flag.split("=")[0] in MODE_FLAGS for flag in flags)
 
 
 def without(flags: Sequence[str], names: Collection[str]) -> tuple[str, ...]:

@@ -80,14 +80,8 @@ class Transcript:
                 self._think(text, now)
             case events.CallEvent():
                 self._announce(event, now)
-            case (
-                events.ToolRunning(call_id=call_id)
-                | events.ToolChunk(call_id=call_id)
-                | events.ToolResult(call_id=call_id)
-                | events.ToolCancelled(call_id=call_id)
-                | events.CallSettled(call_id=call_id)
-            ) if call_id in self.calls:
-                self._follow(self.calls[call_id], event, now)
+            case _ if isinstance(event, events.EndsCard | events.ToolChunk):
+                self._follow(event, now)
             case events.StreamEnd():
                 self._turn_over(event, now)
             case events.Info(message=message):
@@ -168,7 +162,10 @@ class Transcript:
         self.calls[event.call_id] = call
         self._add(call)
 
-    def _follow(self, call: CallBlock, event: Event, now: float) -> None:
+    def _follow(self, event: events.EndsCard | events.ToolChunk, now: float) -> None:
+        call = self.calls.get(event.call_id)
+        if call is None:
+            return
         match event:
             case events.ToolRunning() if call.began is None:
                 call.state, call.began = CallState.RUNNING, now
@@ -219,7 +216,7 @@ class Transcript:
         if speaker != call.speaker:
             call.speaker = speaker
             text = ("\n" if call.output else "") + f"{speaker}: {text}"
-        self._follow(call, events.ToolChunk("", call.call_id, call.name, text), now)
+        self._follow(events.ToolChunk("", call.call_id, call.name, text), now)
 
     def _end_speech(self, speaker: str) -> None:
         """A sub-agent makes a call: what it says after that is another paragraph."""
@@ -252,13 +249,10 @@ class Transcript:
 
     def _recall_result(self, message: decode.Fields) -> None:
         call_id = message.text("call_id")
-        call = self.calls.get(call_id)
-        if call is None:
-            return
         name, output = message.text("tool_name"), message.text("output")
         kind = message.text("output_type", "text")
         result = events.ToolResult("", call_id, name, message.text("status"), output, kind)
-        self._follow(call, result, 0.0)
+        self._follow(result, 0.0)
 
     def _touch(self, block: Block) -> None:
         block.version += 1

@@ -108,19 +108,14 @@ class Chat:
                 await self._engine.deny(event, LEAVING)
             case events.ToolRequest():
                 self._asking.add(dialog_of(event, self._engine.capabilities.flags), now)
-            case (
-                events.CallSettled(call_id=call_id)
-                | events.ToolCancelled(call_id=call_id)
-                | events.ToolRunning(call_id=call_id)
-                | events.ToolResult(call_id=call_id)
-            ):
-                self._settled(call_id, event)
+            case _ if isinstance(event, events.EndsCard):
+                self._settled(event)
             case events.StreamStart(msg_id=msg_id) if msg_id == self._turn:
                 self._started = True
             case events.StreamEnd(msg_id=msg_id) if msg_id == self._turn:
                 self.has_failed |= event.ended_early
                 self._turn_over()
-            case events.Error() if self._is_starting and refuses_turn(event):
+            case events.Error() if self._turn and not self._started and refuses_turn(event):
                 self.has_failed = True
                 self._turn_over()
             case events.Error(message=message) | events.Info(message=message):
@@ -129,12 +124,8 @@ class Chat:
             case _:
                 pass
 
-    @property
-    def _is_starting(self) -> bool:
-        return bool(self._turn) and not self._started
-
-    def _settled(self, call_id: str, event: Event) -> None:
-        if not self._asking.settle(call_id):
+    def _settled(self, event: events.EndsCard) -> None:
+        if not self._asking.settle(event.call_id):
             return
         self._view.close_question(f"{gone(event)}; what you typed was not used")
         self._line_stale = self._line_asked
@@ -167,7 +158,8 @@ class Chat:
         elif self._asking.current is not None:
             await self._press_at_question(press, self._asking.current)
         elif press in (Key.INTERRUPT, Key.ESCAPE) and self._turn:
-            await self._stop()
+            self._out.note("stopping")
+            await self._engine.stop()
         elif press is Key.INTERRUPT:
             self._interrupted()
         elif press is Key.EOF:
@@ -259,10 +251,6 @@ class Chat:
         self._view.close_question(step.told)
         if step.command is not None:
             await self._engine.send(step.command)
-
-    async def _stop(self) -> None:
-        self._out.note("stopping")
-        await self._engine.stop()
 
     async def _leave(self) -> None:
         self._leaving = True

@@ -5,6 +5,7 @@ from typing import Final
 
 import anyio
 
+from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError
 from wcore_host.events import JsonObject
@@ -52,8 +53,7 @@ def is_command(text: str) -> bool:
 
 def interrupted(engine: Engine) -> JsonObject:
     """Return the turn that an earlier engine left unfinished, empty if none."""
-    left = engine.ready.raw.get("interrupted_turn")
-    return left if isinstance(left, dict) else {}
+    return Fields(engine.ready.raw).part("interrupted_turn").raw
 
 
 async def obey(

@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 from typing import Final
 
-from rich.console import Console
 from rich.style import Style
 from textual.strip import Strip
 
@@ -32,6 +30,7 @@ from wcore_host.terminal.text_layout import (
     PLAIN,
     RED,
     YELLOW,
+    console,
     cropped,
     diff_rows,
     rendered,
@@ -115,8 +114,8 @@ def _capped(rows: Iterator[Strip]) -> Iterator[Strip]:
 
 def _spoken(block: AssistantBlock, width: int) -> Iterator[Strip]:
     text = visible(block.text.rstrip())
-    options = _console().options.update(width=width, height=None)
-    yield from rendered(_console().render_lines(ModelMarkdown(text), options, pad=False))
+    options = console().options.update(width=width, height=None)
+    yield from rendered(console().render_lines(ModelMarkdown(text), options, pad=False))
 
 
 def _thought(block: ThinkingBlock, width: int) -> Iterator[Strip]:
@@ -187,8 +186,3 @@ def _below(call: CallBlock, width: int) -> Iterator[Strip]:
         yield from diff_rows(call.output, width, path if isinstance(path, str) else "", bar=bar)
     elif call.output:
         yield from rows_of(call.output, width, bar=bar)
-
-
-@cache
-def _console() -> Console:
-    return Console(width=80, color_system="truecolor", legacy_windows=False, no_color=False)

@@ -45,9 +45,7 @@ class RowsView(ScrollView):
         selection = self.text_selection
         span = selection.get_span(at) if selection else None
         if span is not None:
-            strip = _selected(
-                strip, span, self.screen.get_component_rich_style("screen--selection")
-            )
+            strip = restyled(strip, span, self.screen.get_component_rich_style("screen--selection"))
         return strip.apply_style(self.rich_style).apply_offsets(0, at)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -97,14 +95,11 @@ class Rows(RowsView, can_focus=False):
         return self._rows[at]
 
 
-def _selected(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
+def restyled(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
+    """Lay a style over a part of a row, from cell to cell; -1 is its end."""
     start, end = span
     end = strip.cell_length if end == -1 else min(end, strip.cell_length)
     if start >= end:
         return strip
-    before, within, after = (
-        strip.crop(0, start),
-        strip.crop(start, end),
-        strip.crop(end, strip.cell_length),
-    )
-    return Strip.join([before, within.apply_style(style), after])
+    before, within = strip.crop(0, start), strip.crop(start, end)
+    return Strip.join([before, within.apply_style(style), strip.crop(end)])

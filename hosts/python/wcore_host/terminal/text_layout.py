@@ -170,13 +170,14 @@ def _lexer(name: str) -> str:
 
 
 @cache
-def _console() -> Console:
+def console() -> Console:
+    """Return what Rich draws with."""
     return Console(width=80, color_system="truecolor", legacy_windows=False, no_color=False)
 
 
 def _segments(text: Text) -> list[Segment]:
     text.end = ""
-    return [Segment(_inert(s.text), s.style) for s in text.render(_console()) if s.text]
+    return [Segment(_inert(s.text), s.style) for s in text.render(console()) if s.text]
 
 
 def _inert(text: str) -> str:

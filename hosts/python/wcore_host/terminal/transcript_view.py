@@ -19,7 +19,7 @@ from wcore_host.headless.transcript import Transcript, folding
 from wcore_host.headless.transcript_blocks import Block, CallBlock
 from wcore_host.terminal.heights import Heights
 from wcore_host.terminal.render_blocks import paint, plain
-from wcore_host.terminal.rows_view import RowsView
+from wcore_host.terminal.rows_view import RowsView, restyled
 
 DRAWN_MAX: Final = 400  # blocks whose rows are kept; a screen shows a hundred at most
 SLICE_S: Final = 0.008  # of measuring between two frames
@@ -254,5 +254,4 @@ def _highlighted(strip: Strip, found: str) -> Strip:
     at = strip.text.casefold().find(found)
     start = cell_len(strip.text[:at])
     end = start + cell_len(strip.text[at : at + len(found)])
-    before = strip.crop(0, start)
-    return Strip.join([before, strip.crop(start, end).apply_style(FOUND), strip.crop(end)])
+    return restyled(strip, (start, end), FOUND)

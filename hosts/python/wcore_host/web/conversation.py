@@ -64,7 +64,7 @@ class Conversation:
         Raises:
             EngineStartError: the first engine did not start.
         """
-        await self._serve(self._options.command, self._options.has_mode, started)
+        await self._serve(self._options.command, started)
         while True:
             await self._wanted.wait()
             self._wanted = anyio.Event()
@@ -74,17 +74,17 @@ class Conversation:
             self._settled.clear()
             self._event_log.change(engine="starting", told="")
             try:
-                await self._serve(command, self._options.has_mode, started)
+                await self._serve(command, started)
             except EngineStartError as error:
                 self._event_log.change(engine="gone", told=f"The engine does not start: {error}")
 
-    async def _serve(self, command: tuple[str, ...], has_mode: bool, started: anyio.Event) -> None:  # noqa: FBT001
+    async def _serve(self, command: tuple[str, ...], started: anyio.Event) -> None:
         told = "The engine has ended."
         with anyio.CancelScope() as self._life:
             async with connect(command, env=self._options.env, attended=True) as engine:
                 try:
                     self._began(engine)
-                    await self._greet(engine, has_mode=has_mode)
+                    await self._greet(engine)
                     started.set()
                     async for event in engine:
                         self._hear(event)
@@ -111,14 +111,14 @@ class Conversation:
             interrupted_turn=engine.ready.raw.get("interrupted_turn"),
         )
 
-    async def _greet(self, engine: Engine, *, has_mode: bool) -> None:
+    async def _greet(self, engine: Engine) -> None:
         """Choose a careful mode if nobody chose one; show what a continued session holds."""
         with suppress(CommandFailedError):
             messages, _ = await engine.whole_history(HISTORY_MAX)
             if messages:
                 self._event_log.clear()
                 self._event_log.post({"type": "host_history", "messages": [*map(dict, messages)]})
-        if not has_mode and START_MODE in engine.capabilities.modes:
+        if not self._options.has_mode and START_MODE in engine.capabilities.modes:
             await engine.set_mode(START_MODE)
             text = "Reading the folder runs unasked; everything else asks first."
             self._event_log.post({"type": "host_note", "text": f"Mode {START_MODE}. {text}"})

@@ -1,16 +1,16 @@
 """What the documented command line tells: audit, sessions, policy. One process a question."""
 
-import json
 import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryFile
-from typing import IO, Final, cast
+from typing import IO, Final
 
 import anyio
 from anyio.abc import Process
 
 from wcore_host.events import Json
+from wcore_host.headless.engine_cli import EngineCliError, json_object
 from wcore_host.web.options import STORE_FLAGS, USER_FLAGS, WebOptions
 
 ANSWER_S: Final = 60.0  # a million audit rows are verified in less
@@ -19,10 +19,6 @@ LINES_MAX: Final = 200_000  # read for one picture; then it says that there are 
 ERROR_BYTES_MAX: Final = 4096  # of what a failing command says
 
 Row = Mapping[str, Json]
-
-
-class EngineCliError(Exception):
-    """The command failed; the message is what it said."""
 
 
 class EngineCli:
@@ -131,15 +127,7 @@ async def _rows(process: Process) -> AsyncIterator[Row]:
     async for data in process.stdout:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            if (row := _row(line)) is not None:
+            if (row := json_object(line)) is not None:
                 yield row
         if len(rest) > LINE_BYTES_MAX:
             raise EngineCliError("a record is longer than any that we know")
-
-
-def _row(line: bytes) -> Row | None:
-    with suppress(ValueError, RecursionError):
-        value = cast("Json", json.loads(line))
-        if isinstance(value, dict):
-            return value
-    return None

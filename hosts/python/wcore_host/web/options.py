@@ -1,8 +1,8 @@
 """The command line of `wcore-web`: what is ours, and what is the engine's."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -27,20 +27,11 @@ Ctrl-C ends the server, the engine and whatever it runs.
 
 
 @dataclass(frozen=True)
-class WebOptions:
+class WebOptions(engines.EngineOptions):
     """What the command line asks for. `port` 0 is any free one."""
 
-    engine: tuple[str, ...]
-    flags: tuple[str, ...]
     port: int
     opens: bool
-    has_mode: bool  # the person chose a mode: ours is not sent
-    env: Mapping[str, str] | None = field(default=None, repr=False)  # of its engines; None: ours
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """How the engine is started first."""
-        return (*self.engine, *self.flags)
 
     @property
     def folder(self) -> Path:
@@ -64,8 +55,7 @@ def read(argv: Sequence[str]) -> WebOptions:
     ours, rest = engines.split(argv)
     named = _parser().parse_args(ours)
     flags = engines.flags_of(named, rest)
-    has_mode = engines.has_mode(flags)
-    return WebOptions(engines.engine_of(named), flags, named.port, named.open, has_mode)
+    return WebOptions(engines.engine_of(named), flags, named.port, named.open)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,19 +5,17 @@ from itertools import pairwise, product
 from typing import Final
 
 import pytest
+from spec import life_tables
 
 from wcore.tools.mcp.life import (
     AWAY,
     BUSY,
-    CALLS,
     MOVES,
-    OFFERS,
     RETRY_S,
     RETRY_S_MAX,
     Life,
     Move,
     State,
-    as_markdown,
     pause_s,
 )
 
@@ -73,11 +71,11 @@ def test_a_move_that_the_table_does_not_have_changes_nothing() -> None:
 
 
 def test_every_state_and_move_stands_in_the_printed_table() -> None:
-    header, _, *rows = as_markdown().splitlines()
+    header, _, *rows = life_tables.of_servers().splitlines()
     assert [cell.strip() for cell in header.split("|")[2:-2]] == list(Move)
     assert [row.split("|")[1].strip() for row in rows[:-1]] == list(State)
-    assert set(CALLS) == set(State)
-    assert set(OFFERS) == {Move.LIST, Move.REMOVE}
+    assert set(life_tables.CALLS) == set(State)
+    assert set(life_tables.OFFERS) == {Move.LIST, Move.REMOVE}
 
 
 def test_pauses_grow_up_to_a_limit() -> None:

@@ -1,15 +1,15 @@
 """What a word of a text may be: braces, tildes, variables that are known, patterns and holes."""
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
 from wcore.policy.shell.characters import NAME as VARIABLE
+from wcore.policy.shell.paths.scope import VALUES_MAX, Scope, few
 from wcore.policy.shell.paths.values import ANY, FOLDERS, NAME, PATH_CHARS_MAX, PATTERN, literal
 from wcore.policy.shell.reading import within_quotes
 from wcore.policy.shell.word_parts import QUOTES, ReadWord
 
-VALUES_MAX: Final = 64  # of one word; of more it is only known what is literal
 NESTED_MAX: Final = 4  # variables in what stands for another that is not set
 OPENED_MAX: Final = 64  # braces in one word
 BRACES_MAX: Final = 256  # words that the braces of one make
@@ -36,28 +36,9 @@ _SLICE: Final = re.compile(r":(?: *(?=[0-9])| +(?=-))(-?[0-9]{1,4})(?::([0-9]{1,
 _SHORTER: Final = re.compile(r"[%#^,]|:[ 0-9]")
 _GLOB: Final = re.compile(r"[*?]+|\[[^\]/]+\]")
 _FOLDER_NOW: Final = frozenset(["$(pwd)", "`pwd`"])
-SOMEBODY: Final = f"/~{ANY}"  # a folder of somebody else, outside
 
 
-class Known(Protocol):
-    """What is known at one point of a text."""
-
-    pattern: str  # what a file name pattern stands for
-
-    def values(self, name: str) -> Sequence[str]:
-        """Return what a variable may hold; unset is empty."""
-        ...
-
-    def tilde(self, name: str) -> Sequence[str]:
-        """Return what `~name` may be."""
-        ...
-
-    def assign(self, name: str, values: Iterable[str]) -> None:
-        """Note what else a variable may hold from now on."""
-        ...
-
-
-def expanded(word: ReadWord, known: Known) -> list[str]:
+def expanded(word: ReadWord, known: Scope) -> list[str]:
     """Return what a word may be, each once."""
     written: list[str] = []
     holes: list[str] = []
@@ -101,7 +82,7 @@ def _braced(text: str) -> list[str]:
     return list(dict.fromkeys(done))
 
 
-def _with_expansions(text: str, holes: Sequence[str], known: Known) -> list[str]:
+def _with_expansions(text: str, holes: Sequence[str], known: Scope) -> list[str]:
     open_ = [""]
     at = 0
     if text.startswith(_TILDE):
@@ -117,13 +98,7 @@ def _with_expansions(text: str, holes: Sequence[str], known: Known) -> list[str]
     return [_joined(before + text[at:], known).replace(_TILDE, "~") for before in open_]
 
 
-def few(values: Iterable[str]) -> list[str]:
-    """Return each once; what is too long or too many may be anything."""
-    found = list(dict.fromkeys(v if len(v) <= PATH_CHARS_MAX else ANY for v in values))
-    return found if len(found) <= VALUES_MAX else [ANY]
-
-
-def _joined(value: str, known: Known) -> str:
+def _joined(value: str, known: Scope) -> str:
     """Return a value with its brackets as holes, and `**` as what it takes."""
     if _BRACKET in value:
         value = _UNCLOSED.sub(lambda match: PATTERN if match[1] else "[", value)
@@ -133,7 +108,7 @@ def _joined(value: str, known: Known) -> str:
     return re.sub(f"{PATTERN}+", PATTERN, re.sub(f"{ANY}+", ANY, value))
 
 
-def _choices(source: str, known: Known) -> Sequence[str]:
+def _choices(source: str, known: Scope) -> Sequence[str]:
     """Return what an expansion may stand for."""
     match source[0]:
         case "*" | "?":
@@ -155,7 +130,7 @@ def _choices(source: str, known: Known) -> Sequence[str]:
             return _parameter(source, known)
 
 
-def _parameter(source: str, known: Known) -> Sequence[str]:
+def _parameter(source: str, known: Scope) -> Sequence[str]:
     match = _PARAMETER.fullmatch(source)
     if match is None:
         return [ANY]

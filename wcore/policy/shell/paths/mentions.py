@@ -29,7 +29,7 @@ from wcore.policy.shell.paths.values import ANY, HOLES, NAME, literal
 from wcore.policy.shell.reading import ReadCommand, Redirection, from_program, words
 from wcore.policy.shell.reasons import Reason
 from wcore.policy.shell.word_parts import ASSIGNMENT, ReadWord
-from wcore.policy.stops import DEPTH_MAX, program
+from wcore.policy.stops import DEPTH_MAX, FUNCTION, program
 
 READ_CHARS_MAX: Final = 64 * 1024  # of a text; a longer one is more than a card shows
 MENTIONS_MAX: Final = 1024  # paths of one text; more is asked about
@@ -59,7 +59,6 @@ _SUBSCRIPTS: Final = _DECLARERS | frozenset(
 _SUBSCRIPT: Final = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
 _COMMAND_WITHIN: Final = re.compile(r"\$\(|`")
 _NO_VARIABLE: Final = re.compile(r"\$\{[^\w@*#?$!-]")  # `${ command; }`, and what is none
-_FUNCTION: Final = re.compile(r"\(\s*\)|\bfunction\b")
 _BLANKS: Final = re.compile(r"[\s\0\"']+")
 _EXPANDED_TWICE: Final = frozenset("$`~*?[{\\'\"")
 
@@ -95,7 +94,7 @@ class _Walk(Scope):
         self.found: dict[Mention, None] = {}
         self.lost = False
         self._has_input = any(sign in command for sign in ("|", "<", ">("))
-        self._has_functions = _FUNCTION.search(command) is not None
+        self._has_functions = FUNCTION.search(command) is not None
         self._seen: set[tuple[str, ...]] = set()
         self._left = 4 * READ_CHARS_MAX  # characters of texts that are handed on
         self._spelled = 0

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from wcore.policy import protected
-from wcore.policy.protected import OWN_FOLDER, Places, is_within
+from wcore.policy.protected import OWN_FILES, OWN_FOLDER, Places, is_within
 from wcore.policy.shell.paths import sweeps
 from wcore.policy.shell.paths.mention import Mention, MentionScan
 from wcore.policy.shell.paths.mentions import mentions_of
@@ -40,7 +40,6 @@ _DEVICES: Final = frozenset(
 _SYSTEM: Final = tuple("/usr /opt /nix /bin /sbin /lib /lib32 /lib64 /etc".split())
 _ROUGH: Final = re.compile(r"[\s;|&<>()=`$\"'\\{},:]+")
 _WITHOUT_QUOTES: Final = str.maketrans("", "", "'\"\\")
-_OWN: Final = "wcore's own files"
 _NOTHING: Final[Disk] = {}
 
 
@@ -186,14 +185,11 @@ def _of_tree(
     roots += [posixpath.normpath(candidate.path)] if candidate.is_literal else []
     ours = places.own if mention.role is Role.WRITE else ()
     holds = any(is_within(own.casefold(), root.casefold()) for own in ours for root in roots)
+    holds = holds or any(protected.is_own(root, places) for root in roots)
     inner = disk.get(_own_folder(candidate), LookupResult((), exists=False))
-    if (
-        holds
-        or any(protected.is_own(root, places) for root in roots)
-        or (inner.exists and inner.real)
-    ):
+    if holds or (inner.exists and inner.real):
         path = roots[0] if roots else mention.source
-        yield PathFact(path, Access.WRITE, inside=True, protected=_OWN, own=True)
+        yield PathFact(path, Access.WRITE, inside=True, protected=OWN_FILES, own=True)
 
 
 def _swept(mention: Mention, places: Places, disk: Disk, *, is_unsure: bool) -> Iterator[PathFact]:
@@ -310,7 +306,7 @@ def _of_pattern(
 def _unknown(mention: Mention, places: Places) -> Iterator[PathFact]:
     """Yield the fact of a path that may lead anywhere, where it matters."""
     reason = resembles(mention.value, _widest(mention.role), places)
-    if reason == _OWN and mention.role is Role.WRITE:
+    if reason == OWN_FILES and mention.role is Role.WRITE:
         yield replace(_doubtful(mention, reason), own=True, unknown=not _says_much(mention.value))
         return
     is_word = mention.opened or not (mention.is_part or mention.spelled)

@@ -7,14 +7,13 @@ character that is not the dot with which a hidden name begins.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from wcore.policy.protected import OWN_FOLDER, Places, guarded
+from wcore.policy.protected import OWN_FILES, OWN_FOLDER, Places, guarded
 from wcore.policy.shell.paths.values import ANY, HOLES
 from wcore.vocabulary import Access
 
 TOKENS_MAX: Final = 512  # of one component; a longer one is no name that is protected
 
 POLICY: Final = "policy.toml"
-_OWN: Final = "wcore's own files"
 _ENOUGH: Final = 2  # literal characters in common; a dot counts as two
 _State = tuple[int, int]  # where in the path, and how many literal characters were met
 
@@ -24,14 +23,14 @@ def resembles(value: str, access: Access, places: Places) -> str | None:
     folded = value.casefold()
     ours = [folder.casefold() for folder in places.own]
     if any(_is_below(folded, each) or _fits(folded, f"{each}/{POLICY}") for each in ours):
-        return _OWN
+        return OWN_FILES
     folders, names = guarded(access)
     components = [each for each in folded.split("/") if 0 < len(each) <= TOKENS_MAX]
     for at, component in enumerate(components):
         if not HOLES.sub("", component):
             continue
         if _fits(component, OWN_FOLDER):
-            return _OWN
+            return OWN_FILES
         is_name = at == len(components) - 1 or ANY in component
         why = _folder_like(components[at:], folders)
         why = why or (_name_like(component, names) if is_name else None)

@@ -102,15 +102,10 @@ def roles(words: Sequence[str | None]) -> list[Role]:
         for at in range(1, len(words)):
             inner = program(words[at] or "")
             if inner in WRITERS or inner in COPIERS or inner in _EDITORS or inner == "dd":
-                deeper = _roles(inner, words[at:])
-                return [*(_all_written(found, words, inner)[:at]), *deeper]
+                if head in _HAND_ON and inner in WRITERS:  # which gets what the runner was given
+                    found = [Role.WRITE] * at
+                return [*found[:at], *_roles(inner, words[at:])]
     return found
-
-
-def _all_written(found: list[Role], words: Sequence[str | None], inner: str) -> list[Role]:
-    """`find x -exec rm`: what the runner was given is what the writer gets."""
-    is_find = program(words[0] or "") in _HAND_ON and inner in WRITERS
-    return [Role.WRITE] * len(found) if is_find else found
 
 
 def _roles(head: str, words: Sequence[str | None]) -> list[Role]:

@@ -7,12 +7,13 @@ from typing import Final
 
 from wcore.policy.protected import Places
 from wcore.policy.shell.characters import NAME as VARIABLE
-from wcore.policy.shell.paths.expansion import SOMEBODY, few
-from wcore.policy.shell.paths.values import ANY, NAME, PATTERN
+from wcore.policy.shell.paths.values import ANY, NAME, PATH_CHARS_MAX, PATTERN
 from wcore.policy.shell.word_parts import ReadWord
 
 FOLDERS_MAX: Final = 16  # that a text may be in; more is anywhere
+VALUES_MAX: Final = 64  # of one word; of more it is only known what is literal
 
+_SOMEBODY: Final = f"/~{ANY}"  # a folder of somebody else, outside
 _PUBLIC: Final = re.compile(r"HOME|USER|LOGNAME|SHELL|PATH|TMPDIR|PWD|OLDPWD|XDG_\w+")
 #: Bash gives them a value by itself.
 _COMPUTED: Final = re.compile(
@@ -36,7 +37,7 @@ class Scope:
         self.folders = self.visited = folders
         self.failed: list[str] = []  # where it stays if `cd` failed
         options = _PATTERN_OPTIONS.search(" ".join([command, *(environ or ())]))
-        self.pattern = NAME if options else PATTERN
+        self.pattern = NAME if options else PATTERN  # what a file name pattern stands for
         self._environ = environ
         self._home = places.home
         self._assigned: dict[str, list[str]] = {}
@@ -69,9 +70,10 @@ class Scope:
             case "-":
                 return few([*self.visited, *self.values("OLDPWD")])
             case _:
-                return [SOMEBODY]
+                return [_SOMEBODY]
 
     def assign(self, name: str, values: Iterable[str]) -> None:
+        """Note what else a variable may hold from now on."""
         self._assigned[name] = few([*self._assigned.get(name, []), *values])
 
     def is_private(self, word: ReadWord) -> bool:
@@ -85,7 +87,7 @@ class Scope:
         """Come to the next command: behind `&&` the last one did not fail."""
         if gap.strip() != "&&":
             is_plain = _APART.fullmatch(gap) is not None
-            self.folders = _few([*self.folders, *self.failed] if is_plain else self.visited)
+            self.folders = _few_folders([*self.folders, *self.failed] if is_plain else self.visited)
             self.failed = []
 
     def move(self, name: str, argv: Sequence[str]) -> None:
@@ -101,18 +103,18 @@ class Scope:
             to.append(ANY)
         if "" in operands:  # it stays in some shells, or goes home
             to += [*self.folders, *self.tilde("")]
-        self.failed = _few([*self.failed, *self.folders])
-        self.folders = _few(map(posixpath.normpath, to))
-        self.visited = _few([*self.visited, *self.folders])
+        self.failed = _few_folders([*self.failed, *self.folders])
+        self.folders = _few_folders(map(posixpath.normpath, to))
+        self.visited = _few_folders([*self.visited, *self.folders])
 
     def wander(self) -> None:
         """Note that code which nobody read was run in this shell."""
         self._is_unread = True
-        self.visited = self.folders = _few([*self.visited, ANY])
+        self.visited = self.folders = _few_folders([*self.visited, ANY])
 
     def reach(self, to: str) -> None:
         """Note that a program may go to a folder as well before it reads its words."""
-        self.folders = _few([*self.folders, *map(posixpath.normpath, self.absolute(to))])
+        self.folders = _few_folders([*self.folders, *map(posixpath.normpath, self.absolute(to))])
 
     def absolute(self, value: str, *, opened: bool = False) -> list[str]:
         """Return the absolute paths that a relative one may be; `opened`: by the shell itself.
@@ -127,6 +129,12 @@ class Scope:
         return found
 
 
-def _few(folders: Iterable[str]) -> list[str]:
+def few(values: Iterable[str]) -> list[str]:
+    """Return each once; what is too long or too many may be anything."""
+    found = list(dict.fromkeys(v if len(v) <= PATH_CHARS_MAX else ANY for v in values))
+    return found if len(found) <= VALUES_MAX else [ANY]
+
+
+def _few_folders(folders: Iterable[str]) -> list[str]:
     found = list(dict.fromkeys(folders))
     return found if len(found) <= FOLDERS_MAX else [*found[: FOLDERS_MAX - 1], ANY]

@@ -53,8 +53,7 @@ def _is_deep(word: str) -> bool:
 
 
 def _removes_all(words: Sequence[str]) -> bool:
-    begin = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
-    at = begin
+    at = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     while at < len(words):
         if words[at] in RUN:
             return at + 1 < len(words) and program(words[at + 1]) == "rm"

@@ -96,8 +96,8 @@ class Candidate(Struct, frozen=True):
 Disk = Mapping[Candidate, LookupResult]
 
 
-def candidate_of(value: str, *, searched: bool = False) -> Candidate | None:
+def candidate_of(value: str) -> Candidate | None:
     """Return what to look up for an absolute value; `None` where that cannot be told."""
     if ANY in value or not value.startswith("/") or len(value) > PATH_CHARS_MAX:
         return None
-    return Candidate(value, searched or f"/{FOLDERS}/" in value)
+    return Candidate(value, f"/{FOLDERS}/" in value)
