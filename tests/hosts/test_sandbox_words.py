@@ -14,9 +14,20 @@ from talking import call
 from wcore_host import decode
 from wcore_host.acp import modes as acp_modes
 from wcore_host.acp import permission_options, tool_call_content
-from wcore_host.events import Json, Preview, SandboxView, Scope, Tool, ToolRequest, Why
+from wcore_host.events import (
+    CallEvent,
+    Json,
+    JsonObject,
+    Preview,
+    SandboxView,
+    Scope,
+    Tool,
+    ToolRequest,
+    Why,
+)
 from wcore_host.headless.answer_menu import AnswerMenu
 from wcore_host.headless.card_queue import Card
+from wcore_host.headless.grants import covered
 from wcore_host.headless.modes import MODES, is_raise, meaning
 from wcore_host.permission import Allow, Deny
 from wcore_host.plain import card
@@ -162,19 +173,36 @@ def test_a_host_for_the_session_is_offered_in_words_and_kept_no_longer() -> None
     assert "grant-1-project" in named
 
 
+def test_a_listed_grant_says_what_its_calls_reach() -> None:
+    ids = {"grant_id": "g", "kind": "prefix", "tool": "Bash", "prefix": "make"}
+    cases: list[tuple[Json, str]] = [
+        (None, ""),
+        ({"view": "workspace", "hosts": [], "proposed": []}, ""),
+        ({"view": "none", "hosts": [], "proposed": []}, ", outside of the sandbox"),
+        ({"view": "workspace", "hosts": ["a"], "proposed": ["a"]}, ", reaching a"),
+    ]
+    for view, words in cases:
+        told = covered(decode.grant(decode.Fields({**ids, "sandbox": view})))
+        assert told == f"Bash: commands that begin with 'make'{words}"
+    host = {"grant_id": "g", "kind": "host", "tool": "Bash", "host": "a.example"}
+    assert covered(decode.grant(decode.Fields(host))) == "Bash: every command reaches 'a.example'"
+
+
 def test_the_wire_says_it_and_an_engine_need_not() -> None:
-    tool = {"name": "Bash", "category": "exec", "args": {}, "description": ""}
-    ids = {"msg_id": "m", "call_id": "c", "tool": tool}
-    view = {"view": "workspace", "hosts": ["a", 7], "proposed": ["a"]}
+    tool: Json = {"name": "Bash", "category": "exec", "args": {}, "description": ""}
+    view: Json = {"view": "workspace", "hosts": ["a", 7], "proposed": ["a"]}
+    cases: list[tuple[JsonObject, SandboxView | None]] = [
+        ({"sandbox": view}, SandboxView("workspace", ("a",), ("a",))),
+        ({"sandbox": {"hosts": []}}, SandboxView("")),
+        ({"sandbox": None}, None),
+        ({}, None),
+    ]
     for kind in ("tool_request", "call_announced"):
-        for said, sandbox in (
-            ({"sandbox": view}, SandboxView("workspace", ("a",), ("a",))),
-            ({"sandbox": {"hosts": []}}, SandboxView("")),
-            ({"sandbox": None}, None),
-            ({}, None),
-        ):
-            event = decode.line(json.dumps({"type": kind, **ids, **said}).encode())
-            assert getattr(event, "sandbox") == sandbox  # noqa: B009 - of both events
+        for said, sandbox in cases:
+            told = {"type": kind, "msg_id": "m", "call_id": "c", "tool": tool, **said}
+            event = decode.line(json.dumps(told).encode())
+            assert isinstance(event, CallEvent)
+            assert event.sandbox == sandbox
 
 
 # --- modes ----------------------------------------------------------------------------------------

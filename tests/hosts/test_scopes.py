@@ -132,6 +132,7 @@ def test_an_exact_yes_is_not_kept_everywhere_by_a_stray_letter() -> None:
         ("prefix", "begin with 'x'"),
         ("path", "below 'x'"),
         ("exact", "exact command 'x'"),
+        ("host", "every command reaches 'x'"),
         ("moon", "cannot describe"),
     ],
 )

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import waiting
@@ -55,7 +56,7 @@ def test_an_allowed_tool_runs_and_the_rest_is_refused(place: Place, tmp_path: Pa
     ("more", "code"), [({}, 0), ({"hosts": ["a.example"]}, 3), ({"outside_sandbox": True}, 3)]
 )
 def test_a_prefix_says_nothing_of_the_sandbox(
-    place: Place, tmp_path: Path, more: dict[str, object], code: int
+    place: Place, tmp_path: Path, more: dict[str, Any], code: int
 ) -> None:
     script = place.script([call("Bash", command="echo a b", **more)], ECHO)
     flags = ("--", "--model", script, "--sandbox", "required")

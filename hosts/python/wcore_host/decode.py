@@ -87,10 +87,11 @@ def grant(f: Fields) -> events.Grant:
         f.text("grant_id"),
         f.text("kind"),
         f.text("tool"),
-        f.text("prefix") or f.text("root") or f.text("command"),
+        f.text("prefix") or f.text("root") or f.text("command") or f.text("host"),
         f.text("persist", "session"),
         f.text("agent"),
         f.number("uses") or 0,
+        _sandbox(f.part("sandbox")),
     )
 
 

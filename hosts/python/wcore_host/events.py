@@ -259,12 +259,13 @@ class CommandResult(Event):
 
 @dataclass(frozen=True)
 class Grant:
-    """A lasting yes: `kind` is `name`, `prefix`, `path` or `exact`, or one of a newer engine."""
+    """A lasting yes: `kind` is `name`, `prefix`, `path`, `exact` or `host`, or a newer one."""
 
     grant_id: str
     kind: str
     tool: str
-    covers: str = ""  # the prefix, the root or the command
+    covers: str = ""  # the prefix, the root, the command or the host
     persist: str = "session"
     agent: str = ""
     uses: int = 0
+    sandbox: SandboxView | None = None

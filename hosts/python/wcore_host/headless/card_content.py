@@ -57,6 +57,13 @@ def is_outside(view: SandboxView | None) -> bool:
     return view is not None and view.view not in _HELD
 
 
+def beyond(view: SandboxView | None) -> str:
+    """Return what a lasting yes to a call in this view covers, beyond what is usual."""
+    if view is None or not stands_out(view):
+        return ""
+    return "outside of the sandbox" if is_outside(view) else f"reaching {_listed(view.proposed)}"
+
+
 def stands_out(view: SandboxView) -> bool:
     """Whether nobody has agreed before to what a call will run in."""
     return is_outside(view) or bool(view.proposed)
@@ -101,7 +108,7 @@ def options_of(args: JsonObject) -> Iterator[tuple[str, str]]:
             yield option, ""
 
 
-def _listed(names: Sequence[str], shown: Shown) -> str:
+def _listed(names: Sequence[str], shown: Shown = visible_line) -> str:
     rest = len(names) - HOSTS_SHOWN
     listed = ", ".join(shown(name, HOST_CHARS_MAX) for name in names[:HOSTS_SHOWN])
     return listed + (f" and {rest} more" if rest > 0 else "")

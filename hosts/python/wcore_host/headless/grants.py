@@ -3,6 +3,7 @@
 from typing import Final
 
 from wcore_host.events import Grant, Json, Scope
+from wcore_host.headless.card_content import beyond
 from wcore_host.visible import visible_line
 
 GRANT_CHARS_SHOWN: Final = 200
@@ -24,6 +25,7 @@ _GRANTS: Final = {  # kinds in `list_grants`
     "prefix": "commands that begin with",
     "path": "reading below",
     "exact": "the exact command",
+    "host": "every command reaches",
 }
 
 
@@ -88,7 +90,8 @@ def covered(grant: Grant) -> str:
     if grant.kind not in _GRANTS:
         return f"{grant.tool}: of a form that this host cannot describe"
     covers = f" {visible_line(grant.covers, GRANT_CHARS_SHOWN)!r}" if grant.covers else ""
-    return f"{grant.tool}: {_GRANTS[grant.kind]}{covers}"
+    more = "" if grant.kind == "host" else beyond(grant.sandbox)
+    return f"{grant.tool}: {_GRANTS[grant.kind]}{covers}" + (f", {more}" if more else "")
 
 
 def regrant(scope: Scope, text: str) -> Scope:

@@ -24,6 +24,12 @@ export function standsOut({ view, proposed = [] }) {
   return !Object.hasOwn(HELD, view) || proposed.length > 0;
 }
 
+/** What a lasting yes to a call in this view covers, beyond what is usual. @param {SandboxView} view */
+export function beyond(view) {
+  if (!Object.hasOwn(HELD, view.view)) return "outside of the sandbox";
+  return standsOut(view) ? `reaching ${listed(view.proposed)}` : "";
+}
+
 /** The arguments that these words say whole. @param {ToolRequest} request @returns {string[]} */
 export function saidOf({ sandbox, tool }) {
   if (!sandbox) return [];
