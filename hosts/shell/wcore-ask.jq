@@ -11,10 +11,12 @@ def is_named: .tool.name as $name | any($policy.tools[]; . == $name);
 # So a command is ours to allow if an offer, or all of a set of them, is as narrow as our prefixes.
 def is_narrow: sub("\\s+$"; "") as $offer
   | any($policy.prefixes[]; . as $want | $offer == $want or ($offer | startswith($want + " ")));
-def is_covered:
+# Words of a command say nothing of leaving the sandbox, or of hosts that it may reach.
+def is_usual: (.sandbox // {}) | .view != "none" and (.proposed // []) == [];
+def is_covered: is_usual and (
   [.suggestions[]? | objects
     | (.always_prefix.prefix? | strings | [.]), (.always_prefixes.prefixes? | arrays)] as $offers
-  | any($offers[]; length > 0 and all(.[]; type == "string" and is_narrow));
+  | any($offers[]; length > 0 and all(.[]; type == "string" and is_narrow)));
 
 def approve($more): "say " + ({type: "tool_approve", call_id: .call_id} + $more | tojson);
 def deny($reason):

@@ -31,6 +31,8 @@ UNKNOWN: list[Scope] = [
     {"always_server": {}},
     {"always_server": {"server": 7}},
     {"always_server": {"server": "x\u202e"}},
+    {"always_host": {"server": "x"}},
+    {"always_host": {"host": "x\u202e"}},
     {},
     "always_everything",
 ]
@@ -130,6 +132,7 @@ def test_an_exact_yes_is_not_kept_everywhere_by_a_stray_letter() -> None:
         ("prefix", "begin with 'x'"),
         ("path", "below 'x'"),
         ("exact", "exact command 'x'"),
+        ("host", "every command reaches 'x'"),
         ("moon", "cannot describe"),
     ],
 )

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import waiting
@@ -49,6 +50,18 @@ def test_an_allowed_tool_runs_and_the_rest_is_refused(place: Place, tmp_path: Pa
     assert "this script does not allow it" in said.stdout, "the model is told"
     assert not place.file("b").exists()
     assert said.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "code"), [({}, 0), ({"hosts": ["a.example"]}, 3), ({"outside_sandbox": True}, 3)]
+)
+def test_a_prefix_says_nothing_of_the_sandbox(
+    place: Place, tmp_path: Path, more: dict[str, Any], code: int
+) -> None:
+    script = place.script([call("Bash", command="echo a b", **more)], ECHO)
+    flags = ("--", "--model", script, "--sandbox", "required")
+    said = ask(place, tmp_path, "--allow-prefix", "echo ", "go", *flags)
+    assert said.returncode == code, said.stderr
 
 
 def test_everything_allowed_ends_with_zero_and_text_on_stdout(place: Place, tmp_path: Path) -> None:

@@ -357,7 +357,7 @@ async def test_a_card_that_expires_goes_away_and_says_why(
     async with looking(place, monkeypatch, *flags) as screen:
         await screen.say("go")
         await screen.see("Yes, this once")
-        await screen.see("the card was taken away: nobody answered in time")
+        await screen.see("this card is gone: nobody answered in time")
         await screen.unsee("Yes, this once")
     assert not place.file("a").exists()
 

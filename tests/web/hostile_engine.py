@@ -29,11 +29,12 @@ def hear(kind: str) -> dict[str, object]:
 def answer(said: dict[str, object]) -> None:
     """Answer introspection with hostile rows, too."""
     grant = {"grant_id": EVIL, "kind": EVIL, "tool": EVIL, "prefix": EVIL, "persist": EVIL}
+    view = {"view": "workspace", "hosts": [EVIL], "proposed": [EVIL]}
     tool = {"name": EVIL, "category": EVIL, "provider_key": EVIL, "status": EVIL}
     agent = {"agent": EVIL, "tools": [{**tool, "status_source": EVIL, "override": False}]}
     found = {
         "calls": [],
-        "grants": [{**grant, "created_at": EVIL, "uses": EVIL}],
+        "grants": [{**grant, "sandbox": view, "created_at": EVIL, "uses": EVIL}],
         "agents": [agent],
     }
     ids = {"request_id": said["request_id"], "command": said["type"]}
@@ -60,8 +61,10 @@ def main() -> None:
         {"always_prefix": {"prefix": EVIL}},
         {EVIL: {EVIL: EVIL}},
         {"always_path": {"root": EVIL}},
+        {"always_host": {"host": EVIL}},
     ]
     about = {"msg_id": msg_id, "tool": tool, "why": why, "agent": [EVIL], "digest": EVIL}
+    about["sandbox"] = {"view": EVIL, "hosts": [EVIL], "proposed": [EVIL]}
     for number, kind in enumerate(("diff", "text", "command", EVIL)):
         preview = {"kind": kind, "text": f"@@ -1 +1 @@\n+{EVIL}\n-{EVIL}", "truncated": True}
         say(type="tool_request", call_id=f"c{number}", preview=preview, suggestions=scopes, **about)

@@ -152,6 +152,45 @@ def test_a_yes_is_offered_for_as_long_as_it_can_be_kept(serve: Serve, visit: Vis
     turn_over(page)
 
 
+def test_a_card_says_what_the_call_will_run_in(serve: Serve, visit: Visit) -> None:
+    hosts = [f"h{n}.example" for n in range(8)]
+    calls = (
+        call("Bash", command="true", hosts=hosts),
+        call("Bash", command="true", hosts=hosts[:2]),
+        call("Bash", command="true", outside_sandbox=True),
+    )
+    flags = ("--mode", "default", "--", "--sandbox", "required")
+    page = visit(serve(*([each] for each in calls), [{"text": "over"}], flags=flags))
+    say(page, "go")
+    card(page, "Bash")
+    front = page.get_by_role("region", name="Bash")
+    expect(front.locator(".runs-in")).to_have_text(
+        f"In the sandbox; asks to reach {', '.join(hosts)}"
+    )
+    expect(front.locator(".runs-in")).to_have_class("runs-in unusual")
+    expect(front.locator(".args")).to_have_count(0)  # the words say what the argument says
+    page.get_by_text("Allow and remember…").click()
+    page.get_by_label("Let every command of this session reach “h0.example”").check()
+    kept = page.get_by_role("combobox", name="Keep it")
+    expect(kept.get_by_role("option")).to_have_text(["for this session"])
+    press(page, "Allow and remember")
+    words = "In the sandbox, can reach h0.example; asks to reach h1.example"
+    expect(front.locator(".runs-in")).to_have_text(words)
+    expect(front.locator(".args")).to_contain_text("h0.example")
+    page.wait_for_timeout(DEAF_MS)
+    press(page, "Deny")
+    expect(front.locator(".runs-in.unusual")).to_contain_text("OUTSIDE of the sandbox: can do all")
+    page.wait_for_timeout(DEAF_MS)
+    page.get_by_text("Change it first…").click()
+    page.get_by_role("textbox", name="outside_sandbox (JSON)").fill("false")
+    press(page, "Show it with these changes")
+    expect(front).to_contain_text("Changed by you")
+    expect(front.locator(".runs-in")).to_have_count(0)
+    page.wait_for_timeout(DEAF_MS)
+    press(page, "Deny")
+    turn_over(page)
+
+
 def test_deny_and_stop_ends_the_turn(serve: Serve, visit: Visit) -> None:
     calls = [call("Bash", f"c{n}", command="true") for n in (1, 2)]
     server = serve(calls, [{"text": "never said"}])

@@ -11,6 +11,7 @@ from wcore_host.errors import CommandFailedError
 from wcore_host.events import CommandResult, Grant, Info, Json, JsonObject, Scope, ToolRequest
 from wcore_host.permission import Allow, Deny, command
 
+HISTORY_PAGE: Final = 100  # messages of a request, so that an answer fits into a line
 LIST_PAGES_MAX: Final = 1024  # the engine holds at most 1,024 waiting calls
 
 
@@ -115,6 +116,19 @@ class Commands(ABC):
         asked |= {k: v for k, v in (("limit", limit), ("before", before)) if v is not None}
         result = await self._result(asked)
         return tuple(item.raw for item in result.objects("messages")), result.flag("more")
+
+    async def whole_history(self, messages_max: int) -> tuple[list[JsonObject], bool]:
+        """Return what was said, oldest first, and whether its beginning is left out."""
+        found: list[JsonObject] = []
+        before: int | None = None
+        while len(found) < messages_max:
+            page, more = await self.get_history(limit=HISTORY_PAGE, before=before)
+            found[:0] = page
+            oldest = page[0].get("seq") if page else None
+            if not more or not isinstance(oldest, int):
+                return found, more
+            before = oldest
+        return found, True
 
     async def _result(self, asked: JsonObject) -> Fields:
         result = await self.request(asked)

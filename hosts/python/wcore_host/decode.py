@@ -87,27 +87,21 @@ def grant(f: Fields) -> events.Grant:
         f.text("grant_id"),
         f.text("kind"),
         f.text("tool"),
-        f.text("prefix") or f.text("root") or f.text("command"),
+        f.text("prefix") or f.text("root") or f.text("command") or f.text("host"),
         f.text("persist", "session"),
         f.text("agent"),
         f.number("uses") or 0,
+        _sandbox(f.part("sandbox")),
     )
 
 
 def tool_request(f: Fields) -> events.ToolRequest:
     """Return a waiting call, as sent by `tool_request` and listed by `list_pending`."""
     return events.ToolRequest(
-        f.need("msg_id"),
-        f.need("call_id"),
-        _tool(f.part("tool")),
-        _why(f.part("why")),
-        _preview(f.part("preview")),
-        _suggestions(f),
-        f.text("digest"),
-        f.number("expires_in_s"),
-        f.texts("agent"),
-        f.text("task"),
-        raw=f.raw,
+        **vars(_call(f)),
+        suggestions=_suggestions(f),
+        digest=f.text("digest"),
+        expires_in_s=f.number("expires_in_s"),
     )
 
 
@@ -118,6 +112,20 @@ def _capabilities(f: Fields) -> events.Capabilities:
         f.text("current_model"),
         frozenset(name for name, value in f.raw.items() if value is True),
         max(0, f.number("context_limit") or 0),
+    )
+
+
+def _call(f: Fields) -> events.CallEvent:
+    return events.CallEvent(
+        f.need("msg_id"),
+        f.need("call_id"),
+        _tool(f.part("tool")),
+        _why(f.part("why")),
+        _preview(f.part("preview")),
+        f.texts("agent"),
+        f.text("task"),
+        _sandbox(f.part("sandbox")),
+        raw=f.raw,
     )
 
 
@@ -146,6 +154,12 @@ def _preview(f: Fields) -> events.Preview | None:
     return events.Preview(f.text("kind", "text"), f.text("text"), f.flag("truncated"))
 
 
+def _sandbox(f: Fields) -> events.SandboxView | None:
+    if not f.raw:
+        return None
+    return events.SandboxView(f.text("view"), f.texts("hosts"), f.texts("proposed"))
+
+
 def _suggestions(f: Fields) -> tuple[events.Scope, ...] | None:
     if not isinstance(f.raw.get("suggestions"), list):
         return None
@@ -172,19 +186,6 @@ def _error(f: Fields) -> Event:
 def _stream_end(f: Fields) -> Event:
     unasked = f.number("denied_unasked") or 0
     return events.StreamEnd(f.need("msg_id"), f.text("finish_reason"), unasked, raw=f.raw)
-
-
-def _call_announced(f: Fields) -> Event:
-    return events.CallAnnounced(
-        f.need("msg_id"),
-        f.need("call_id"),
-        _tool(f.part("tool")),
-        _why(f.part("why")),
-        f.texts("agent"),
-        _preview(f.part("preview")),
-        f.text("task"),
-        raw=f.raw,
-    )
 
 
 def _call_settled(f: Fields) -> Event:
@@ -244,7 +245,7 @@ _BUILDERS: Final[Mapping[str, Callable[[Fields], Event]]] = {
     "thinking": lambda f: events.Thinking(f.text("msg_id"), f.need("text"), raw=f.raw),
     "stream_end": _stream_end,
     "tool_request": tool_request,
-    "call_announced": _call_announced,
+    "call_announced": lambda f: events.CallAnnounced(**vars(_call(f))),
     "call_settled": _call_settled,
     "tool_running": _tool_running,
     "tool_chunk": _tool_chunk,

@@ -155,32 +155,43 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class ToolRequest(Event):
-    """The call waits for an answer to `call_id`. `suggestions` is `None` if none were sent."""
+class SandboxView:
+    """What a call will run in: `view` is `workspace`, `read_only`, or `none` for no sandbox.
 
-    msg_id: str
-    call_id: str
-    tool: Tool
-    why: Why = Why()
-    preview: Preview | None = None
-    suggestions: tuple[Scope, ...] | None = None
-    digest: str = ""
-    expires_in_s: int | None = None
-    agent: tuple[str, ...] = ()
-    task: str = ""
+    Of the `hosts` that it can reach, nobody has agreed before to those that are `proposed`.
+    """
+
+    view: str
+    hosts: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class CallAnnounced(Event):
-    """The call does not wait: it runs, or is refused, without a question."""
+class CallEvent(Event):
+    """Base of what tells of a new call; `agent` is empty for the main agent."""
 
     msg_id: str
     call_id: str
     tool: Tool
     why: Why = Why()
-    agent: tuple[str, ...] = ()
     preview: Preview | None = None
+    agent: tuple[str, ...] = ()
     task: str = ""
+    sandbox: SandboxView | None = None
+
+
+@dataclass(frozen=True)
+class ToolRequest(CallEvent):
+    """The call waits for an answer to `call_id`. `suggestions` is `None` if none were sent."""
+
+    suggestions: tuple[Scope, ...] | None = None
+    digest: str = ""
+    expires_in_s: int | None = None
+
+
+@dataclass(frozen=True)
+class CallAnnounced(CallEvent):
+    """The call does not wait: it runs, or is refused, without a question."""
 
 
 @dataclass(frozen=True)
@@ -248,12 +259,13 @@ class CommandResult(Event):
 
 @dataclass(frozen=True)
 class Grant:
-    """A lasting yes: `kind` is `name`, `prefix`, `path` or `exact`, or one of a newer engine."""
+    """A lasting yes: `kind` is `name`, `prefix`, `path`, `exact` or `host`, or a newer one."""
 
     grant_id: str
     kind: str
     tool: str
-    covers: str = ""  # the prefix, the root or the command
+    covers: str = ""  # the prefix, the root, the command or the host
     persist: str = "session"
     agent: str = ""
     uses: int = 0
+    sandbox: SandboxView | None = None

@@ -38,7 +38,7 @@ async def test_a_yes_can_last_for_the_session_the_project_or_everywhere(place: P
                     "(It covers options that only read: others ask. It holds in any folder of the "
                 )
                 note += "workspace.)"
-                assert names(editor)["grant-2"].endswith(f"“git status” in this session {note}")
+                assert names(editor)["grant-2"].endswith(f"'git status' {note} in this session")
                 assert names(editor)["grant-2-project"].endswith("in this project, also later")
                 assert names(editor)["grant-2-user"].endswith("everywhere, also later")
             await editor.prompt(session_id, {"type": "text", "text": "/grants"})

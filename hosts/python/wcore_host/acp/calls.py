@@ -14,7 +14,7 @@ from wcore_host import events
 from wcore_host.acp import tool_call_content
 from wcore_host.acp.agents import GENERAL, RUNS, SPAWN, SubAgentLog
 from wcore_host.acp.markup import block, span
-from wcore_host.acp.tool_call_content import Announced, Content, Shown
+from wcore_host.acp.tool_call_content import Content, Shown
 from wcore_host.decode import Fields
 from wcore_host.events import Event, JsonObject
 
@@ -48,7 +48,7 @@ class Calls:
         self._calls: dict[str, _Call] = {}
         self._chunks = anyio.Event()
 
-    async def announce(self, event: Announced) -> None:
+    async def announce(self, event: events.CallEvent) -> None:
         """Tell of a call that asks, runs at once or is refused."""
         shown = tool_call_content.call(event, self._cwd)
         made = self._calls[event.call_id] = _Call(shown)
@@ -139,7 +139,7 @@ class Calls:
         update = update_tool_call(call_id, content=body, raw_input=args)
         await self._editor.session_update(self._session_id, update)
 
-    def _place(self, event: Announced, made: _Call) -> None:
+    def _place(self, event: events.CallEvent, made: _Call) -> None:
         """Find out whose call it is; of two agents at one path that run, nobody can tell."""
         if event.tool.name == SPAWN:
             name = event.tool.args.get("agent")

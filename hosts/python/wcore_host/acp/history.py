@@ -16,11 +16,11 @@ from wcore_host.acp import tool_call_content
 from wcore_host.acp.tool_call_content import text
 from wcore_host.decode import Fields
 from wcore_host.events import Json, JsonObject
+from wcore_host.headless.transcript_blocks import gist
 from wcore_host.visible import visible
 
 Update = UserMessageChunk | AgentMessageChunk | AgentThoughtChunk | ToolCallStart
 
-NAMING: Final = ("file_path", "path", "pattern", "url", "question")  # arguments worth a title
 UNENDED: Final = "this call had not ended when the session was left"
 OLDER: Final = "(older messages are kept, but not shown again)"
 
@@ -59,7 +59,8 @@ def _call(made: dict[str, Json], results: dict[str, JsonObject], cwd: str) -> To
     call_id, result = fields.text("call_id"), Fields(results.get(fields.text("call_id"), {}))
     output, kind = result.text("output"), result.text("output_type")
     args = fields.part("args").raw
-    tool = events.Tool(fields.text("tool"), "", args, _about(fields.text("tool"), args))
+    name = fields.text("tool")  # the engine's own words are no longer known
+    tool = events.Tool(name, "", args, f"{name} {gist(args)}".strip())
     preview = events.Preview("diff", output) if kind == "diff" else _command(tool)
     shown = tool_call_content.call(events.CallAnnounced("", call_id, tool, preview=preview), cwd)
     unended = [] if result.raw else [text(UNENDED)]
@@ -78,9 +79,3 @@ def _call(made: dict[str, Json], results: dict[str, JsonObject], cwd: str) -> To
 def _command(tool: events.Tool) -> events.Preview | None:
     command = tool.args.get("command")
     return events.Preview("command", command) if isinstance(command, str) else None
-
-
-def _about(tool: str, args: JsonObject) -> str:
-    """Return the call in a few words, where the engine's own are no longer known."""
-    named = next((v for n in NAMING if isinstance(v := args.get(n), str)), "")
-    return f"{tool} {named}".strip()

@@ -11,11 +11,13 @@ from wcore_host.events import Capabilities
 from wcore_host.headless.modes import MODES, is_raise
 
 CONFIRM_S: Final = 120.0  # an editor that cannot ask now must not hang its mode menu
-HARMLESS: Final = "read_only"  # a raise up to here lets nothing change
+HARMLESS: Final = ("plan", "read_only")  # a raise up to here lets nothing change
 NAMES: Final = {
+    "plan": "Plan",
     "default": "Ask always",
     "read_only": "Read only",
     "auto_edit": "Edit freely",
+    "auto_run": "Edit, and run in the sandbox",
     "force": "Everything, unasked",
 }
 OPTIONS: Final = (("raise", "Yes, change the mode", "allow_once"), ("keep", "No", "reject_once"))
@@ -36,7 +38,7 @@ def state(capabilities: Capabilities) -> SessionModeState | None:
 
 async def confirmed(editor: Client, session_id: str, current: str, wanted: str) -> bool:
     """Whether the person wants this raise: a mode menu is easily cycled by one key too many."""
-    if not is_raise(current, wanted) or wanted == HARMLESS:
+    if not is_raise(current, wanted) or wanted in HARMLESS:
         return True
     card = update_tool_call(
         f"mode-{wanted}",

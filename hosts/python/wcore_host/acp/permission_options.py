@@ -14,15 +14,7 @@ from acp.schema import (
 
 from wcore_host.acp.tool_call_content import META
 from wcore_host.events import Json, Scope, ToolRequest
-from wcore_host.headless.grants import (
-    GRANT_CHARS_SHOWN,
-    grant_label,
-    grant_note,
-    grant_shown,
-    grant_text,
-    is_known,
-    kept_everywhere,
-)
+from wcore_host.headless.grants import grant_shown, is_known, keeps
 from wcore_host.permission import Allow, Deny
 from wcore_host.visible import visible_line
 
@@ -55,11 +47,12 @@ def choices(request: ToolRequest, flags: frozenset[str], *, forms: bool) -> list
     """
     offered = [_choice("allow_once", "Allow once", "allow_once", Allow())]
     suggested = request.suggestions or ()
+    longer = [scope for scope in suggested if len(keeps(scope)) > 1 and "persist" in flags]
     for number, scope in enumerate(suggested, 1):
-        lasting = number == len(suggested) and "persist" in flags  # of all: too many buttons
+        lasting = scope in longer[-1:]  # of all: too many buttons
         offered += _grants(f"grant-{number}", scope, request, lasting=lasting)
     if request.why.row not in ONLY_ONCE:  # no grant would lift these rows
-        label = f"Allow every {visible_line(request.tool.name, 60)} call in this session"
+        label = f"Allow, and every {visible_line(request.tool.name, 60)} call in this session"
         offered.append(_choice("allow_always", label, "allow_always", Allow(scope="always")))
     offered.append(_choice(REJECT, "Reject", "reject_once", Deny(REJECTED)))
     if forms:
@@ -73,15 +66,11 @@ def choices(request: ToolRequest, flags: frozenset[str], *, forms: bool) -> list
 def _grants(key: str, scope: Scope, request: ToolRequest, *, lasting: bool) -> Iterator[Choice]:
     if not is_known(scope):
         return
-    label = f"Allow every {grant_shown(scope)}"
-    if granted := grant_text(scope):
-        shown = visible_line(granted, GRANT_CHARS_SHOWN)
-        label = f"Allow every {grant_label(scope)} “{shown}”"
-    note = grant_note(scope) if granted else ""  # else it is shown already
-    yield _choice(key, f"{label} {KEPT['session']}{note}", "allow_always", Allow(scope=scope))
-    for kept in ("project", "user") if lasting else ():
-        here_only = request.agent or not kept_everywhere(scope)  # a sub-agent is this project's
-        if kept == "project" or not here_only:
+    label = f"Allow, and {grant_shown(scope)}"
+    here = f" {KEPT['session']}" if len(keeps(scope)) > 1 else ""
+    yield _choice(key, f"{label}{here}", "allow_always", Allow(scope=scope))
+    for kept in keeps(scope)[1:] if lasting else ():
+        if kept == "project" or not request.agent:  # a sub-agent is this project's
             yes = Allow(scope=scope, persist=kept)
             yield _choice(f"{key}-{kept}", f"{label} {KEPT[kept]}", "allow_always", yes)
 

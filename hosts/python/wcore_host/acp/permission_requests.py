@@ -22,11 +22,12 @@ from anyio.abc import TaskGroup
 from wcore_host import events
 from wcore_host.acp import permission_options, tool_call_content
 from wcore_host.acp.calls import Calls
-from wcore_host.acp.questions import QUESTION_TOOL, Question
+from wcore_host.acp.questions import Question
 from wcore_host.acp.tool_call_content import META
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandTooLongError, EngineExitedError
 from wcore_host.events import Event, ToolRequest
+from wcore_host.headless.card_content import QUESTION_TOOL
 from wcore_host.permission import CANNOT_EDIT, REFUSED, SETTLE_S, Allow, Deny
 
 NO_SUCH_FORM: Final = "no editor can show a form like this"

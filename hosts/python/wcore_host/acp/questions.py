@@ -5,7 +5,6 @@ A question of an MCP server brings the form it wants; without forms nobody can f
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,11 +15,11 @@ from acp.schema import (
     PermissionOption,
 )
 
-from wcore_host.events import Json, JsonObject, ToolRequest
+from wcore_host.events import Json, ToolRequest
+from wcore_host.headless.card_content import options_of
 from wcore_host.permission import Allow, Deny
 from wcore_host.visible import visible, visible_line
 
-QUESTION_TOOL: Final = "AskUserQuestion"
 CHOSEN, OWN_WORDS = "answer", "other"  # the fields of the form
 SHOWN: Final = ("title", "description")  # of a form's field
 LABEL_CHARS_MAX: Final = 200  # a button
@@ -48,7 +47,7 @@ class Question:
         shown = f"{visible_line(header, 60)}: {visible(text)}" if header else visible(text)
         several, schema = args.get("multiSelect") is True, args.get("schema")
         wanted = schema if isinstance(schema, dict) else None
-        return cls(shown, tuple(_labels(args)), several, wanted)
+        return cls(shown, tuple(options_of(args)), several, wanted)
 
     @property
     def note(self) -> str:
@@ -126,14 +125,6 @@ class Question:
         if self.several:
             return {"type": "array", "title": "Choose any", "items": {"anyOf": choices}}
         return {"type": "string", "title": "Choose one", "oneOf": choices}
-
-
-def _labels(args: JsonObject) -> Iterator[tuple[str, str]]:
-    options = args.get("options")
-    for option in options if isinstance(options, list) else []:
-        if isinstance(option, dict) and isinstance(option.get("label"), str):
-            about = option.get("description")
-            yield str(option["label"]), about if isinstance(about, str) else ""
 
 
 def _shown(schema: Json) -> Json:

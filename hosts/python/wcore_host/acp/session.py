@@ -13,7 +13,7 @@ from acp.schema import PromptResponse, SessionInfoUpdate, SessionModeState, Usag
 from anyio.abc import TaskGroup, TaskStatus
 
 from wcore_host import events
-from wcore_host.acp import history, modes, servers, slash, stored_sessions
+from wcore_host.acp import history, modes, servers, slash
 from wcore_host.acp.calls import Calls
 from wcore_host.acp.markup import span
 from wcore_host.acp.notices import CONTINUE, INTERRUPTED, not_started
@@ -32,11 +32,12 @@ from wcore_host.errors import (
     EngineStartError,
 )
 from wcore_host.events import Event
+from wcore_host.headless.modes import START_MODE
 from wcore_host.spawn import connect
 from wcore_host.visible import visible, visible_line
 
+MESSAGES_MAX: Final = 2_000  # what an editor shows again; older ones are kept, not sent
 TITLE_CHARS_MAX: Final = 80  # as in `wcore sessions list`
-START_MODE: Final = "read_only"
 OWN_NEWS: Final = "mode updated"  # the editor has its own way to show the mode
 
 log = logging.getLogger("wcore_host")
@@ -150,7 +151,7 @@ class Session:
             RequestError: the engine is gone.
         """
         try:
-            messages, more = await stored_sessions.messages(self._here())
+            messages, more = await self._here().whole_history(MESSAGES_MAX)
         except EngineExitedError as error:
             raise RequestError(INTERNAL_ERROR, str(error)) from None
         for update in history.updates(messages, self._cwd, more=more):
@@ -249,7 +250,7 @@ class Session:
                 await self._update(update_agent_message_text(visible(text)))
             case events.Thinking(text=text):
                 await self._update(update_agent_thought_text(visible(text)))
-            case events.ToolRequest() | events.CallAnnounced():
+            case events.CallEvent():
                 await calls.announce(event)
             case events.ConfigChanged(capabilities=capabilities):
                 await self._show_mode(capabilities.current_mode)

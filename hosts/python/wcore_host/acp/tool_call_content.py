@@ -17,11 +17,10 @@ from acp.schema import (
 
 from wcore_host.acp import diffs
 from wcore_host.acp.markup import block, span
-from wcore_host.events import CallAnnounced, Json, JsonObject, Preview, ToolRequest, Why
-from wcore_host.headless.card_content import asker, shown_by
+from wcore_host.events import CallEvent, Json, JsonObject, Preview, ToolRequest
+from wcore_host.headless.card_content import asker, reason, shown_by, stands_out, where
 
 Content: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
-Announced: TypeAlias = ToolRequest | CallAnnounced
 
 META: Final = "wcore"  # our key in ACP's `_meta`
 KINDS: Final[Mapping[str, ToolKind]] = {
@@ -36,7 +35,7 @@ KINDS: Final[Mapping[str, ToolKind]] = {
     "Bash": "execute",
     "Spawn": "other",
 }
-PASSED_ON: Final = ("why", "digest", "agent", "suggestions", "expires_in_s")
+PASSED_ON: Final = ("why", "digest", "agent", "suggestions", "expires_in_s", "sandbox")
 TITLE_CHARS_MAX: Final = 120  # one line of a side panel
 
 
@@ -57,7 +56,7 @@ class Shown:
         return {META: self.facts}
 
 
-def call(event: Announced, cwd: str) -> Shown:
+def call(event: CallEvent, cwd: str) -> Shown:
     """Return how a call looks that was just announced."""
     tool = event.tool
     path = _path(tool.args, cwd)
@@ -74,7 +73,7 @@ def call(event: Announced, cwd: str) -> Shown:
     )
 
 
-def told(event: Announced) -> str:
+def told(event: CallEvent) -> str:
     """Return on one line what a call would do."""
     tool = event.tool
     command = tool.args.get("command")
@@ -85,12 +84,15 @@ def told(event: Announced) -> str:
 
 def card(request: ToolRequest, shown: Shown) -> list[Content]:
     """Return what the person reads before saying yes: why it asks, then what will happen."""
-    lines = [_reason(request.why)]
+    lines = [f"asks because {reason(request.why, span)}"]
     command = request.tool.args.get("command")
     if request.why.span and isinstance(command, str):
         start, end = request.why.span
         marked = command.encode(errors="surrogatepass")[start:end].decode(errors="replace")
         lines.append(f"because of {span(marked)}")
+    if (view := request.sandbox) is not None:
+        told = f"runs {where(view, span)}"
+        lines.append(f"**{told}**" if stands_out(view) else told)
     if request.expires_in_s is not None:
         lines.append(f"no answer within {request.expires_in_s} s counts as no")
     return [text("\n\n".join(lines)), *shown.body, *_arguments(request)]
@@ -112,7 +114,7 @@ def text(markdown: str) -> Content:
 def _arguments(request: ToolRequest) -> list[Content]:
     """Return the arguments that the preview does not show; an editor shows the path itself."""
     args = request.tool.args
-    known = shown_by(request.preview, args) | {"file_path"}
+    known = shown_by(request) | {"file_path"}
     hidden = {name: value for name, value in args.items() if name not in known}
     if not hidden or _is_all_of_it(request.preview, request.tool.category):
         return []
@@ -125,15 +127,7 @@ def _is_all_of_it(preview: Preview | None, category: str) -> bool:
     return is_whole and category == "mcp"
 
 
-def _reason(why: Why) -> str:
-    """Return why the call asks; only our own words are outside of code spans."""
-    facts = ", ".join(span(fact) for fact in (why.rule, why.source, why.code) if fact)
-    return f"asks: {span(why.detail, 400) if why.detail else 'not allowed yet'}" + (
-        f" ({facts})" if facts else ""
-    )
-
-
-def _title(event: Announced) -> str:
+def _title(event: CallEvent) -> str:
     who = asker(event)
     return f"{span(who)}: {told(event)}" if who else told(event)
 

@@ -18,7 +18,7 @@ from wcore_host.errors import EngineExitedError, EngineStartError
 from wcore_host.headless import chat_options
 from wcore_host.headless.chat_options import ChatOptions
 from wcore_host.headless.job_control import has_shell
-from wcore_host.headless.modes import MODES
+from wcore_host.headless.modes import START_MODE, meaning
 from wcore_host.plain import slash
 from wcore_host.plain.conversation import EXIT_ENGINE, Chat
 from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
@@ -29,7 +29,6 @@ from wcore_host.spawn import close_host, connect
 from wcore_host.visible import visible, visible_line
 
 TICK_S: Final = 0.2  # often enough for a countdown in seconds
-START_MODE: Final = "read_only"
 EXIT_INTERRUPTED: Final = 130
 
 Send = MemoryObjectSendStream[Item]
@@ -129,9 +128,7 @@ async def _greet(engine: Engine, chosen: ChatOptions, screen: Screen) -> None:
     version = f"engine {visible_line(engine.ready.version, 30)}"
     screen.line(screen.style.dim(version + (f", model {model}" if model else "")))
     mode = engine.capabilities.current_mode
-    rest = "" if mode in ("default", "force") else ", everything else asks first"
-    meaning = MODES.get(mode, "see /mode")
-    screen.line(f"Mode {visible_line(mode, 30)}: {meaning}{rest}. /help says more.")
+    screen.line(f"Mode {visible_line(mode, 30)}: {meaning(mode)}. /help says more.")
     if left := slash.interrupted(engine):
         waits, unknown = (Fields(left).items(name) for name in ("pending", "unknown"))
         screen.line(INTERRUPTED.format(waits=len(waits), unknown=len(unknown)))

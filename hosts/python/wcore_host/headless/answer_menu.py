@@ -10,21 +10,22 @@ from enum import StrEnum
 from typing import Final
 
 from wcore_host.events import Scope
-from wcore_host.headless.card_content import options_of
+from wcore_host.headless.card_content import is_outside, options_of
 from wcore_host.headless.card_queue import Card
 from wcore_host.headless.grants import (
     NOT_DESCRIBED,
+    PERSISTS,
     grant_label,
     grant_note,
     grant_shown,
     grant_text,
     is_known,
+    keeps,
     regrant,
 )
 from wcore_host.permission import Allow, Deny
 from wcore_host.visible import visible_line
 
-PERSISTS: Final = ("session", "project", "user")
 KEPT: Final = {
     "session": "until this session ends",
     "project": "for this project",
@@ -50,6 +51,9 @@ class ChoiceAction(StrEnum):
     UNKNOWN = "unknown"
 
 
+TWO_STEPS: Final = frozenset({ChoiceAction.LASTING, ChoiceAction.TELL, ChoiceAction.WRITE})
+
+
 @dataclass(frozen=True)
 class Choice:
     """One row of answers; `text` is what can be edited before it is stored or sent."""
@@ -71,7 +75,7 @@ class AnswerMenu:
 
     def __init__(self, card: Card, *, persists: bool, edits: bool = False) -> None:
         self.card = card
-        self._persists = PERSISTS if persists else PERSISTS[:1]
+        self._can_keep = persists
         self._kept = 0
         self.several = card.is_question and card.request.tool.args.get("multiSelect") is True
         self.choices = _answers(card, self.several) if card.is_question else _verdicts(card, edits)
@@ -82,6 +86,10 @@ class AnswerMenu:
     @property
     def choice(self) -> Choice:
         return self.choices[self.at]
+
+    @property
+    def _persists(self) -> tuple[str, ...]:
+        return keeps(self.choice.scope) if self._can_keep else PERSISTS[:1]
 
     @property
     def persist(self) -> str:
@@ -108,47 +116,33 @@ class AnswerMenu:
 
     def enter(self, text: str = "") -> Allow | Deny | None:
         """Take the answer; `None` if there is a second step, or nothing to take yet."""
-        choice = self.choice
-        if not self.in_step and choice.act in (
-            ChoiceAction.LASTING,
-            ChoiceAction.TELL,
-            ChoiceAction.WRITE,
-        ):
-            self.in_step = True
+        if not self.in_step and self.choice.act in TWO_STEPS:
+            self.in_step, self._kept = True, 0
             return None
+        return self._taken(self.choice, text)
+
+    def _taken(self, choice: Choice, text: str) -> Allow | Deny | None:
+        written = text.strip()
         match choice.act:
             case ChoiceAction.YES:
                 return Allow(args=self.card.changed)
-            case ChoiceAction.CHANGE | ChoiceAction.UNDO | ChoiceAction.UNKNOWN:
-                return None  # whoever asked opens an editor, or shows the call as it was
-            case ChoiceAction.NO:
-                return Deny("")
-            case ChoiceAction.STOP:
-                return Deny("", stop=True)
-            case ChoiceAction.LASTING | ChoiceAction.TELL | ChoiceAction.WRITE:
-                return self._written(choice, text)
-            case _:
-                return self._chosen()
-
-    def _written(self, choice: Choice, text: str) -> Allow | Deny | None:
-        match choice.act:
+            case ChoiceAction.NO | ChoiceAction.STOP:
+                return Deny("", stop=choice.act is ChoiceAction.STOP)
             case ChoiceAction.LASTING:
                 return self._lasting(choice, text)
-            case ChoiceAction.TELL:
-                return Deny(text.strip()) if text.strip() else None
-            case _:
-                return self._answer([text.strip()]) if text.strip() else None
-
-    def _chosen(self) -> Allow | None:
-        match self.choice.act:
+            case ChoiceAction.TELL if written:
+                return Deny(written)
+            case ChoiceAction.WRITE if written:
+                return self._answer([written])
             case ChoiceAction.OPTION if self.several:
                 self.tick()
-                return None
             case ChoiceAction.OPTION:
-                return self._answer([self.choice.text])
+                return self._answer([choice.text])
+            case ChoiceAction.DONE if self.ticked:
+                return self._answer([self.choices[at].text for at in sorted(self.ticked)])
             case _:
-                chosen = [self.choices[at].text for at in sorted(self.ticked)]
-                return self._answer(chosen) if chosen else None
+                pass  # whoever asked opens an editor, or shows the call as it was
+        return None
 
     def back(self) -> Deny | None:
         """Esc: leave the second step, or say no."""
@@ -158,7 +152,9 @@ class AnswerMenu:
         return Deny("")
 
     def _first(self) -> int:
-        careful = self.card.request.why.row in CAREFUL_ROWS and not self.card.is_question
+        request = self.card.request
+        careful = request.why.row in CAREFUL_ROWS or is_outside(request.sandbox)
+        careful = careful and not self.card.is_question
         wanted = ChoiceAction.NO if careful else self.choices[0].act
         return next(at for at, choice in enumerate(self.choices) if choice.act is wanted)
 
@@ -186,7 +182,7 @@ def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
             *_noes(),
         ]
     narrow = [
-        Choice(ChoiceAction.LASTING, f"Yes, and every {_named(scope)}", scope, grant_text(scope))
+        Choice(ChoiceAction.LASTING, f"Yes, and {_named(scope)}", scope, grant_text(scope))
         for scope in card.request.suggestions or ()
         if is_known(scope)
     ]
@@ -207,7 +203,8 @@ def _verdicts(card: Card, edits: bool) -> list[Choice]:  # noqa: FBT001
 
 def _named(scope: Scope) -> str:
     """Return what a choice says of a scope; what can be edited stands beside it."""
-    return grant_label(scope) + grant_note(scope) if grant_text(scope) else grant_shown(scope)
+    label = f"every {grant_label(scope)}{grant_note(scope)}"
+    return label if grant_text(scope) else grant_shown(scope)
 
 
 def _noes() -> list[Choice]:

@@ -12,12 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from wcore_host import decode
-from wcore_host.events import JsonObject, Tool, ToolRequest, Why
+from wcore_host.events import CallSettled, Event, JsonObject, Tool, ToolRequest, Why
+from wcore_host.headless.card_content import QUESTION_TOOL
 from wcore_host.permission import Allow, Deny, command
 
 QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
 SETTLE_S: Final = 10.0  # an answer is taken at once; then the card comes back
-QUESTION_TOOL: Final = "AskUserQuestion"
+GONE_BY: Final = {
+    "timeout": "nobody answered in time",
+    "stop": "the turn was stopped",
+    "signal": "the engine is ending",
+    "policy": "a rule decided",
+    "host_gone": "nobody could answer any more",
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,12 @@ def suspended(event: JsonObject) -> Card:
     tool = Tool("a decision", "host", {"context": context} if context else {})
     request = ToolRequest("", fields.text("call_id"), tool, Why("question", reason))
     return Card(request, token=fields.text("resume_token"))
+
+
+def gone(event: Event) -> str:
+    """Return why a card is taken away."""
+    by = event.by if isinstance(event, CallSettled) else ""
+    return f"this card is gone: {GONE_BY.get(by, 'it was answered elsewhere')}"
 
 
 class CardQueue:

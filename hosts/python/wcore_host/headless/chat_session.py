@@ -21,26 +21,17 @@ from wcore_host.errors import (
     EngineStartError,
 )
 from wcore_host.events import Event, JsonObject
-from wcore_host.headless.card_queue import Card, CardQueue, suspended
+from wcore_host.headless.card_queue import Card, CardQueue, gone, suspended
 from wcore_host.headless.chat_options import ChatOptions
-from wcore_host.headless.modes import MODES
+from wcore_host.headless.modes import START_MODE, meaning
 from wcore_host.headless.transcript import Transcript
 from wcore_host.permission import Allow, Deny
 from wcore_host.spawn import connect
 from wcore_host.turn_refusals import refuses_turn
 
-START_MODE: Final = "read_only"
 SLICE_S: Final = 0.008  # of taking events between two frames
 RECALLED_MAX: Final = 10_000  # messages of an earlier conversation that are shown
 TITLE_CHARS_MAX: Final = 80  # as in `wcore sessions list`
-PAGE: Final = 500  # of them at once
-GONE_BY: Final = {
-    "timeout": "nobody answered in time",
-    "stop": "the turn was stopped",
-    "signal": "the engine is ending",
-    "policy": "a rule decided",
-    "host_gone": "nobody could answer any more",
-}
 
 
 class EngineState(StrEnum):
@@ -118,8 +109,7 @@ class ChatSession:
             await engine.set_mode(START_MODE)
             await engine.ping()  # answered in order: now the mode is what it will be
         mode = engine.capabilities.current_mode
-        rest = "" if mode in ("default", "force") else ", everything else asks first"
-        self.story.note(f"mode {mode}: {MODES.get(mode, 'see /mode')}{rest}. /help says more.")
+        self.story.note(f"mode {mode}: {meaning(mode)}. /help says more.")
         waiting = engine.ready.raw.get("interrupted_turn")
         self.interrupted = waiting if isinstance(waiting, dict) else None
         self._changed()
@@ -128,20 +118,13 @@ class ChatSession:
             self.first, self.first_files = "", []
 
     async def _recall(self, engine: Engine) -> None:
-        pages: list[JsonObject] = []
-        before: int | None = None
         try:
-            while len(pages) < RECALLED_MAX:
-                messages, more = await engine.get_history(limit=PAGE, before=before)
-                pages[:0] = messages
-                seq = messages[0].get("seq") if messages else None
-                if not more or not isinstance(seq, int):
-                    break
-                before = seq
+            messages, _ = await engine.whole_history(RECALLED_MAX)
         except CommandFailedError as error:
             self.story.note(f"what was said before cannot be shown: {error}")
-        self.story.recall(pages)
-        said = (decode.Fields(each) for each in pages)
+            return
+        self.story.recall(messages)
+        said = (decode.Fields(each) for each in messages)
         first = next((each.text("text") for each in said if each.text("role") == "user"), "")
         self.title = first.strip()[:TITLE_CHARS_MAX]
 
@@ -192,9 +175,7 @@ class ChatSession:
 
     def _settled(self, event: events.EndsCard) -> None:
         if self.cards.settle(event.call_id):
-            by = event.by if isinstance(event, events.CallSettled) else ""
-            why = GONE_BY.get(by, "it was answered elsewhere")
-            self.story.note(f"the card was taken away: {why}")
+            self.story.note(gone(event))
 
     def _more(self, kind: str, fields: decode.Fields) -> None:
         match kind:

@@ -17,7 +17,7 @@ PASSED_ON: Final = {  # the engine's flags that are worth teaching in a host
     "--provider": "who runs the model",
     "--base-url": "where the provider answers",
     "--cwd": "the folder to work in (default: this one)",
-    "--mode": "what runs unasked: default, read_only, auto_edit or force",
+    "--mode": "what runs unasked: plan, default, read_only, auto_edit, auto_run or force",
     "--max-mode": "the highest mode this session may reach",
     "--approval-ttl": "seconds until an unanswered card counts as no",
     "--resume": "go on with an earlier session (`wcore sessions list` names them)",

@@ -3,22 +3,29 @@
 from typing import Final
 
 from wcore_host.events import Grant, Json, Scope
+from wcore_host.headless.card_content import beyond
 from wcore_host.visible import visible_line
 
 GRANT_CHARS_SHOWN: Final = 200
 NOTE_CHARS_SHOWN: Final = 300  # two sentences
 NOT_DESCRIBED: Final = "another lasting yes is offered, of a form that this host cannot describe"
-_EXACT: Final = "call of this exact command"
+PERSISTS: Final = ("session", "project", "user")
+_EXACT: Final = "every call of this exact command"
 _KINDS: Final = {"always_prefix": "prefix", "always_path": "root"}
 _LABELS: Final = {
     "always_prefix": "command that starts with",
     "always_path": "reading below",
+}
+_NAMED: Final = {  # scopes that are a name, which nobody edits
+    "always_server": "every call of any tool of the MCP server `{}`, as its tools are now",
+    "always_host": "let every command of this session reach `{}`",
 }
 _GRANTS: Final = {  # kinds in `list_grants`
     "name": "every call",
     "prefix": "commands that begin with",
     "path": "reading below",
     "exact": "the exact command",
+    "host": "every command reaches",
 }
 
 
@@ -37,7 +44,7 @@ def is_known(scope: Scope) -> bool:
     kind, body = _parts(scope)
     if kind == "always_exact":
         return isinstance(body.get("command"), str)
-    texts = _prefixes(scope) or [_server(scope) or grant_text(scope)]
+    texts = _prefixes(scope) or [_name(scope) or grant_text(scope)]
     return all(text and visible_line(text) == text for text in texts)
 
 
@@ -54,16 +61,17 @@ def grant_label(scope: Scope) -> str:
 
 
 def grant_shown(scope: Scope) -> str:
-    """Return the scope as a card shows it, after "every"."""
-    if _parts(scope)[0] == "always_exact":
+    """Return the scope as a card shows it, behind "yes, and"."""
+    kind, _ = _parts(scope)
+    if kind == "always_exact":
         return _EXACT
-    if server := _server(scope):
-        return f"call of any tool of the MCP server `{server}`, as its tools are now"
+    if name := _name(scope):
+        return _NAMED[kind].format(name)
     if prefixes := _prefixes(scope):
         begins = " or ".join(f"`{visible_line(prefix, GRANT_CHARS_SHOWN)}`" for prefix in prefixes)
-        return f"command that begins with {begins}{grant_note(scope)}"
+        return f"every command that begins with {begins}{grant_note(scope)}"
     shown = visible_line(grant_text(scope), GRANT_CHARS_SHOWN)
-    return f"{grant_label(scope)} {shown!r}{grant_note(scope)}"
+    return f"every {grant_label(scope)} {shown!r}{grant_note(scope)}"
 
 
 def grant_note(scope: Scope) -> str:
@@ -72,9 +80,9 @@ def grant_note(scope: Scope) -> str:
     return f" ({visible_line(note, NOTE_CHARS_SHOWN)})" if isinstance(note, str) and note else ""
 
 
-def kept_everywhere(scope: Scope) -> bool:
-    """Whether the yes can be kept for all projects."""
-    return _parts(scope)[0] != "always_exact"
+def keeps(scope: Scope) -> tuple[str, ...]:
+    """Return how long the yes can be kept, the shortest first."""
+    return PERSISTS[: {"always_host": 1, "always_exact": 2}.get(_parts(scope)[0], 3)]
 
 
 def covered(grant: Grant) -> str:
@@ -82,7 +90,8 @@ def covered(grant: Grant) -> str:
     if grant.kind not in _GRANTS:
         return f"{grant.tool}: of a form that this host cannot describe"
     covers = f" {visible_line(grant.covers, GRANT_CHARS_SHOWN)!r}" if grant.covers else ""
-    return f"{grant.tool}: {_GRANTS[grant.kind]}{covers}"
+    more = "" if grant.kind == "host" else beyond(grant.sandbox)
+    return f"{grant.tool}: {_GRANTS[grant.kind]}{covers}" + (f", {more}" if more else "")
 
 
 def regrant(scope: Scope, text: str) -> Scope:
@@ -99,10 +108,10 @@ def _prefixes(scope: Scope) -> list[str]:
     return [each if isinstance(each, str) else "" for each in found]
 
 
-def _server(scope: Scope) -> str:
+def _name(scope: Scope) -> str:
     kind, body = _parts(scope)
-    server = body.get("server")
-    return server if kind == "always_server" and isinstance(server, str) else ""
+    name = body.get(kind.removeprefix("always_"))
+    return name if kind in _NAMED and isinstance(name, str) else ""
 
 
 def _parts(scope: Scope) -> tuple[str, dict[str, Json]]:

@@ -78,7 +78,7 @@ class Transcript:
                 self._speak(text, now)
             case events.Thinking(text=text):
                 self._think(text, now)
-            case events.ToolRequest() | events.CallAnnounced():
+            case events.CallEvent():
                 self._announce(event, now)
             case _ if isinstance(event, events.EndsCard | events.ToolChunk):
                 self._follow(event, now)
@@ -145,7 +145,7 @@ class Transcript:
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _announce(self, event: events.ToolRequest | events.CallAnnounced, now: float) -> None:
+    def _announce(self, event: events.CallEvent, now: float) -> None:
         self._end_thought(now)
         self._end_speech("/".join(event.agent))
         tool, asks = event.tool, isinstance(event, events.ToolRequest)

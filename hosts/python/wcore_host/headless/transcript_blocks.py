@@ -10,7 +10,8 @@ from typing import Final
 
 from wcore_host.events import JsonObject, Why
 
-GISTS: Final = ("command", "file_path", "path", "pattern", "url")  # what a row of a call names
+#: What a row of a call names.
+GISTS: Final = ("command", "file_path", "path", "pattern", "url", "question")
 
 
 class CallState(StrEnum):

@@ -12,7 +12,7 @@ from wcore_host.headless.grants import (
     grant_shown,
     grant_text,
     is_known,
-    kept_everywhere,
+    keeps,
     regrant,
 )
 from wcore_host.permission import Allow, Deny, command
@@ -68,7 +68,7 @@ class CallDialog(Dialog):
     def prompt(self) -> str:
         match self._step:
             case "keep":
-                everywhere = ", u everywhere" if kept_everywhere(self._grant) else ""
+                everywhere = ", u everywhere" if "user" in keeps(self._grant) else ""
                 return f"kept for: Enter this session, p this project{everywhere}, b back?"
             case "change":
                 return f"{self._line.name or 'all arguments'}:"
@@ -163,7 +163,7 @@ class CallDialog(Dialog):
         if len(self._grants) == 1:
             return self._pick("1")
         self._step = "which"
-        return Again(tuple(f"{i}  every {grant_shown(s)}" for i, s in enumerate(self._grants, 1)))
+        return Again(tuple(f"{i}  {grant_shown(s)}" for i, s in enumerate(self._grants, 1)))
 
     def _pick(self, line: str) -> Step:
         number = int(line) if line.strip().isdecimal() else 0
@@ -182,16 +182,16 @@ class CallDialog(Dialog):
         return self._chosen()
 
     def _chosen(self) -> Step:
-        if self._can_keep:
+        if self._can_keep and len(keeps(self._grant)) > 1:
             self._step = "keep"
-            return Again((f"every {grant_shown(self._grant)}",))
+            return Again((grant_shown(self._grant),))
         return self._keep("")
 
     def _keep(self, word: str) -> Step:
-        if word not in KEPT or (word == "u" and not kept_everywhere(self._grant)):
+        persist, where = KEPT.get(word, ("", ""))
+        if persist not in (None, *keeps(self._grant)):
             return Again(("not understood: one of those",))
-        persist, where = KEPT[word]
-        told = f"allowed, and every {grant_shown(self._grant)}{where}"
+        told = f"allowed, and {grant_shown(self._grant)}{where}"
         return self._done(Allow(scope=self._grant, persist=persist), told)
 
     def _done(self, verdict: Allow | Deny, told: str) -> Done:
@@ -202,7 +202,7 @@ class CallDialog(Dialog):
         choices = ["y yes", f"a yes, and every {name} from now on"]
         if self._grants:
             more = f" (or {len(self._grants) - 1} other)" if len(self._grants) > 1 else ""
-            choices.append(f"p yes, and every {grant_shown(self._grants[0])}{more}")
+            choices.append(f"p yes, and {grant_shown(self._grants[0])}{more}")
         choices += ["e edit"] if self._can_edit else []
         choices += ["n no", "t no, and tell it…", "s no, and stop"]
         if self._has_others:

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from wcore_host.events import JsonObject, ToolRequest, Why
-from wcore_host.headless.card_content import facts, shown_by, title
+from wcore_host.events import JsonObject, ToolRequest
+from wcore_host.headless.card_content import command_of, reason, shown_by, stands_out, title, where
 from wcore_host.plain.cells import cells
 from wcore_host.plain.style import Style, diff_colour, fold, wrap
 from wcore_host.visible import visible, visible_line
@@ -30,18 +30,12 @@ def rows(request: ToolRequest, style: Style, *, whole: bool = False) -> list[str
         body = fold(body, max(BODY_ROWS_MIN, style.rows - CHROME_ROWS), "v shows them")
     return [
         style.yellow("╭ ") + style.bold(head),
-        *(bar + style.dim(row) for row in wrap(reason(request.why), width)),
+        *(bar + style.dim(row) for row in wrap(f"asks because: {reason(request.why)}", width)),
+        *(bar + row for row in _where(request, width, style)),
         bar,
         *(bar + row for row in body),
         bar,
     ]
-
-
-def reason(why: Why) -> str:
-    """Return why the call asks, on one line."""
-    detail = visible_line(why.detail, 400) or "it is not allowed yet"
-    rest = facts(why)
-    return f"asks because: {detail}" + (f" [{rest}]" if rest else "")
 
 
 def is_folded(request: ToolRequest, style: Style) -> bool:
@@ -49,22 +43,22 @@ def is_folded(request: ToolRequest, style: Style) -> bool:
     return rows(request, style) != rows(request, style, whole=True)
 
 
+def _where(request: ToolRequest, width: int, style: Style) -> Iterator[str]:
+    if (view := request.sandbox) is not None:
+        paint = style.red if stands_out(view) else style.dim
+        yield from (paint(row) for row in wrap(where(view), width))
+
+
 def _body(request: ToolRequest, width: int, style: Style, *, whole: bool) -> Iterator[str]:
-    preview, args = request.preview, request.tool.args
-    command = args.get("command")
-    if preview is None:
-        if isinstance(command, str):
-            yield from _command(command, request.why.span, width, style)
-        yield from _arguments(args, frozenset({"command"}), width, style, whole=whole)
-        return
-    if preview.kind == "command":
-        same = isinstance(command, str) and command.startswith(preview.text)
-        yield from _command(preview.text, request.why.span if same else None, width, style)
-    else:
+    preview, command, known = request.preview, command_of(request), shown_by(request)
+    if command is not None:
+        yield from _command(command, request.why.span, width, style)
+        known |= {"command"}
+    elif preview is not None:
         yield from _text(preview.text, preview.kind == "diff", width, style)
-    if preview.truncated:
+    if preview is not None and preview.truncated:
         yield style.red("… this is not all of it: the engine cut the preview here")
-    yield from _arguments(args, shown_by(preview, args), width, style, whole=whole)
+    yield from _arguments(request.tool.args, known, width, style, whole=whole)
 
 
 def _text(text: str, is_diff: bool, width: int, style: Style) -> Iterator[str]:  # noqa: FBT001

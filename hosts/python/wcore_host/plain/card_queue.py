@@ -6,22 +6,14 @@ cannot answer it by accident.
 """
 
 from collections import deque
-from typing import Final
 
-from wcore_host.events import CallSettled, Event, ToolRequest
+from wcore_host.events import ToolRequest
+from wcore_host.headless.card_content import QUESTION_TOOL
+from wcore_host.headless.card_queue import QUIET_S
 from wcore_host.headless.durations import clock
 from wcore_host.plain.call_dialog import CallDialog
 from wcore_host.plain.dialog import Dialog
-from wcore_host.plain.question_dialog import QUESTION_TOOL, QuestionDialog
-
-QUIET_S: Final = 0.4  # longer than the gap between two keys of somebody typing
-
-SETTLED_BY: Final = {
-    "timeout": "nobody answered in time",
-    "stop": "the turn was stopped",
-    "signal": "the engine is ending",
-    "policy": "a rule decided",
-}
+from wcore_host.plain.question_dialog import QuestionDialog
 
 
 def dialog_of(request: ToolRequest, flags: frozenset[str]) -> Dialog:
@@ -29,12 +21,6 @@ def dialog_of(request: ToolRequest, flags: frozenset[str]) -> Dialog:
     if request.tool.name == QUESTION_TOOL:
         return QuestionDialog(request)
     return CallDialog(request, can_edit="edit_args" in flags, can_keep="persist" in flags)
-
-
-def gone(event: Event) -> str:
-    """Return why a card is taken away."""
-    by = event.by if isinstance(event, CallSettled) else ""
-    return f"this card is gone: {SETTLED_BY.get(by, 'the engine decided')}"
 
 
 class CardQueue:

@@ -13,8 +13,9 @@ from wcore_host import events
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, CommandTooLongError, EngineExitedError
 from wcore_host.events import Event
+from wcore_host.headless.card_queue import gone
 from wcore_host.plain import slash
-from wcore_host.plain.card_queue import dialog_of, gone
+from wcore_host.plain.card_queue import dialog_of
 from wcore_host.plain.dialog import Again, Dialog, Done
 from wcore_host.plain.inputs import Gone, Item, Line, Signalled, Tick
 from wcore_host.plain.keys import Key, Pasted, Press

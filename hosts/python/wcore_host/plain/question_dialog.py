@@ -10,8 +10,6 @@ from wcore_host.plain.dialog import Again, Dialog, Done, Step
 from wcore_host.plain.style import Style, wrap
 from wcore_host.visible import visible_line
 
-QUESTION_TOOL = "AskUserQuestion"
-
 
 class QuestionDialog(Dialog):
     """AskUserQuestion: the answer is the tool's output."""

@@ -25,7 +25,7 @@ Write what you want and press Enter. A call that may change something asks first
   n  no                  p  yes, and every command that starts like this one
   s  no, and stop        t  no, and tell it what to do instead
 Esc or Ctrl-C refuses a card, stops a running turn; Ctrl-C twice or Ctrl-D leaves.
-  /mode NAME    what runs unasked: default, read_only, auto_edit, force
+  /mode NAME    what runs unasked: plan, default, read_only, auto_edit, auto_run, force
   /grants       what you have allowed for longer; /revoke ID takes it back
   /pending      the calls that wait for an answer
   /accept       let count what others have loosened since this session began

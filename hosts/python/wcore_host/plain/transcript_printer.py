@@ -6,6 +6,7 @@ from typing import Final
 from wcore_host import events
 from wcore_host.errors import EngineExitedError
 from wcore_host.events import Event
+from wcore_host.headless.card_content import headline
 from wcore_host.plain.screen import Screen
 from wcore_host.plain.style import Style, diff_colour, fold
 from wcore_host.visible import visible, visible_line
@@ -29,8 +30,9 @@ class TranscriptPrinter:
     def follow(self, event: Event) -> None:
         """Learn names before anything is shown (showing may come later)."""
         match event:
-            case events.ToolRequest() | events.CallAnnounced():
-                self._names[event.call_id] = _name(event.tool, event.agent)
+            case events.CallEvent():
+                about = visible_line(event.tool.description, DESCRIPTION_CHARS)
+                self._names[event.call_id] = headline(event.tool.name, about, event.agent)
                 if isinstance(event, events.ToolRequest):
                     self._asked.add(event.call_id)
             case _:
@@ -128,15 +130,6 @@ class TranscriptPrinter:
                 self.say(self._screen.style.red(f"! {visible(message)} ({visible_line(code)})"))
             case _:
                 pass
-
-
-def _name(tool: events.Tool, agent: tuple[str, ...]) -> str:
-    """Return a call on one line; descriptions often begin with the tool's name."""
-    name = visible_line(tool.name, 60)
-    about = visible_line(tool.description.removeprefix("Execute: "), DESCRIPTION_CHARS)
-    by = "/".join(visible_line(part, 40) for part in agent)
-    text = about if about.startswith(name) else f"{name} {about}".rstrip()
-    return f"{text}  ({by})" if by else text
 
 
 def _as_it_is(row: str, _style: Style) -> str:

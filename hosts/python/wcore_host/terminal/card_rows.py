@@ -11,9 +11,18 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from wcore_host.events import JsonObject, Preview, ToolRequest
+from wcore_host.events import JsonObject, ToolRequest
 from wcore_host.headless.argument_editing import differences
-from wcore_host.headless.card_content import asker, facts, shown_by, title
+from wcore_host.headless.card_content import (
+    SANDBOX_ARGS,
+    asker,
+    command_of,
+    reason,
+    shown_by,
+    stands_out,
+    title,
+    where,
+)
 from wcore_host.headless.card_queue import Card
 from wcore_host.terminal.render_blocks import argument
 from wcore_host.terminal.text_layout import (
@@ -31,10 +40,10 @@ from wcore_host.terminal.text_layout import (
     rows_of,
     strip_of,
 )
-from wcore_host.visible import visible, visible_line
+from wcore_host.visible import visible_line
 
 ARGUMENT_CHARS_SHOWN: Final = 400  # of one argument; the viewer shows all of it
-REASON_ROWS_MAX: Final = 2  # before what would run, which is never to be out of sight behind it
+FACT_ROWS_MAX: Final = 2  # before what would run, which is never to be out of sight behind it
 ARGUMENTS_SHOWN: Final = 30  # a tool of ours has seven
 
 
@@ -45,10 +54,12 @@ def card_rows(card: Card, width: int, *, whole: bool = False) -> list[Strip]:
         question = request.tool.args.get("question")
         text = question if isinstance(question, str) else ""
         return list(rows_of(text or "(no question)", width, bar=bar, words=True))
-    because = f"asks because {_because(request)}"
-    rows, rest = list(rows_of(because, width, DIM, bar=bar, words=True)), list[Strip]()
-    if len(rows) > REASON_ROWS_MAX:  # the whole of it stands below what would run
-        rows, rest = [strip_of(bar, (cropped(because, width - 2), DIM))], rows
+    rows, rest = list[Strip](), list[Strip]()
+    for text, style in _facts(card):
+        told = list(rows_of(text, width, style, bar=bar, words=True))
+        if len(told) > FACT_ROWS_MAX:  # the whole of it stands below what would run
+            rest, told = rest + told, [strip_of(bar, (cropped(text, width - 2), style))]
+        rows += told
     if card.problem:
         rows += rows_of(f"not taken: {card.problem}", width, RED, bar=bar, words=True)
     if card.changed is not None:
@@ -70,21 +81,21 @@ def head(card: Card, width: int, right: str) -> Strip:
     return strip_of(("╭ ", _colour(card)), (text, BOLD), (gap, PLAIN), (right, _colour(card)))
 
 
-def _because(request: ToolRequest) -> str:
-    why = request.why
-    detail = visible_line(why.detail, 1000) or "it is not allowed yet"
-    rest = facts(why)
-    rule = f" · rule {visible_line(why.rule, 200)}" if why.rule else ""
-    return detail + (f" [{rest}{rule}]" if rest or rule else "")
+def _facts(card: Card) -> Iterator[tuple[str, Style]]:
+    """Yield why the call asks, and what it will run in, unless a person has changed that."""
+    request, asked = card.request, card.request.tool.args
+    yield f"asks because {reason(request.why)}", DIM
+    is_as_asked = all(card.args.get(name) == asked.get(name) for name in SANDBOX_ARGS)
+    if (view := request.sandbox) is not None and is_as_asked:
+        yield where(view), MARKED if stands_out(view) else DIM
 
 
 def _body(
     request: ToolRequest, width: int, bar: tuple[str, Style], *, whole: bool
 ) -> Iterator[Strip]:
-    preview, args = request.preview, request.tool.args
-    command, path = args.get("command"), args.get("file_path")
-    known = shown_by(preview, args)
-    if isinstance(command, str) and (preview is None or _shows(preview, command)):
+    preview, args, command = request.preview, request.tool.args, command_of(request)
+    path, known = args.get("file_path"), shown_by(request)
+    if command is not None:
         yield from _command(command, request.why.span, width, bar)
         known |= {"command"}
     elif preview is not None and preview.kind == "diff":
@@ -112,11 +123,6 @@ def _changed(
         yield from rows_of(f"your changes of {visible_line(name, 60)}:", width, DIM, bar=bar)
         yield from diff_rows(lines, width, path if isinstance(path, str) else "", bar=bar)
     yield from _arguments(now, known, width, bar, whole=whole)
-
-
-def _shows(preview: Preview, command: str) -> bool:
-    """Whether the preview is this very command, so that its span can be marked."""
-    return preview.kind == "command" and visible(command).startswith(visible(preview.text))
 
 
 def _command(

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from wcore_host.events import Json
+from wcore_host.headless.card_content import NAME_CHARS_MAX, headline
 from wcore_host.headless.durations import seconds
 from wcore_host.headless.transcript_blocks import (
     AssistantBlock,
@@ -41,7 +42,6 @@ from wcore_host.visible import visible, visible_line
 ROWS_MAX: Final = 2_000  # of one unfolded block; the viewer shows the rest
 TAIL_ROWS: Final = 3  # of live output under a running call
 TAIL_CHARS: Final = 4_000  # enough for three very long rows
-NAME_CELLS: Final = 40  # of a tool; a longer name is cut
 QUICK_S: Final = 1.0  # faster than this needs no time shown
 MARKS: Final[dict[CallState, tuple[str, Style]]] = {
     CallState.ANNOUNCED: ("·", DIM),
@@ -92,11 +92,7 @@ def plain(block: Block) -> str:
 
 def title(call: CallBlock) -> str:
     """Return tool, gist and agent of a call on one line."""
-    name = visible_line(call.name, NAME_CELLS)
-    about = call.about.removeprefix("Execute: ")
-    text = about if about.startswith(call.name) else f"{name}  {about}".rstrip()
-    agent = "/".join(call.agent)
-    return visible_line(f"{text}  ({agent})" if agent else text)
+    return headline(call.name, call.about, call.agent, gap="  ")
 
 
 def argument(value: Json) -> str:
@@ -140,7 +136,7 @@ def _head(call: CallBlock, width: int, now: float) -> Strip:
     fold = "▸" if call.folded else "▾"
     facts = _facts(call, now)
     room = max(8, width - 4 - len(facts) - 2)
-    name = visible_line(call.name, NAME_CELLS)
+    name = visible_line(call.name, NAME_CHARS_MAX)
     text = cropped(title(call), room)
     first, rest = (name, text[len(name) :]) if text.startswith(name) else ("", text)
     parts = ((f"{fold} ", DIM), (f"{sign} ", style), (first, BOLD), (rest, PLAIN))

@@ -17,9 +17,11 @@ from wcore_host.visible import visible_line
 
 MODE_CELLS: Final = 12  # of a mode that we do not know
 MODE_STYLES: Final = {
+    "plan": Style(bold=True, color="cyan"),
     "default": Style(bold=True, color="green"),
     "read_only": Style(bold=True, color="cyan"),
     "auto_edit": Style(bold=True, color="black", bgcolor="yellow"),
+    "auto_run": Style(bold=True, color="black", bgcolor="yellow"),
     "force": Style(bold=True, color="white", bgcolor="red"),
 }
 UNKNOWN_MODE: Final = Style(bold=True, reverse=True)

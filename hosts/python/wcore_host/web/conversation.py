@@ -14,14 +14,14 @@ from wcore_host.decode import Fields
 from wcore_host.engine import Engine
 from wcore_host.errors import CommandFailedError, EngineExitedError, EngineStartError
 from wcore_host.events import Event, Json, JsonObject
+from wcore_host.headless.modes import START_MODE
 from wcore_host.headless.workspace import attached
 from wcore_host.spawn import connect
 from wcore_host.turn_refusals import refuses_turn
 from wcore_host.web.event_log import EventLog
 from wcore_host.web.options import WebOptions
 
-START_MODE: Final = "read_only"
-HISTORY_PAGES_MAX: Final = 20  # of 100 messages each: what a page can show at once
+HISTORY_MAX: Final = 2_000  # messages: what a page can show at once
 SETTLE_S: Final = 5.0  # an answer without changed arguments is taken at once
 STOP_S: Final = 2.0  # a stopped turn is over by then
 SETTLED_MAX: Final = 4096  # calls whose end is remembered; the engine holds at most 1,024
@@ -113,27 +113,15 @@ class Conversation:
 
     async def _greet(self, engine: Engine) -> None:
         """Choose a careful mode if nobody chose one; show what a continued session holds."""
-        messages = await self._history(engine)
-        if messages:
-            self._event_log.clear()
-            self._event_log.post({"type": "host_history", "messages": messages})
+        with suppress(CommandFailedError):
+            messages, _ = await engine.whole_history(HISTORY_MAX)
+            if messages:
+                self._event_log.clear()
+                self._event_log.post({"type": "host_history", "messages": [*map(dict, messages)]})
         if not self._options.has_mode and START_MODE in engine.capabilities.modes:
             await engine.set_mode(START_MODE)
             text = "Reading the folder runs unasked; everything else asks first."
             self._event_log.post({"type": "host_note", "text": f"Mode {START_MODE}. {text}"})
-
-    async def _history(self, engine: Engine) -> list[Json]:
-        found: list[Json] = []
-        before: int | None = None
-        with suppress(CommandFailedError):
-            for _ in range(HISTORY_PAGES_MAX):
-                page, more = await engine.get_history(before=before)
-                found = [*(dict(message) for message in page), *found]
-                first = page[0].get("seq") if page else None
-                if not more or not isinstance(first, int):
-                    break
-                before = first
-        return found
 
     def _hear(self, event: Event) -> None:
         match event:

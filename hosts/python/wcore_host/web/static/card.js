@@ -3,6 +3,7 @@ import { reason } from "./calls.js";
 import { changing, differences, isExact } from "./change.js";
 import { make, put, replace } from "./dom.js";
 import { shown } from "./preview.js";
+import { runsAsAsked, saidOf, standsOut, where } from "./sandbox.js";
 import { described, editable, keeps, KEPT, noteOf } from "./scopes.js";
 import { visible, visibleLine } from "./visible.js";
 
@@ -26,6 +27,7 @@ export function card(request, answer, again) {
   const root = make("div", { class: "asks" });
   const problem = make("p", { class: "problem", role: "alert", hidden: true });
   const why = request.why ? make("p", { class: "why" }, make("strong", {}, "It asks because: "), reason(request.why)) : null;
+  const place = request.sandbox ? make("p", { class: standsOut(request.sandbox) ? "runs-in unusual" : "runs-in" }, where(request.sandbox)) : null;
   const last = remember(request, visibleLine(tool.name, 60), answer);
   const no = instead(request, answer);
   const deny = make("button", { type: "button", class: "no", click: () => answer({ type: "tool_deny", call_id }) }, "Deny");
@@ -43,9 +45,10 @@ export function card(request, answer, again) {
     replace(
       root,
       why,
+      args && !runsAsAsked(tool.args, args) ? null : place,
       problem,
       args ? make("p", { class: "cut" }, "Changed by you: this runs, not what the model wrote.") : null,
-      args ? shown({ ...tool, args }, undefined, undefined) : shown(tool, request.preview, request.why?.span),
+      args ? shown({ ...tool, args }, undefined, undefined) : shown(tool, request.preview, request.why?.span, saidOf(request)),
       args ? differences(tool.args, args) : null,
       make("div", { class: "answers" }, allow, deny, undo),
       args ? null : last,

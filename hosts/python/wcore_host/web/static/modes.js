@@ -6,12 +6,15 @@ import { visibleLine } from "./visible.js";
 import { say } from "./wire.js";
 
 const MODES = /** @type {const} */ ([
+  ["plan", "Reading, and commands that cannot write, run unasked; all else is denied."],
   ["default", "Every call asks."],
   ["read_only", "Reading the folder runs unasked; everything else asks."],
   ["auto_edit", "Reading and editing in the folder run unasked; commands and deleting ask."],
+  ["auto_run", "Reading and editing in the folder, and commands in the sandbox, run unasked; everything else asks."],
   ["force", "Everything runs unasked, commands included."],
 ]);
 const ORDER = MODES.map(([mode]) => /** @type {string} */ (mode));
+const AS_MUCH = /** @type {{[mode: string]: string}} */ ({ plan: "read_only" }); // as much runs unasked, and nothing can be changed
 
 /** @param {string} mode */
 export function meaning(mode) {
@@ -25,7 +28,7 @@ export function modeName(mode) {
 
 /** Whether more would run unasked; a mode that is not known might do so. @param {string} now @param {string} wanted */
 export function isRaise(now, wanted) {
-  const [from, to] = [ORDER.indexOf(now), ORDER.indexOf(wanted)];
+  const [from, to] = [now, wanted].map((mode) => ORDER.indexOf(AS_MUCH[mode] ?? mode));
   return from >= 0 && to >= 0 ? to > from : now !== wanted;
 }
 

@@ -15,13 +15,14 @@ const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
  * @param {ToolInfo} tool
  * @param {Preview | undefined} preview
  * @param {readonly number[] | undefined} span bytes of the command that caused the question
+ * @param {readonly string[]} said arguments that stand on the card already
  * @returns {HTMLElement}
  */
-export function shown(tool, preview, span) {
+export function shown(tool, preview, span, said = []) {
   const root = make("div", { class: "shown" });
   const command = typeof tool.args.command === "string" ? tool.args.command : null;
   const whole = command !== null && (preview === undefined || isOf(preview, command));
-  const known = new Set(preview?.kind === "diff" && !preview.truncated ? SHOWN_BY_DIFF : []);
+  const known = new Set([...said, ...(preview?.kind === "diff" && !preview.truncated ? SHOWN_BY_DIFF : [])]);
   if (whole) {
     put(root, marked(command, span));
     known.add("command");

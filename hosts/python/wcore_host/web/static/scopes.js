@@ -16,9 +16,10 @@ const KINDS = /** @type {{[kind: string]: {key: string, label: string}}} */ ({
  */
 export function described(scope) {
   if (typeof scope === "string" || Object.keys(scope).length !== 1) return null;
-  const { always_exact: exact, always_prefixes: set, always_server: all } = /** @type {{[name: string]: any}} */ (scope);
+  const { always_exact: exact, always_prefixes: set, always_server: all, always_host: reach } = /** @type {{[name: string]: any}} */ (scope);
   if (typeof exact?.command === "string") return "This exact command";
   if (typeof all?.server === "string" && all.server !== "") return `Any tool of the MCP server “${visibleLine(all.server, 200)}”, as its tools are now`;
+  if (typeof reach?.host === "string" && reach.host !== "") return `Let every command of this session reach “${visibleLine(reach.host, 4096)}”`;
   const prefixes = set?.prefixes;
   const named = Array.isArray(prefixes) && prefixes.length > 0 && prefixes.every((each) => typeof each === "string" && each !== "");
   return named ? `Commands that begin with ${prefixes.map((/** @type {string} */ each) => `“${visibleLine(each, 200)}”`).join(" or ")}` : null;
@@ -62,5 +63,6 @@ export const KEPT = /** @type {const} */ ([
  */
 export function keeps(scope, category) {
   if (scope === "always" && category === "exec") return KEPT.slice(0, 1);
+  if (typeof scope === "object" && "always_host" in scope) return KEPT.slice(0, 1);
   return typeof scope === "object" && "always_exact" in scope ? KEPT.slice(0, 2) : KEPT;
 }

@@ -3,6 +3,7 @@ import { make } from "./dom.js";
 import { modelForm } from "./model.js";
 import { isRaise, meaning, modeName, setMode } from "./modes.js";
 import { tell, tellError } from "./notes.js";
+import { beyond } from "./sandbox.js";
 import { serverForm, serverTable } from "./servers.js";
 import { section, table, when } from "./table.js";
 import { toolTable } from "./tools.js";
@@ -15,10 +16,13 @@ import { ask, records } from "./wire.js";
 
 const KEPT = /** @type {{[persist: string]: string}} */ ({ session: "this session", project: "this project", user: "everywhere" });
 const AGENTS_MAX = 64; // offered by name; others can be typed
-const KINDS = /** @type {{[kind: string]: string}} */ ({ name: "every call", prefix: "commands that begin with", path: "reading below", exact: "the exact command" });
+const KINDS = /** @type {{[kind: string]: string}} */ ({ name: "every call", prefix: "commands that begin with", path: "reading below", exact: "the exact command", host: "every command reaches" });
 
 /** @param {Json} grant @returns {string} */
-const covers = (grant) => grant.prefix ?? grant.root ?? grant.command ?? "";
+const covers = (grant) => grant.prefix ?? grant.root ?? grant.command ?? grant.host ?? "";
+
+/** What the calls reach that it covers, where that is unusual. @param {Json} grant */
+const reaches = (grant) => (grant.sandbox && grant.kind !== "host" ? beyond(grant.sandbox) : "");
 
 export class SettingsView {
   /** @param {HTMLElement} root @param {() => HostState} host */
@@ -92,7 +96,7 @@ export class SettingsView {
     const { grants } = await ask({ type: "list_grants" });
     const rows = grants.map((/** @type {Json} */ grant) => [
       visibleLine(grant.tool, 60),
-      make("span", {}, `${KINDS[grant.kind] ?? "of a form that this page cannot describe"} `, covers(grant) ? make("code", {}, visible(covers(grant))) : null),
+      make("span", {}, `${KINDS[grant.kind] ?? "of a form that this page cannot describe"} `, covers(grant) ? make("code", {}, visible(covers(grant))) : null, reaches(grant) && `, ${reaches(grant)}`),
       KEPT[grant.persist] ?? visibleLine(grant.persist, 20),
       grant.agent ? visibleLine(grant.agent, 60) : "main",
       visibleLine(grant.uses ?? 0, 20),

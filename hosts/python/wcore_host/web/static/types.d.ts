@@ -1,9 +1,10 @@
 // What the server tells pages: the engine's own events, and a few of the server.
 // `wcore-protocol` is protocol-spec/typescript/wcore.d.ts; the tests say where it is.
 
-import type { Capabilities, Event, HistoryMessage, InterruptedTurn, ToolRequestEvent } from "wcore-protocol";
+import type { Capabilities, Event, HistoryMessage, InterruptedTurn, ToolApproveCommand, ToolRequestEvent } from "wcore-protocol";
 
-export type { Capabilities, Command, Mode, Preview, Scope, ToolInfo, Why } from "wcore-protocol";
+export type { Capabilities, Command, Mode, Preview, SandboxView, ToolInfo, Why } from "wcore-protocol";
+export type Scope = NonNullable<ToolApproveCommand["scope"]>;
 export type ToolRequest = ToolRequestEvent;
 
 /** How things stand; the server tells it again whenever something of it changes. */
