@@ -12,7 +12,7 @@ from test_tidy import ROOT, sources, tree
 #: A ceiling only goes down. Behind it, what we aim at.
 CEILINGS: Final = {
     "wcore/policy": 8_768,  # 7,200
-    "wcore/engine wcore/turn wcore/session wcore/approval": 3_397,  # 2,950
+    "wcore/engine wcore/turn wcore/session wcore/approval": 3_388,  # 2,950
     "wcore/store wcore/persistence": 3_619,  # 2,850
     "wcore/policy_files": 1_175,  # 1,180
     "wcore/tools": 4_786,  # 3,750
@@ -20,7 +20,7 @@ CEILINGS: Final = {
     "wcore/cli": 2_560,  # 2,150
     "wcore/sandbox wcore/cli/sandbox.py": 1_900,  # 1,900
     "wcore/protocol wcore/conformance": 3_335,  # 3,200
-    "hosts/python": 9_677,  # 7,900
+    "hosts/python": 9_676,  # 7,900
 }
 SLACK: Final = 0.98  # of a ceiling; what has shrunk further has earned a lower one
 

@@ -8,6 +8,7 @@ PORTS: Final = (80, 443)  # of a host that is written without one
 PORT_MAX: Final = 65_535  # two bytes
 
 _HOST: Final = re.compile(r"\*|(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
+_NUMBER: Final = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)\.?\Z")  # an address, to resolvers
 _PORT: Final = re.compile(r":(\*|[0-9]{1,5})\Z")
 
 Agreed = tuple[str, tuple[int, ...]]
@@ -41,7 +42,8 @@ def one_host(text: str) -> str:
         ValueError: it is something else; it says so.
     """
     name, ports = agreed(text)
-    if not name or not ports or not text.lower().startswith(name) or "/" in name:
+    is_plain = text.isascii() and text.lower().startswith(name) and not _NUMBER.search(name)
+    if not name or not ports or not is_plain or "/" in name:
         raise ValueError(f"{text!r} is not one host: ask for them by name, such as pypi.org")
     return text.lower()
 

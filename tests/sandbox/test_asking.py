@@ -14,6 +14,10 @@ __all__ = ["port"]
 Talk = Callable[..., Conversation]
 Start = Callable[..., Any]
 SANDBOX = ("--sandbox", "required")
+ODD_HOSTS = (
+    *("*", "*.example.org", "10.0.0.0/8", "10.0.0.1", "a.b:*", "a b", "127.1", "2130706433"),
+    *("0x7f000001", "a.0177", "::1", "[::1]:80", "", "\u212a.example"),  # the sign of Kelvin
+)
 LEAVES = "echo x >>../beside"
 
 
@@ -175,7 +179,7 @@ async def test_a_grant_carries_the_hosts_that_it_was_given_with(held: Start) -> 
         await host.deny(card["call_id"])
 
 
-@pytest.mark.parametrize("name", ["*", "*.example.org", "10.0.0.0/8", "10.0.0.1", "a.b:*", "a b"])
+@pytest.mark.parametrize("name", ODD_HOSTS)
 async def test_only_hosts_can_be_asked_for_and_by_name(held: Start, name: str) -> None:
     async with held({"command": "true", "hosts": [name]}, mode="force") as host:
         found = await host.hear("tool_result")

@@ -3,7 +3,7 @@
 import pytest
 from tables import rows
 
-from wcore.hosts import agreed
+from wcore.hosts import agreed, one_host
 
 
 @rows(
@@ -44,3 +44,34 @@ def test_what_is_written_is_understood(text: str, found: tuple[str, tuple[int, .
 def test_what_is_no_host_is_an_error_that_says_how_to_write_one(text: str) -> None:
     with pytest.raises(ValueError, match="names no host: write"):
         agreed(text)
+
+
+@rows(
+    "text",
+    [
+        *(
+            "pypi.org",
+            "localhost",
+            "a.b-c.example:8443",
+            "1password.com",
+            "3.pool.ntp.org",
+            "0x.st",
+        ),
+        *("x1.2y", "a.0xg", "_acme.example.org", "xn--bcher-kva.example"),
+    ],
+)
+def test_a_host_is_asked_for_by_its_name(text: str) -> None:
+    assert one_host(text.upper()) == text
+
+
+@rows(
+    "text",
+    [
+        *("*", "*.example.org", "10.1.0.0/16", "10.1.0.1", "::1", "[::1]:80", "a.b:*", "a b", ""),
+        *("127.1", "2130706433", "0x7f000001", "0177.0.0.1", "a.0x7f", "a.1", "0x"),
+        "\u212a.example",  # the sign of Kelvin, a `k` in small letters
+    ],
+)
+def test_what_is_no_name_of_one_host_cannot_be_asked_for(text: str) -> None:
+    with pytest.raises(ValueError, match=r"by name, such as|names no host"):
+        one_host(text)

@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
@@ -26,13 +26,15 @@ from wcore.sandbox.masks import SandboxError
 from wcore.sandbox.network import Start, opened
 from wcore.sandbox.sandbox import Agreement, Confined, Sandbox, candidates
 from wcore.sandbox.workspace import Workspace, homes_of, programs
-from wcore.session.session import Session
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
 from wcore.tools.process.child_environment import child_environment, find_bash
 from wcore.tools.tool import ToolEnvironment
 from wcore.views import READ_ONLY, WORKSPACE
 from wcore.vocabulary import Mode, Verdict
+
+if TYPE_CHECKING:  # known already where there is one
+    from wcore.session.session import Session
 
 GRACE_S: Final = 0.3  # between SIGTERM and SIGKILL, for what a command leaves behind
 NAME_PARTS_MAX: Final = 4  # of a name in the tables: `.local/share/opencode/auth.json`
@@ -177,7 +179,7 @@ def are_fixed(rules: Rules) -> bool:
 
 
 def added(
-    tools: ToolEnvironment, places: Places, session: Callable[[], Session]
+    tools: ToolEnvironment, places: Places, session: "Callable[[], Session]"
 ) -> ToolEnvironment:
     """Return where tools work, with the sandbox in which commands run.
 

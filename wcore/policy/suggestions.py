@@ -9,17 +9,12 @@ from msgspec.structs import replace
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext
 from wcore.policy.facts import Facts
-from wcore.policy.grants import (
-    PREFIXES_MAX,
-    GrantBook,
-    ScopeRefused,
-    grants_of,
-    validate_scope,
-)
+from wcore.policy.grants import PREFIXES_MAX, GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.inheritance import decide_for_subagent
 from wcore.policy.protected import Places
 from wcore.vocabulary import (
     AlwaysExact,
+    AlwaysHost,
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
@@ -46,15 +41,23 @@ def suggest(
     return list(spares)[: shell.SUGGESTIONS_MAX]
 
 
-def offered_by_all(
-    found: Sequence[Sequence[Scope]], analysis: shell.Analysis | None
-) -> list[Offer]:
-    """Return the scopes that stand in each list, with notes: of an exact text why it is alone."""
+def offered_by_all(found: Sequence[Sequence[Scope]], facts: Facts) -> list[Offer]:
+    """Return the scopes that stand in each list, with notes: of an exact text why it is alone.
+
+    A call that asks for hosts has the widest of them, and the hosts, as far as there is room.
+    """
     first, *others = found
     offered = [scope for scope in first if all(scope in other for other in others)]
     has_prefix = any(isinstance(each, AlwaysPrefix | AlwaysPrefixes) for each in offered)
-    why_not = shell.why_not_offered(analysis) if analysis and not has_prefix else None
-    return [(each, why_not if isinstance(each, AlwaysExact) else note_of(each)) for each in offered]
+    analysis = None if has_prefix else facts.analysis
+    why_not = shell.why_not_offered(analysis) if analysis else None
+    offers = [
+        (each, why_not if isinstance(each, AlwaysExact) else note_of(each)) for each in offered
+    ]
+    hosts = [AlwaysHost(host) for host in (facts.view.proposed if facts.view else ())]
+    if not hosts:
+        return offers
+    return [*offers[-1:], *((host, None) for host in hosts)][: shell.SUGGESTIONS_MAX]
 
 
 def note_of(scope: Scope) -> str | None:

@@ -13,8 +13,7 @@ from typing import Final
 from wcore.sandbox.masks import Masks, SandboxError
 from wcore.supervisor import kernel
 
-_CHANGES: Final = 0x3C0  # something is moved from or to a name, is made or removed
-_ONLY_FOLDERS: Final = 0x0100_0000
+_EVENTS: Final = 0x0100_03C0  # of folders only: something is moved from or to a name, made, removed
 _HEAD: Final = struct.Struct("iIII")  # which folder, what, a number for pairs, length of the name
 _READ_BYTES: Final = 64 * 1024  # several hundred events at once
 _REMEDY: Final = "see fs.inotify.max_user_instances and max_user_watches"
@@ -34,7 +33,7 @@ class Watch:
         try:
             self.fd = kernel.inotify()
             for folder, names in _named((*masks.files, *masks.folders, *masks.kept)).items():
-                number = kernel.watch(self.fd, folder, _CHANGES | _ONLY_FOLDERS)
+                number = kernel.watch(self.fd, folder, _EVENTS)
                 self._watched.setdefault(number, (folder, set[bytes]()))[1].update(names)
         except OSError as error:
             self.close()

@@ -362,8 +362,7 @@ class Session:
             return []
         places = self.settings.places
         found = [suggest(facts, each.own, places, each.above) for each in self._situations()]
-        hosts = [(AlwaysHost(host), None) for host in (facts.view.proposed if facts.view else ())]
-        return [*offered_by_all(found, facts.analysis), *hosts]
+        return offered_by_all(found, facts)
 
     def new_call_id(self, model_id: str) -> str:
         """Return the model's own id if it can serve, else a fresh one; unique in the session."""

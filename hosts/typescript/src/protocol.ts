@@ -1094,7 +1094,7 @@ export interface ToolRequestEvent {
   preview?: Preview;
   /** the sandbox that it will run in, which is part of the digest; absent: it runs as the user */
   sandbox?: SandboxView;
-  /** scopes beyond `once` worth offering; each covers this call */
+  /** scopes beyond `once` worth offering; each covers this call, or a host that it asks for */
   suggestions?: Scope[];
   /** stands for the call as shown; at most 128 characters, without meaning to a host */
   digest: string;

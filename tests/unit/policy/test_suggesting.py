@@ -6,16 +6,18 @@ from tables import rows
 
 from wcore.policy import shell
 from wcore.policy.decide import DecisionContext, decide
-from wcore.policy.facts import gather
+from wcore.policy.facts import Facts, gather
 from wcore.policy.grants import GrantBook, ScopeRefused, grants_of, validate_scope
 from wcore.policy.protected import Places
 from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
 from wcore.policy.suggestions import note_of, offered_by_all, suggest
+from wcore.views import WORKSPACE, SandboxView
 from wcore.vocabulary import (
     Access,
     AlwaysExact,
+    AlwaysHost,
     AlwaysPath,
     AlwaysPrefix,
     AlwaysPrefixes,
@@ -141,11 +143,25 @@ def test_a_suggestion_says_what_it_runs_and_what_it_leaves_out() -> None:
 )
 def test_an_exact_text_says_why_there_is_no_prefix(text: str, why: str) -> None:
     exact = AlwaysExact(text)
-    assert offered_by_all([[exact]], shell.lex(text)) == [(exact, f"No prefix is offered: {why}")]
+    assert offered_by_all([[exact]], facts_of(text)) == [(exact, f"No prefix is offered: {why}")]
 
 
 def test_where_there_is_a_prefix_the_exact_text_says_nothing() -> None:
     offered = (AlwaysExact("npm test"), AlwaysPrefix("npm test"))
-    notes = [note for _, note in offered_by_all([offered], shell.lex("npm test"))]
+    notes = [note for _, note in offered_by_all([offered], facts_of("npm test"))]
     assert notes[0] is None
     assert notes[1] is not None
+
+
+def facts_of(text: str, view: SandboxView | None = None) -> Facts:
+    return Facts("Bash", Category.EXEC, (), shell.lex(text), command=text, view=view)
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_the_hosts_that_a_call_asks_for_are_among_at_most_three(count: int) -> None:
+    asked = tuple(f"{number}.example" for number in range(count))
+    facts = facts_of("npm ci", SandboxView(WORKSPACE, asked, asked))
+    exact, prefix = AlwaysExact("npm ci"), AlwaysPrefix("npm ci")
+    found = [scope for scope, _ in offered_by_all([[exact, prefix]], facts)]
+    assert found == [prefix, *map(AlwaysHost, asked)][:3]
+    assert [scope for scope, _ in offered_by_all([[]], facts)] == [*map(AlwaysHost, asked)][:3]

@@ -21,18 +21,8 @@ from wcore.policy.grants import MAIN_AGENT, Grant, ScopeRefused, is_of_project
 from wcore.protocol import commands, scopes
 from wcore.session.session import Card, Session
 from wcore.store import Kind
-from wcore.views import NONE
-from wcore.vocabulary import (
-    Always,
-    AlwaysHost,
-    Args,
-    By,
-    Category,
-    Decision,
-    Persist,
-    Row,
-    Verdict,
-)
+from wcore.views import NONE, SandboxView
+from wcore.vocabulary import Always, AlwaysHost, Args, By, Category, Decision, Persist, Row, Verdict
 
 log = logging.getLogger("wcore.engine")
 
@@ -145,6 +135,8 @@ def _all_of_a_tool(grants: Sequence[Grant], category: Category) -> str:
     for grant in grants:
         if isinstance(grant.scope, Always) and category is Category.EXEC:
             whose = "" if grant.agent == MAIN_AGENT else f" of the agent {grant.agent}"
+            view = SandboxView.of_pin(grant.pin)
+            whose += " outside of the sandbox, too," if view and not view.is_held else ""
             what = f"every {grant.tool} call{whose} of this session now runs unasked"
             return f"{what}, unless a rule or a check asks; revoke_grant takes the yes back"
     return ""
