@@ -12,6 +12,7 @@ The other benches measure one thing more closely, each a program of its own:
     bench_shell.py     the analysis of shell text
     bench_models.py    requests and deltas of a real model's protocol
     bench_sandbox.py   what a call costs in the sandbox
+    bench_questions.py how often a person is asked, by mode; needs the network
     bench_store.py     journal, grants and audit on disk
     bench_hosts.py     what each host adds to a start, a gate, many deltas (python -m)
     bench_acp.py       what the bridge to ACP editors adds, more closely (python -m)

@@ -7,6 +7,7 @@ from wcore.sandbox.proxy import PORT
 PROXIES = {
     *("http_proxy", "https_proxy", "no_proxy"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY"),
+    "npm_config_fetch_retries",
 }
 
 KEPT = (
