@@ -20,19 +20,11 @@ from wcore.policy.rules.rule_index import DecisionInput, Match
 from wcore.policy.safety import find_danger
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
 from wcore.views import READ_ONLY
-from wcore.vocabulary import (
-    Access,
-    AlwaysExact,
-    Category,
-    Decision,
-    Mode,
-    Row,
-    Verdict,
-    Why,
-)
+from wcore.vocabulary import Access, AlwaysExact, Category, Decision, Mode, Row, Verdict, Why
 
 QUESTION_TOOL: Final = "AskUserQuestion"
 OVERRIDE: Final = "override"  # the rule of an allow that a user's override gave
+_PLAN: Final = "mode plan changes nothing, and runs commands in a read-only sandbox only"
 AUTO_EDIT_EXCLUDES: Final = "Delete"  # an edit that no later edit can undo
 
 MODE_COVERS: Final[dict[Mode, frozenset[Category]]] = {
@@ -121,7 +113,7 @@ def _planned(case: DecisionInput, context: DecisionContext) -> Decision | None:
     changes = facts.category in (Category.EDIT, Category.MCP) or facts.analysis is not None
     if context.mode is not Mode.PLAN or not changes or _is_held(case, context):
         return None
-    return _answer(Verdict.DENY, Row.MODE, "this is mode plan: look, change nothing")
+    return _answer(Verdict.DENY, Row.MODE, _PLAN)
 
 
 def _unreadable(case: DecisionInput, context: DecisionContext) -> Decision | None:
