@@ -76,8 +76,8 @@ def _tiers() -> str:
 _IN_A_SANDBOX: Final = {
     (Mode.PLAN, Category.EDIT): "denied",
     (Mode.PLAN, Category.MCP): "denied",
-    (Mode.PLAN, Category.EXEC): "runs in a read-only sandbox, else denied",
-    (Mode.AUTO_RUN, Category.EXEC): "runs in a sandbox, else asks",
+    (Mode.PLAN, Category.EXEC): "commands run in a read-only sandbox, else are denied",
+    (Mode.AUTO_RUN, Category.EXEC): "commands run in a sandbox, else ask",
 }
 
 

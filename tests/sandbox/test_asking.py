@@ -227,10 +227,12 @@ async def test_a_call_without_a_sandbox_has_none_to_change(talk: Talk) -> None:
 
 async def test_plan_looks_and_changes_nothing(held: Start, talk: Talk, workspace: Path) -> None:
     (workspace / "a").write_text("before")
-    looks = {"command": "cat a ~/../../etc/hostname; echo after >a"}
+    looks = {"command": "cat a ~/../../etc/hostname; echo x >/tmp/x; ls /tmp; echo after >a"}
     leaves = {"command": LEAVES, "outside_sandbox": True}
-    async with held(looks, leaves, mode="plan") as host:
+    async with held(looks, looks, leaves, mode="plan") as host:
+        await host.hear("tool_result")
         found = await host.hear("tool_result")
+        assert found["output"].splitlines().count("x") == 1, "nothing of the first is left"
         assert "before" in found["output"]
         assert "a: Read-only file system" in found["output"]
         assert found["metadata"]["sandbox"]["view"] == "read_only"

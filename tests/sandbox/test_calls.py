@@ -190,6 +190,8 @@ async def test_what_loses_its_mask_ends_the_call(talk: Talk, workspace: Path, ch
     lost = workspace / "a" if change == "above" else secret
     assert found["status"] == "error"
     assert f"[{lost} was replaced from outside, so not held any more: ended]" in found["output"]
+    assert "timed" not in found["output"]
+    assert "timed_out" not in found["metadata"]
 
 
 async def test_what_changes_beside_masks_ends_nothing(talk: Talk, workspace: Path) -> None:

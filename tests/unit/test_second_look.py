@@ -207,8 +207,8 @@ def test_all_else_is_red(tmp_path: Path, body: str, failed: int) -> None:
 def test_nothing_is_let_pass_twice(tmp_path: Path) -> None:
     listed = tmp_path / "listed"
     listed.mkdir()
-    shutil.copy(TESTS / "second_look.py", listed)
-    shutil.copy(TESTS / "waiting.py", listed)
+    for name in ("second_look.py", "waiting.py", "processes.py"):
+        shutil.copy(TESTS / name, listed)
     (listed / "unsteady.txt").write_text("# why\ntest_it.py::test_it\n")
     body = "def test_it(): first('a') and fail(Late('not yet'))"
     code, log = trial(tmp_path, body, "-o", f"pythonpath={listed}")

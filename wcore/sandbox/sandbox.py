@@ -192,13 +192,12 @@ class Sandbox:
             SandboxError: no sandbox can be made, or no longer that one.
         """
         async with self._one_at_a_time, self._alone():
-            hosts = shown.hosts
-            if gone := set(hosts) - {*self._agreement.hosts(), *shown.proposed}:
+            if gone := set(shown.hosts) - {*self._agreement.hosts(), *shown.proposed}:
                 told = f"{', '.join(sorted(gone))}, which it could reach when it was shown"
                 raise SandboxError(f"the policy no longer names {told}: nothing was done")
-            place, masks = await to_thread.run_sync(self._looked, hosts)
+            place, masks = await to_thread.run_sync(self._looked, shown)
             bwrap = await self._found(place, masks)
-            network = await self._agreed(bwrap, hosts)
+            network = await self._agreed(bwrap, shown.hosts)
             confining = confined(bwrap, program, shown, (place, masks), network.namespaces)
             with closing(Watch(masks)) as watch, confining as inner:
                 inner.watch = watch
@@ -238,7 +237,7 @@ class Sandbox:
         Raises:
             SandboxError: there is none.
         """
-        return await self._found(*await to_thread.run_sync(self._looked, ()))
+        return await self._found(*await to_thread.run_sync(self._looked, self.view(WORKSPACE)))
 
     async def _found(self, place: Place, masks: Masks) -> str:
         if self._bwrap is None:
@@ -254,8 +253,9 @@ class Sandbox:
         finally:
             os.close(lock)
 
-    def _looked(self, hosts: Sequence[str]) -> tuple[Place, Masks]:
-        place, masks = self._workspace.look(online=bool(hosts))
+    def _looked(self, shown: SandboxView) -> tuple[Place, Masks]:
+        kept = self._workspace.scratch if shown.view == WORKSPACE else ""  # then nothing stays
+        place, masks = replace(self._workspace, scratch=kept).look(online=bool(shown.hosts))
         scratch.make(filter(None, place.private.values()))
         return place, masks
 

@@ -292,6 +292,7 @@ async def _attended(
         held.close()
     # Our own clock does not tell: we may have been stopped. Without a status the holder was killed.
     timed_out = held.was_ended if held.status is not None else late.cancelled_caught
+    timed_out = timed_out and not (inner and inner.problem)  # then it was not held any more
     status = held.status if inner is None or timed_out else inner.status(output.text()[0])
     done = _result(output, status, timeout_s if timed_out else None, left)
     ended = held.left_behind - left

@@ -14,13 +14,7 @@ from msgspec import Struct
 
 from wcore.errors import ToolError
 from wcore.tools.digests import ABSENT
-from wcore.tools.fs.paths import (
-    folder_of,
-    kind_at,
-    open_file_at,
-    open_folder,
-    quote_path,
-)
+from wcore.tools.fs.paths import folder_of, kind_at, open_file_at, open_folder, quote_path
 
 FILE_BYTES_MAX: Final = 16 * 1024 * 1024  # beyond this a file is not text that a model edits
 CHUNK_BYTES: Final = 1024 * 1024  # hashing in pieces keeps memory flat, and a stop is heard soon

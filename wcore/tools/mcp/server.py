@@ -12,16 +12,7 @@ from anyio import to_thread
 from wcore.errors import Code, ToolError, WcoreError
 from wcore.tools.mcp import MISSING, is_installed
 from wcore.tools.mcp.environment import McpEnvironment
-from wcore.tools.mcp.life import (
-    AWAY,
-    BUSY,
-    END_S_MAX,
-    WAIT_S_MAX,
-    Life,
-    Move,
-    State,
-    pause_s,
-)
+from wcore.tools.mcp.life import AWAY, BUSY, END_S_MAX, WAIT_S_MAX, Life, Move, State, pause_s
 from wcore.tools.mcp.server_call import (
     Done,
     ElicitationRequest,
