@@ -157,7 +157,7 @@ async def test_a_host_can_be_agreed_to_for_the_session(held: Start) -> None:
         await host.approve(left["call_id"])
         found = await host.hear("tool_result")
         assert found["status"] == "error"
-        assert "no longer names a.example" in found["output"]
+        assert "agrees any more to a.example" in found["output"]
         card = await host.hear("tool_request")
         assert card["sandbox"]["proposed"] == ["a.example", "b.example"]
         await host.approve(card["call_id"], scope={"always_host": {"host": "c.example"}})
@@ -285,3 +285,18 @@ async def test_both_modes_are_announced_where_there_is_a_sandbox(held: Start, ta
         await host.say(type="set_mode", mode="plan")
         changed = await host.hear("config_changed")
         assert changed["capabilities"]["modes"] == ["plan", "default", "read_only"]
+
+
+async def test_a_yes_to_an_exact_text_does_not_last_in_the_sandbox(held: Start) -> None:
+    """What lies in `/tmp` for us is not what lies there within, and a command can write that."""
+    path = "/var/tmp/u.sh"
+    writes = {"command": f"echo 'echo HI' >{path}"}
+    runs = {"command": f"sh {path}", "hosts": ["a.example"]}
+    async with held(writes, runs, runs, mode="auto_run") as host:
+        card = await host.hear("tool_request")
+        scope = {"always_exact": {"command": runs["command"]}}
+        assert scope not in card["suggestions"]
+        await host.approve(card["call_id"], scope=scope)
+        assert "may lead to other files" in (await host.hear("info"))["message"]
+        assert "HI" in (await host.hear("tool_result"))["output"]
+        await host.deny((await host.hear("tool_request"))["call_id"])

@@ -25,7 +25,7 @@ def find_covering_grant(facts: Facts, grants: GrantBook) -> Grant | None:
 
 def granted_exactly(facts: Facts, grants: GrantBook) -> Grant | None:
     """Return the grant of this very text; what it runs and where it leads must be the same too."""
-    if facts.command is None or not grants.has_exact:
+    if facts.command is None or not grants.has_exact or exact_grants.is_apart(facts):
         return None
     return grants.exact(facts.tool, facts.command, exact_grants.ties_of(facts))
 

@@ -12,6 +12,7 @@ from wcore.policy.facts import Facts
 from wcore.vocabulary import Category, PathFact
 
 EXACT_CHARS_MAX: Final = 4096  # a longer text is not read to its end before it is granted
+_APART: Final = "in the sandbox the same text may lead to other files: grant a prefix instead"
 UNTIED: Final = "untied"  # the ties of a text that names more than can be looked at
 
 
@@ -25,7 +26,15 @@ def why_not(command: str, facts: Facts) -> str | None:
         return f"the command is longer than {EXACT_CHARS_MAX} characters"
     if facts.ties == UNTIED or any(map(_is_uncounted, facts.paths)):
         return "the command names more files than can be looked at"
-    return None
+    return _APART if is_apart(facts) else None
+
+
+def is_apart(facts: Facts) -> bool:
+    """Whether what the text names may be something else than what was looked at.
+
+    A sandbox has files of its own, in `/tmp` and caches, and links in the workspace lead there.
+    """
+    return facts.view is not None and facts.view.is_held
 
 
 def _is_uncounted(path: PathFact) -> bool:

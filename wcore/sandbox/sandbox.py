@@ -194,7 +194,7 @@ class Sandbox:
         async with self._one_at_a_time, self._alone():
             if gone := set(shown.hosts) - {*self._agreement.hosts(), *shown.proposed}:
                 told = f"{', '.join(sorted(gone))}, which it could reach when it was shown"
-                raise SandboxError(f"the policy no longer names {told}: nothing was done")
+                raise SandboxError(f"nobody agrees any more to {told}: nothing was done")
             place, masks = await to_thread.run_sync(self._looked, shown)
             bwrap = await self._found(place, masks)
             network = await self._agreed(bwrap, shown.hosts)

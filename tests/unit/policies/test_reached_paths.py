@@ -108,6 +108,9 @@ def verdict(decision: Decision) -> Verdict:
             "echo x > ${X:-~}/.config/wcore/policy.toml",
             ": ${X:=~/.config}; rm $X/wcore/policy.toml",
         ),
+        *("rm -rf $DIRSTACK/../.config/wcore", 'rm -rf "${DIRSTACK[0]}"/../.config/wcore'),
+        "touch $BASH_EXECUTION_STRING # ../.config/wcore/policy.toml",
+        "trap 'rm $BASH_COMMAND' DEBUG; : ../.config/wcore/policy.toml",
     ],
 )
 def test_nobody_knows_what_a_text_reaches_through_what_it_opens_or_makes(
@@ -115,6 +118,21 @@ def test_nobody_knows_what_a_text_reaches_through_what_it_opens_or_makes(
 ) -> None:
     for mode in (Mode.DEFAULT, Mode.FORCE):
         assert verdict(decided(home, text, mode)) is not Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "hole", ["$RANDOM", '"$@"', "$(x)", "`x`", "${!x}", "$_", "a$RANDOM", "$(x)y"]
+)
+@pytest.mark.parametrize(
+    "climb", ["/..", "/../..", "/x/../..", "/./../y/../..", "//..", "/../x/.."]
+)
+def test_what_climbs_out_of_what_is_not_known_may_lead_anywhere(
+    home: Path, hole: str, climb: str
+) -> None:
+    for mode in (Mode.DEFAULT, Mode.FORCE):
+        for way in ("rm -rf {}/.config/wcore", "echo x >{}/.config/wcore/policy.toml"):
+            text = way.format(hole + climb)
+            assert verdict(decided(home, text, mode)) is not Verdict.ALLOW, text
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def _where(view: SandboxView | None) -> str:
         return "Execute"
     where = _WHERE[view.view]
     named, count = ", ".join(view.proposed), len(view.proposed)
-    hosts = named if len(named) <= HOSTS_CHARS_MAX else f"{count} hosts"
+    hosts = named if len(named) <= HOSTS_CHARS_MAX else f"{count} hosts" if count > 1 else "a host"
     return f"{where}, reaching {hosts}" if count else where
 
 

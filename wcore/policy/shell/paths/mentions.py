@@ -58,7 +58,10 @@ _SUBSCRIPTS: Final = _DECLARERS | frozenset(
 )
 _SUBSCRIPT: Final = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
 _COMMAND_WITHIN: Final = re.compile(r"\$\(|`")
-_NO_VARIABLE: Final = re.compile(r"\$\{[^\w@*#?$!-]")  # `${ command; }`, and what is none
+#: `${ command; }`, and what is none; what has words of the text itself, or makes two of one.
+_NO_VARIABLE: Final = re.compile(
+    r"\$\{[^\w@*#?$!-]|\$\{?[!#]?(?:BASH_(?:EXECUTION_STRING|COMMAND|ARG\w+)|DIRSTACK|IFS)\b"
+)
 _BLANKS: Final = re.compile(r"[\s\0\"']+")
 _EXPANDED_TWICE: Final = frozenset("$`~*?[{\\'\"")
 
