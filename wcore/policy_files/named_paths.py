@@ -15,7 +15,7 @@ from wcore.vocabulary import Named
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
 
-_LINKS: Final = re.compile(r"\bln\b")
+_LINKS: Final = re.compile(r"\b(?:ln|(?<!git )mv)\b")  # a folder may be a link then, made or moved
 _MOVES: Final = re.compile(r"\b(?:ln|cp|mv|tar|rsync)\b")  # a link may be among it; rarely is one
 _CLIMB: Final = re.compile(r"/\.\.(?=/)")
 _DESCRIPTOR: Final = re.compile(r"/(?:fd/+[0-9]+|std(?:in|out|err))/+[^/]")

@@ -108,6 +108,10 @@ def verdict(decision: Decision) -> Verdict:
             "echo x > ${X:-~}/.config/wcore/policy.toml",
             ": ${X:=~/.config}; rm $X/wcore/policy.toml",
         ),
+        *(
+            "mv src/l . && rm -rf l/.config/wcore",
+            "mv src/l l; echo x >l/.config/wcore/policy.toml",
+        ),
         *("rm -rf $DIRSTACK/../.config/wcore", 'rm -rf "${DIRSTACK[0]}"/../.config/wcore'),
         "touch $BASH_EXECUTION_STRING # ../.config/wcore/policy.toml",
         "trap 'rm $BASH_COMMAND' DEBUG; : ../.config/wcore/policy.toml",
