@@ -14,7 +14,7 @@ CEILINGS: Final = {
     "wcore/policy": 8_768,  # 7,200
     "wcore/engine wcore/turn wcore/session wcore/approval": 3_388,  # 2,950
     "wcore/store wcore/persistence": 3_619,  # 2,850
-    "wcore/policy_files": 1_175,  # 1,180
+    "wcore/policy_files": 1_180,  # 1,180
     "wcore/tools": 4_772,  # 3,750
     "wcore/models": 3_371,  # 2,550
     "wcore/cli": 2_560,  # 2,150

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from wcore.policy.protected import Places
@@ -15,7 +16,9 @@ from wcore.vocabulary import Named
 COMPARED_MAX: Final = 65_536  # names that one text's patterns are held against: some 100 ms
 FITTING_MAX: Final = 8192  # paths that one text's patterns fit; the decision looks at each
 
-_LINKS: Final = re.compile(r"\b(?:ln|(?<!git )mv)\b")  # a folder may be a link then, made or moved
+#: A folder may be a link then, that is made, moved or copied as one.
+_LINKS: Final = re.compile(r"\b(?:ln|(?<!git )mv|cp +-\w*[adP])\b")
+_MOVED: Final = re.compile(r"\b(?:cd|pushd)\b.*\bmv\b[^;&|]*\.\.", re.DOTALL)  # where it stands
 _MOVES: Final = re.compile(r"\b(?:ln|cp|mv|tar|rsync)\b")  # a link may be among it; rarely is one
 _CLIMB: Final = re.compile(r"/\.\.(?=/)")
 _DESCRIPTOR: Final = re.compile(r"/(?:fd/+[0-9]+|std(?:in|out|err))/+[^/]")
@@ -36,16 +39,13 @@ def finder(places: Places) -> Finder:
     return find
 
 
-class _TooManyError(Exception):
-    """The limits of a look are reached."""
-
-
 class _PathLookup:
     """One look at the disk, with a limit on how many names are read and how many may fit."""
 
     def __init__(self, command: str, workspace: str) -> None:
         self._inside = f"{workspace}/"
-        self._links, self._moves = _LINKS.search(command), _MOVES.search(command)
+        kinds = (_LINKS, _MOVES, _MOVED)
+        self._links, self._moves, self._moved = (kind.search(command) for kind in kinds)
         self._compared = self._fitting = 0
 
     def at(self, candidate: Candidate) -> LookupResult:
@@ -65,21 +65,25 @@ class _PathLookup:
         is_ours = self._links and f"{os.path.normpath(folder)}/".startswith(self._inside)
         passed = [path[: each.start()] for each in _CLIMB.finditer(f"{path}/")]
         passed += [folder] if is_ours else []
-        return not _DESCRIPTOR.search(path) and (not self._moves or all(map(os.path.isdir, passed)))
+        if _DESCRIPTOR.search(path) or (self._moved and _CLIMB.search(f"{path}/")):
+            return False
+        return not self._moves or all(map(os.path.isdir, passed))
 
     def _of_pattern(self, candidate: Candidate) -> LookupResult:
         if self._compared > COMPARED_MAX or self._fitting > FITTING_MAX:
             return LookupResult((), complete=False)
         fitting: list[str] = []
-        try:
+        is_whole = False
+        with suppress(OSError, ValueError):
             for each in self._below("/", candidate.components):
                 fitting.append(each)
                 self._fitting += 1
-                if self._fitting > FITTING_MAX:
-                    return LookupResult(tuple(fitting), complete=False)
-        except (_TooManyError, OSError, ValueError):
-            return LookupResult(tuple(fitting), complete=False)
-        return LookupResult(tuple(fitting), os.path.isdir(candidate.folder))
+                # A file named like an option is one, where a pattern puts it among the words.
+                if self._fitting > FITTING_MAX or os.path.basename(each).startswith("-"):
+                    break
+            else:
+                is_whole = True
+        return LookupResult(tuple(fitting), os.path.isdir(candidate.folder), complete=is_whole)
 
     def _below(self, folder: str, components: Sequence[Component]) -> Iterator[str]:
         """Yield the paths that fit below a folder, both without links.
@@ -115,7 +119,7 @@ class _PathLookup:
                 for entry in entries:
                     self._compared += 1
                     if self._compared > COMPARED_MAX:
-                        raise _TooManyError
+                        raise ValueError("too many names")
                     yield entry
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return  # no folder, or not ours to read

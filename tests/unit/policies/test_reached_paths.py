@@ -112,6 +112,10 @@ def verdict(decision: Decision) -> Verdict:
             "mv src/l . && rm -rf l/.config/wcore",
             "mv src/l l; echo x >l/.config/wcore/policy.toml",
         ),
+        *(
+            "cd src && mv ../src ../../s; rm -rf ../../.config/wcore",
+            "cp -P src/l .; rm -r l/wcore/x",
+        ),
         *("rm -rf $DIRSTACK/../.config/wcore", 'rm -rf "${DIRSTACK[0]}"/../.config/wcore'),
         "touch $BASH_EXECUTION_STRING # ../.config/wcore/policy.toml",
         "trap 'rm $BASH_COMMAND' DEBUG; : ../.config/wcore/policy.toml",
@@ -309,3 +313,23 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS), max_size=9))
 def test_no_words_are_too_odd_to_be_read(words: list[str]) -> None:
     mentions_of(" ".join(words), Places("/ws", "/home"), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("--target-directory=..", text) for text in ("cp * a.txt", "mv *=* src", "cp --t* a")),
+        *(("-t..", text) for text in ("cp * a.txt", "mv -* src")),
+    ],
+)
+def test_a_file_that_is_named_like_an_option_is_one_where_a_pattern_finds_it(
+    home: Path, name: str, text: str
+) -> None:
+    assert verdict(decided(home, text)) is not Verdict.DENY
+    path = home / "ws" / name
+    path.write_text("x")
+    try:
+        assert verdict(decided(home, text)) is Verdict.ASK
+    finally:
+        path.unlink()
+    assert verdict(decided(home, "cp *.txt src")) is Verdict.ALLOW

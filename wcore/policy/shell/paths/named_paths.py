@@ -17,7 +17,7 @@ from wcore.policy.protected import OWN_FILES, OWN_FOLDER, Places, is_within
 from wcore.policy.shell.paths import sweeps
 from wcore.policy.shell.paths.mention import Mention, MentionScan
 from wcore.policy.shell.paths.mentions import mentions_of
-from wcore.policy.shell.paths.resemblance import POLICY, resembles
+from wcore.policy.shell.paths.resemblance import CLIMBS, POLICY, resembles
 from wcore.policy.shell.paths.roles import Role
 from wcore.policy.shell.paths.values import (
     ANY,
@@ -334,7 +334,7 @@ def _says_much(value: str) -> bool:
 
 def _is_adrift(mention: Mention) -> bool:
     """Whether a word must be taken for a path in a folder that nobody knows."""
-    if not mention.adrift or mention.is_part:
+    if mention.is_part or not (mention.adrift or CLIMBS.match(mention.value)):
         return False
     if mention.role is Role.UNKNOWN:  # `make all` is no path, `tool ./x` is
         return "." in HOLES.sub("", mention.value)

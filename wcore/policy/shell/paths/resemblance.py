@@ -16,13 +16,13 @@ TOKENS_MAX: Final = 512  # of one component; a longer one is no name that is pro
 
 POLICY: Final = "policy.toml"
 _ENOUGH: Final = 2  # literal characters in common; a dot counts as two
-_CLIMBS: Final = re.compile(rf"\A.*{ANY}.*/\.\.(?=/|\Z)", re.DOTALL)  # to anywhere
+CLIMBS: Final = re.compile(rf"\A.*{ANY}.*/\.\.(?=/|\Z)", re.DOTALL)  # to anywhere
 _State = tuple[int, int]  # where in the path, and how many literal characters were met
 
 
 def resembles(value: str, access: Access, places: Places) -> str | None:
     """Return why a path with holes may be protected, or `None`."""
-    folded = _CLIMBS.sub(ANY, value.casefold())
+    folded = CLIMBS.sub(ANY, value.casefold())
     ours = [folder.casefold() for folder in places.own]
     if any(_is_below(folded, each) or _fits(folded, f"{each}/{POLICY}") for each in ours):
         return OWN_FILES
