@@ -51,7 +51,7 @@ class Confined:
         self.refused: list[str] = []  # that it tried to reach, once it is over
         self.moved: list[Moved] = []  # what it left that may not stay, once it is over
         self.quarantine = ""  # the folder where most of that is
-        self.problem = ""  # why something of that stays
+        self.problem = ""  # why something of that stays, or it was ended
         self.is_emptied = False  # what it could keep in private folders was too much
         self.watch: Watch | None = None
         self._view = view
