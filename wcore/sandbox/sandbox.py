@@ -175,7 +175,7 @@ class Sandbox:
             SandboxError: the administrator does not let anybody ask for them.
         """
         known = tuple(self._agreement.hosts())
-        reached = Hosts([agreed(host) for host in known])
+        reached = Hosts([agreed(host) for host in known] if asked else [])
         proposed = tuple(host for host in dict.fromkeys(asked) if not _all_of(host, reached))
         if proposed and self._agreement.is_fixed():
             told = ", ".join(known) or "none"

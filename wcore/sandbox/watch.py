@@ -8,6 +8,7 @@ import os
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
+from threading import Thread
 from typing import Final
 
 from wcore.sandbox.masks import Masks, SandboxError
@@ -54,17 +55,17 @@ class Watch:
         return None
 
     def close(self) -> None:
-        with suppress(OSError):
-            os.close(self.fd)
+        """End it: the kernel takes some 10 ms for that, and nobody need wait for them."""
+        if self.fd >= 0:
+            Thread(target=os.close, args=(self.fd,)).start()
 
 
 def _named(paths: Iterable[str]) -> dict[str, set[bytes]]:
     """Return the names by which `paths` are found, all folders above included, by their folder."""
     found: dict[str, set[bytes]] = {}
     for each in paths:
-        here = each
-        while here != "/":
-            name = os.path.basename(here)
-            here = os.path.dirname(here)
-            found.setdefault(here, set()).add(os.fsencode(name))
+        parts = each.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth]) or "/"
+            found.setdefault(folder, set()).add(os.fsencode(parts[depth]))
     return found
