@@ -54,10 +54,11 @@ def asked(folder: Path, calls: list[dict[str, Any]], flags: tuple[str, ...], las
         )
         assert process.stdin is not None
         assert process.stdout is not None
+        stdin = process.stdin
 
         def say(**command: object) -> None:
-            process.stdin.write(json.dumps(command).encode() + b"\n")  # type: ignore[union-attr]
-            process.stdin.flush()  # type: ignore[union-attr]
+            stdin.write(json.dumps(command).encode() + b"\n")
+            stdin.flush()
 
         cards, ends = list[dict[str, Any]](), Counter[str]()
         with process:
@@ -74,7 +75,7 @@ def asked(folder: Path, calls: list[dict[str, Any]], flags: tuple[str, ...], las
                         break
                     case _:
                         pass
-            process.stdin.close()
+            stdin.close()
     rows = Counter(card["why"]["row"] for card in cards)
     print(f"  {len(cards):3} of {len(calls)} asked {dict(rows)}, ended {dict(ends)}")
     for card in cards if HELD[0] in flags else []:

@@ -15,13 +15,24 @@ Talk = Callable[..., Conversation]
 REQUIRED = ("--sandbox", "required", "--force")
 
 
-async def result_of(talk: Talk, command: str, timeout_s: int = 60) -> dict[str, Any]:
-    """Return the result of one call that nobody is asked about."""
+async def result_of(
+    talk: Talk,
+    command: str,
+    timeout_s: int = 60,
+    meanwhile: Callable[[], object] | None = None,
+) -> dict[str, Any]:
+    """Return the result of one call that nobody is asked about.
+
+    `meanwhile` is done when the command has written something.
+    """
     async with talk(
         [call("Bash", command=command, timeout_s=timeout_s)], [], flags=REQUIRED
     ) as host:
         await host.ready()
         await host.message()
+        if meanwhile is not None:
+            await host.hear("tool_chunk")
+            meanwhile()
         found = await host.hear("tool_result")
         await host.hear("stream_end")
         return found
@@ -173,20 +184,13 @@ async def test_what_loses_its_mask_ends_the_call(talk: Talk, workspace: Path, ch
     secret = workspace / "a" / ".env"
     secret.write_text("secret")
     (workspace / "other").write_text("new secret")
+    does: dict[str, Callable[[], object]] = {
+        "replaced": lambda: (workspace / "other").rename(secret),
+        "removed": secret.unlink,
+        "above": lambda: (workspace / "a").rename(workspace / "b"),
+    }
     script = "echo begun; while ! cat a/.env 2>/dev/null; do sleep 0.01; done; sleep 1000"
-    async with talk([call("Bash", command=script)], [], flags=REQUIRED) as host:
-        await host.ready()
-        await host.message()
-        await host.hear("tool_chunk")
-        match change:
-            case "replaced":
-                (workspace / "other").rename(secret)
-            case "removed":
-                secret.unlink()
-            case _:
-                (workspace / "a").rename(workspace / "b")
-        found = await host.hear("tool_result")
-        await host.hear("stream_end")
+    found = await result_of(talk, script, meanwhile=does[change])
     lost = workspace / "a" if change == "above" else secret
     assert found["status"] == "error"
     assert f"[{lost} was replaced from outside, so not held any more: ended]" in found["output"]
@@ -196,14 +200,12 @@ async def test_what_loses_its_mask_ends_the_call(talk: Talk, workspace: Path, ch
 
 async def test_what_changes_beside_masks_ends_nothing(talk: Talk, workspace: Path) -> None:
     (workspace / ".env").write_text("secret")
-    script = "echo begun; while ! [ -e over ]; do touch a; mv a b; rm b; done; echo x >>c"
-    async with talk([call("Bash", command=script)], [], flags=REQUIRED) as host:
-        await host.ready()
-        await host.message()
-        await host.hear("tool_chunk")
+
+    def change() -> None:
         (workspace / ".env").write_text("changed in place")
         (workspace / "over").touch()
-        found = await host.hear("tool_result")
-        await host.hear("stream_end")
+
+    script = "echo begun; while ! [ -e over ]; do touch a; mv a b; rm b; done; echo x >>c"
+    found = await result_of(talk, script, meanwhile=change)
     assert found["status"] == "success"
     assert (workspace / "c").read_text() == "x\n"
