@@ -21,6 +21,7 @@ from wcore_host.terminal.app import ChatApp
 from wcore_host.terminal.card_panel import Field
 from wcore_host.terminal.lone_enter import ALONE_S
 from wcore_host.terminal.pane import Pane
+from wcore_host.terminal.prompt import Prompt
 
 SIZE: Final = (100, 40)
 READY: Final = "/help says more"
@@ -73,9 +74,20 @@ class Screen:
     async def say(self, text: str) -> None:
         """Send a message."""
         await self.see(READY)
-        self.app.panes[0].focus_prompt()
-        self.app.panes[0].write(text)
+        await self.send(text)
+
+    async def send(self, text: str, pane: Pane | None = None) -> None:
+        """Write a message or a command and press Enter; it has left the prompt when this returns.
+
+        What is seen until then may be what was typed, and what is written joins it.
+        """
+        pane = pane or self.pane
+        written = pane.query_one(Prompt)
+        pane.focus_prompt()
+        pane.write(text)
+        whole = written.text
         await self.pilot.press("enter")
+        await self.until(lambda: written.text != whole, f"{text!r} sent")
 
     async def listens(self) -> None:
         """Wait until the card in front takes answers."""

@@ -9,7 +9,7 @@ from hosts.terminals import engine_flag
 from talking import call
 from textual.events import Key, Paste
 from wcore_host.headless import card_queue
-from wcore_host.terminal import prompt
+from wcore_host.terminal import lone_enter, prompt
 from wcore_host.terminal.answer_menu_widget import UNARMED_HINT, AnswerMenuWidget
 from wcore_host.terminal.card_panel import CardPanel, Field
 from wcore_host.terminal.focus import Focus
@@ -264,6 +264,19 @@ async def test_a_pasted_enter_picks_no_completion(
         written = screen.pane.query_one(Prompt)
         await screen.until(lambda: written.text.endswith("x"), "all of the paste")
         assert written.text == "/gra\nx"
+
+
+async def test_what_is_written_elsewhere_at_once_is_a_line_of_the_same_message(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lone_enter, "ALONE_S", BUSY_S)
+    async with looking(place, monkeypatch) as screen:
+        await screen.see(READY)
+        screen.pane.write("one")
+        await screen.press("enter")
+        screen.pane.write("two")
+        assert screen.pane.query_one(Prompt).text == "one\ntwo"
+
 
 
 async def test_what_is_typed_while_a_message_is_sent_stays_in_the_prompt(

@@ -21,17 +21,13 @@ ECHO: list[object] = [{"echo": True}]
 
 
 async def command(screen: Screen, line: str) -> None:
-    screen.pane.focus_prompt()
-    screen.pane.write(line)
-    await screen.press("enter")
+    await screen.send(line)
 
 
 async def command_in(screen: Screen, number: int, line: str) -> None:
     pane = screen.app.panes[number]
     await screen.until(lambda: pane.talk.engine is not None, "its engine")
-    pane.focus_prompt()
-    pane.write(line)
-    await screen.press("enter")
+    await screen.send(line, pane)
 
 
 async def test_it_starts_in_read_only_and_always_shows_the_mode(
@@ -314,8 +310,7 @@ async def test_two_sessions_side_by_side_keep_their_cards_apart(
         await screen.until(lambda: second.talk.engine is not None, "its engine")
         await screen.until(lambda: not first.display, "the second one alone")
         await screen.see("?1")
-        second.write("/side")
-        await screen.press("enter")
+        await screen.send("/side", second)
         await screen.until(lambda: first.display and second.display, "both")
         await screen.press("ctrl+pageup")
         await screen.until(lambda: first.has_focus_within, "the first one")

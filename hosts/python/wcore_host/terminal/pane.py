@@ -214,7 +214,7 @@ class Pane(Vertical):
     def write(self, text: str) -> None:
         """Write on in the prompt, wherever it was typed or pasted."""
         self._prompt.focus()
-        self._prompt.insert(visible(text))
+        self._prompt.write(visible(text))
 
     @on(CardPanel.Answered)
     async def answered(self, message: CardPanel.Answered) -> None:

@@ -68,6 +68,11 @@ class Prompt(TextField):
         self.text = text
         self.move_cursor(self.document.end)
 
+    def write(self, text: str) -> None:
+        """Write on at the cursor, as if it were typed here."""
+        self._other()
+        self.insert(text)
+
     async def _on_key(self, event: Key) -> None:
         self._other()
         if self._obey(event.key):
