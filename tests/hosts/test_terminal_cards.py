@@ -278,7 +278,6 @@ async def test_what_is_written_elsewhere_at_once_is_a_line_of_the_same_message(
         assert screen.pane.query_one(Prompt).text == "one\ntwo"
 
 
-
 async def test_what_is_typed_while_a_message_is_sent_stays_in_the_prompt(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

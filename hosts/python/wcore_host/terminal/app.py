@@ -111,10 +111,9 @@ class ChatApp(App[int]):
                 self._show(self._front or self.panes[0])
             case "close":
                 self.run_worker(self._close())
-            case "failed" if len(self.panes) == 1:
-                self._fail(self.panes[0])
             case "failed":
-                pass
+                if len(self.panes) == 1:
+                    self._fail(self.panes[0])
             case _:
                 self.action_leave()
 
@@ -151,8 +150,6 @@ class ChatApp(App[int]):
             return
         panes = self.panes
         bar.display = len(panes) > 1
-        if not bar.display:
-            return
         parts = [("Ctrl+PgDn ", DIM)]
         for number, pane in enumerate(panes, 1):
             name = cropped(visible_line(pane.talk.name), TAB_CELLS)
