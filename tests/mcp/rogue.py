@@ -54,7 +54,7 @@ def tools() -> list[dict[str, Any]]:
         return [{"name": name, "inputSchema": schema} for name, schema in SCHEMAS.items()]
     if MANNER != "odd":
         return plain
-    odd = ["Bash", "mcp__other__echo", "a b", "a.b", "x\u202ey", "sampling", "", "n" * 100]
+    odd = ["Bash", "mcp__other__echo", "a b", "a.b", "x\u202ey", "", "n" * 100]
     deep: dict[str, Any] = {}
     for _ in range(100):
         deep = {"a": deep}

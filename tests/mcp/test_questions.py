@@ -172,27 +172,14 @@ async def test_an_address_that_is_not_what_it_seems_is_not_shown(talk: Talk, url
         assert len(host.of("tool_request")) == 1
 
 
-async def test_a_prompt_for_our_model_asks_with_all_of_it(talk: Talk) -> None:
-    async with talk([tool("sample")], [{"text": "model's reply"}], []) as host:
-        request = await card(host, "sample")
-        assert request["tool"]["name"] == "mcp__r__sampling"
-        assert request["tool"]["category"] == "mcp"
-        assert request["tool"]["args"] == {
-            "messages": [{"role": "user", "text": "the server's prompt"}],
-            "max_tokens": 50,
-        }
-        await host.approve(request["call_id"])
-        assert (await ended(host, request["call_id"]))["output"] == "model's reply"
-        assert json.loads((await ended(host, "c"))["output"])["content"]["text"] == "model's reply"
+async def test_our_model_is_not_lent_to_servers(talk: Talk) -> None:
+    async with talk([tool("sample")], [{"text": "done"}]) as host:
+        await host.ready()
+        await connect(host)
+        await host.message()
+        assert "Sampling not supported" in (await approved(host, "c"))["output"]
         await host.hear("stream_end")
-
-
-async def test_a_prompt_for_our_model_that_is_refused_costs_nothing(talk: Talk) -> None:
-    async with talk([tool("sample")], []) as host:
-        request = await card(host, "sample")
-        await host.deny(request["call_id"])
-        assert "does not let" in (await ended(host, "c"))["output"]
-        await host.hear("stream_end")
+        assert len(host.of("tool_request")) == 1
 
 
 async def test_the_root_is_the_workspace(talk: Talk, workspace: Path) -> None:

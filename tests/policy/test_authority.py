@@ -466,17 +466,21 @@ async def test_a_held_call_is_decided_by_the_rules_as_they_are_then(
         await host.hear("stream_end")
 
 
-async def test_a_policy_that_breaks_during_a_turn_ends_it(talk: Talk, tmp_path: Path) -> None:
+async def test_a_policy_that_breaks_during_a_turn_ends_it(
+    talk: Talk, tmp_path: Path, workspace: Path
+) -> None:
     path = policy_of(tmp_path, "")
     first = call("Write", "w", file_path="a.txt", content="x")
-    async with talk([first], [touch("c1")], flags=()) as host:
+    info = call("Read", "r", file_path="b.txt")
+    async with talk([first], [info], flags=()) as host:
         await host.ready()
         await host.message()
         await host.hear("tool_request", call_id="w")
         path.write_text("\nbroken")
         await host.approve("w")
-        result = await host.hear("tool_result", call_id="c1")
+        result = await host.hear("tool_result", call_id="w")
         assert result["status"] == "error"
+        assert not (workspace / "a.txt").exists()
         end = await host.hear("stream_end")
         assert end["finish_reason"] == "error"
         (error,) = host.of("error")
@@ -495,6 +499,38 @@ async def test_arguments_edited_after_a_tightening_are_denied(talk: Talk, tmp_pa
         cancelled = await host.hear("tool_cancelled", call_id="c1")
         assert "Bash(touch *)" in cancelled["reason"]
         await host.hear("stream_end")
+
+
+async def test_what_is_forbidden_while_a_card_waits_does_not_run(
+    talk: Talk, tmp_path: Path, workspace: Path
+) -> None:
+    policy_of(tmp_path, "")
+    async with talk([touch("c1")], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="c1")
+        policy_of(tmp_path, DENY_TOUCH)
+        await host.approve("c1")
+        result = await host.hear("tool_result", call_id="c1")
+        assert result["status"] == "error"
+        assert result["output"] == "denied by policy: `Bash(touch *)` is denied by the policy"
+        await host.hear("stream_end")
+    assert not (workspace / "made").exists()
+
+
+async def test_a_yes_counts_whatever_mode_came_while_its_card_waited(
+    talk: Talk, workspace: Path
+) -> None:
+    async with talk([touch("c1")], []) as host:
+        await host.ready()
+        await host.message()
+        await host.hear("tool_request", call_id="c1")
+        await host.say(type="set_mode", mode="plan")
+        await host.hear("info")
+        await host.approve("c1")
+        await host.hear("tool_result", call_id="c1")
+        await host.hear("stream_end")
+    assert (workspace / "made").exists()
 
 
 # --- give_grant -----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import processes
 import pytest
 import waiting
-from talking import Conversation, call
+from sandbox.trying import bubblewraps
+from talking import Conversation, call, write_script
 
 Talk = Callable[..., Conversation]
 REQUIRED = ("--sandbox", "required", "--force")
+AUTO = ("--sandbox", "auto")
 
 
 async def result_of(
@@ -138,6 +141,41 @@ async def test_where_none_can_be_made_nothing_is_run(talk: Talk, workspace: Path
     assert found["status"] == "error"
     assert "another name" in found["output"]
     assert not (workspace / "new").exists()
+
+
+async def test_auto_is_a_sandbox_where_one_works(talk: Talk, workspace: Path) -> None:
+    (workspace / ".env").write_text("x")
+    os.link(workspace / ".env", workspace / "other")  # what lies here never does without one
+    async with talk([call("Bash", command="echo x >new")], [], flags=(*AUTO, "--force")) as host:
+        assert (await host.ready())["capabilities"]["sandbox"]["kind"] == "bubblewrap"
+        await host.message()
+        found = await host.hear("tool_result")
+        await host.hear("stream_end")
+    assert "another name" in found["output"]
+    assert not (workspace / "new").exists()
+    assert not [each for each in host.of("info") if "sandbox" in each["message"]]
+
+
+async def test_auto_asks_as_without_one_where_none_works(tmp_path: Path, workspace: Path) -> None:
+    """In a place where every bubblewrap that could be found is one that fails."""
+    real = bubblewraps()
+    places = [word for each in real for word in ("--ro-bind", "/bin/false", each)]
+    outer = [real[0], "--dev-bind", "/", "/", *places, sys.executable, "-m", "wcore"]
+    code = f"import os, sys; os.execv({real[0]!r}, [*{outer!r}, *sys.argv[1:]])"
+    script = write_script(tmp_path, ([call("Bash", command="echo x >../beside")], []))
+    flags = ["--model", f"script:{script}", *AUTO, "--mode", "auto_run"]
+    home = tmp_path / "home"
+    async with Conversation(workspace, flags, {}, home, program=("-c", code)) as host:
+        assert "sandbox" not in (await host.ready())["capabilities"]
+        told = (await host.hear("info"))["message"]
+        assert told.startswith(f"commands run without a sandbox: {real[0]}: ")
+        await host.message()
+        card = await host.hear("tool_request")
+        assert "sandbox" not in card
+        assert card["tool"]["description"].startswith("Execute: ")
+        await host.approve(card["call_id"], digest=card["digest"])
+        await host.hear("stream_end")
+    assert (workspace.parent / "beside").exists()
 
 
 async def test_without_the_option_nothing_is_different(talk: Talk, workspace: Path) -> None:

@@ -10,6 +10,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -32,13 +33,11 @@ REASON_BUG: Final = "internal error"
 log = logging.getLogger("wcore.approval")
 
 
-def seconds_with_sleep() -> float:
-    """Return seconds that only grow, also while the machine sleeps (where the system counts so).
-
-    An answer after a night with the lid closed is as late as any other.
-    """
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if clock is None else time.clock_gettime(clock)
+#: Seconds that only grow, also while the machine sleeps (where the system counts so): an answer
+#: after a night with the lid closed is as late as any other.
+seconds_with_sleep: Final = partial(
+    time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+)
 
 
 class Approved(Struct, frozen=True):

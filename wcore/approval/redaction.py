@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from wcore.vocabulary import Json
 
 MARKER: Final = "[REDACTED]"
@@ -106,27 +108,26 @@ class Secrets:
         return max((_overlap(text, value) for value in self._values), default=0)
 
 
-class StreamRedactor:
+class StreamRedactor(Struct):
     """Strips secrets from text that arrives in pieces; holds back what may still become one."""
 
-    def __init__(self, secrets: Secrets) -> None:
-        self._secrets = secrets
-        self._rest = ""
+    secrets: Secrets
+    rest: str = ""  # what was held back
 
     def feed(self, piece: str) -> str:
         """Return what is safe to show now."""
-        text = self._rest + piece
-        safe = len(text) - self._secrets.held_back(text)
-        for start, end in reversed(self._secrets.spans(text)):
+        text = self.rest + piece
+        safe = len(text) - self.secrets.held_back(text)
+        for start, end in reversed(self.secrets.spans(text)):
             if end > safe and len(text) - start <= HELD_CHARS_MAX:
                 safe = min(safe, start)  # what follows may belong to a longer secret
-        self._rest = text[safe:]
-        return self._secrets.redact(text[:safe])
+        self.rest = text[safe:]
+        return self.secrets.redact(text[:safe])
 
     def finish(self) -> str:
         """Return what was held back and turned out to be no secret."""
-        rest, self._rest = self._rest, ""
-        return self._secrets.redact(rest)
+        rest, self.rest = self.rest, ""
+        return self.secrets.redact(rest)
 
 
 def redacted(body: Mapping[str, Json], strip: Callable[[str], str]) -> dict[str, Json]:

@@ -78,7 +78,7 @@ class Options(Struct, frozen=True):
     max_tokens: int | None
     max_turns: int | None
     max_writes: int | None
-    is_sandboxed: bool
+    sandbox: str
     system_prompt: str | None
     store: str | None
     user_id: str | None
@@ -116,7 +116,6 @@ def read(argv: list[str], environ: Mapping[str, str]) -> Options:
         "hitl_suspend": bool(options.hitl_suspend),
         "approval_ttl_s": options.approval_ttl,
         "reap_interval_s": options.reap_interval,
-        "is_sandboxed": options.sandbox == "required",
         "keep_sessions_days": _kept_days(options.keep_sessions, environ),
         "verbose": options.verbose or "WCORE_DEBUG" in environ,
         "family": family.taken(options),
@@ -191,8 +190,9 @@ def _add_approval_options(parser: argparse.ArgumentParser) -> None:
         help="let questions to the user also suspend (approval_required, suspend); default: no",
     )
     add("--max-writes", type=count, metavar="N", help="most file changes in one turn")
-    held = "required: commands run in a sandbox, or not at all (see wcore sandbox --help)"
-    add("--sandbox", choices=("off", "required"), default="off", help=f"{held}; default: off")
+    held = "required: commands run in a sandbox, or not at all; auto: without one where none works"
+    more = f"{held} (see wcore sandbox --help); default: off"
+    add("--sandbox", choices=("off", "auto", "required"), default="off", help=more)
 
 
 def _add_session_options(parser: argparse.ArgumentParser) -> None:

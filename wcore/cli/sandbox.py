@@ -23,7 +23,7 @@ from wcore.policy_files.repositories import names_no_program
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.sandbox import escapes, masks, scratch
 from wcore.sandbox.masks import SandboxError
-from wcore.sandbox.network import Start, opened
+from wcore.sandbox.network import Start
 from wcore.sandbox.sandbox import Agreement, Confined, Sandbox, candidates
 from wcore.sandbox.workspace import Workspace, homes_of, programs
 from wcore.supervisor import process
@@ -178,26 +178,36 @@ def are_fixed(rules: Rules) -> bool:
     return any(file is not None and file.hosts is not None for file in files)
 
 
-def added(
-    tools: ToolEnvironment, places: Places, session: "Callable[[], Session]"
-) -> ToolEnvironment:
-    """Return where tools work, with the sandbox in which commands run.
+async def added(tools: ToolEnvironment, session: "Session", *, required: bool) -> ToolEnvironment:
+    """Return where tools work, with the sandbox in which commands run; the session is told of it.
+
+    Where none works here, commands run without one, unless it is `required`.
 
     Raises:
-        ConfigError: there is no bash.
+        ConfigError: it is, and there is no bash.
     """
 
     def rules() -> Rules:
-        return session().policy.rules
+        return session.policy.rules
 
     def usual() -> str:
-        return READ_ONLY if session().approvals.mode is Mode.PLAN else WORKSPACE
+        return READ_ONLY if session.approvals.mode is Mode.PLAN else WORKSPACE
 
     agreement = Agreement(
-        lambda: (*rules().hosts(), *session().agreed_hosts), lambda: are_fixed(rules()), usual
+        lambda: (*rules().hosts(), *session.agreed_hosts), lambda: are_fixed(rules()), usual
     )
-    environ = child_environment(tools.environ)
-    return replace(tools, sandbox=sandbox_of(places, rules, environ, tools.start, agreement))
+    environ, places = child_environment(tools.environ), session.settings.places
+    try:
+        sandbox = sandbox_of(places, rules, environ, tools.start, agreement)
+        if not required:
+            await sandbox.begin()
+    except (ConfigError, SandboxError) as error:
+        if required:
+            raise
+        session.notices = (*session.notices, f"commands run without a sandbox: {error}")
+        return tools
+    session.settings = replace(session.settings, is_sandboxed=True)
+    return replace(tools, sandbox=sandbox)
 
 
 async def _run(
@@ -242,16 +252,15 @@ async def _ended(inner: Confined, held: Held, signals: AsyncIterator[signal.Sign
 
 async def _check(options: Namespace, environ: Mapping[str, str], supervisor: Supervisor) -> int:
     sandbox = _of(options, environ, supervisor)
-    bwrap, shell = await sandbox.bubblewrap(), sandbox.shell
+    (bwrap, network), shell = await sandbox.begin(), sandbox.shell
 
     def workspace_in(planted: escapes.Planted) -> Workspace:
         places = Places(planted.workspace, planted.home, (planted.own,))
         return workspace_of(places, escapes.is_denied, planted.environ, shell)
 
-    network = await opened(supervisor.start, bwrap)
-    joins = network.namespaces
-    found = await escapes.check(supervisor.start, bwrap, shell, workspace_in, joins)
-    network.close()
+    start, joins = supervisor.start, network.namespaces
+    found = await escapes.check(start, bwrap, shell, workspace_in, joins)
+    sandbox.close()
     if options.json:
         write_json([{"name": e.name, "held": e.held, "said": e.said} for e in found])
     for each in found if not options.json else ():

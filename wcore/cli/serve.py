@@ -4,7 +4,7 @@ import functools
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import anyio
 from msgspec import Struct
@@ -131,11 +131,9 @@ async def _serve(
         max_tokens=options.max_tokens,
         max_writes=options.max_writes,
         has_mcp=is_installed(),
-        is_sandboxed=options.is_sandboxed,
         keep_sessions_days=options.keep_sessions_days,
         system_prompt=options.system_prompt or prompt,
     )
-    tool_environment = _place(places, parts, lambda: session, options)
     wire = StdoutWriter(parts.fds[1])
     second_analysis = ShellWorker(parts.supervisor)
     session = Session(
@@ -146,6 +144,7 @@ async def _serve(
     found = (*parts.told, *loaded.notices, *dropped, unused, persistence.consequences)
     session.notices = tuple(filter(None, (*found, *options.family.notices, problem)))
     enter(session, left)
+    tool_environment = await _held(_place(places, parts, session), session, options.sandbox)
     reader = LineReader(parts.fds[0], _first_lines(options))
     try:
         return await _engine(session, reader, wire, tool_environment).serve()
@@ -154,26 +153,27 @@ async def _serve(
         await persistence.close()
 
 
-def _place(
-    places: Places, parts: _ProcessParts, session: Callable[[], Session], options: Options
-) -> ToolEnvironment:
-    found = ToolEnvironment(
+async def _held(tools: ToolEnvironment, session: Session, wanted: str) -> ToolEnvironment:
+    if wanted == "off":
+        return tools
+    from wcore.cli import sandbox  # noqa: PLC0415 - for those who asked for it
+
+    return await sandbox.added(tools, session, required=wanted == "required")
+
+
+def _place(places: Places, parts: _ProcessParts, session: Session) -> ToolEnvironment:
+    return ToolEnvironment(
         workspace=places.workspace,
         home=places.home,
         environ=parts.inherited,
         hidden=lambda path: (
             protection(path, Access.READ, places) is not None
-            or session().policy.rules.on_reading(path) is not Verdict.ALLOW
+            or session.policy.rules.on_reading(path) is not Verdict.ALLOW
         ),
-        denied=lambda path: session().policy.rules.on_reading(path) is Verdict.DENY,
+        denied=lambda path: session.policy.rules.on_reading(path) is Verdict.DENY,
         named=named_paths.finder(places),
         supervisor=parts.supervisor,
     )
-    if options.is_sandboxed:
-        from wcore.cli import sandbox  # noqa: PLC0415 - for those who asked for it
-
-        return sandbox.added(found, places, session)
-    return found
 
 
 def _first_lines(options: Options) -> tuple[bytes, ...]:

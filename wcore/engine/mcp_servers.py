@@ -6,13 +6,11 @@ project may start one: starting a server runs a program, and nothing runs before
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from wcore.engine.sampling import sample
 from wcore.errors import Code, HostGoneError, RefusedError
 from wcore.first_few import first_few
 from wcore.policy.rules.mcp_tables import ServerTable
@@ -21,7 +19,7 @@ from wcore.protocol import commands, events
 from wcore.session.session import Session
 from wcore.tools.mcp.environment import McpEnvironment, path_outside
 from wcore.tools.mcp.life import State
-from wcore.tools.mcp.names import PREFIX, SEPARATOR, sampling_name
+from wcore.tools.mcp.names import PREFIX, SEPARATOR
 from wcore.tools.mcp.server import Server, ServerError
 from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError, parse_server_config
 from wcore.tools.mcp.tool import McpTool
@@ -60,7 +58,6 @@ class McpServers:
             start=environment.start,
             tasks=tasks,
             redact=session.secrets.redact,
-            complete=partial(sample, session),
         )
 
     # --- the host's commands ------------------------------------------------------------------
@@ -263,9 +260,6 @@ class McpServers:
         tools: dict[str, Tool] = dict(self._builtin)
         for server in self._servers.values():
             tools |= {name: McpTool(server, o) for name, o in server.offers.tools.items()}
-        safe = (server.config.safe_name for server in self._servers.values())
-        session.inner_tools.clear()
-        session.inner_tools.update(map(sampling_name, safe))
         session.tools.clear()
         session.tools.update(tools)
         changed: set[str] = set()

@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from wcore.errors import ToolError
 from wcore.sandbox.repository import beginning_of, named_by, real_of
@@ -245,13 +246,8 @@ def together(*each: Masks) -> Masks:
     Raises:
         SandboxError: there are too many, or what is masked has another name.
     """
-    found = Masks(
-        tuple(dict.fromkeys(path for masks in each for path in masks.files)),
-        tuple(dict.fromkeys(path for masks in each for path in masks.folders)),
-        tuple(dict.fromkeys(path for masks in each for path in masks.kept)),
-        tuple(name for masks in each for name in masks.names),
-        tuple(path for masks in each for path in masks.absent),
-    )
+    fields = zip(*map(astuple, each), strict=True)
+    found = Masks(*(tuple(dict.fromkeys(chain.from_iterable(field))) for field in fields))
     count = len(found.files) + len(found.folders) + len(found.kept)
     if count > MASKS_MAX:
         raise SandboxError(

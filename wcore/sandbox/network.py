@@ -96,9 +96,7 @@ async def _listening(start: Start, bwrap: str) -> list[int]:
             await anyio.wait_readable(ours)
             found = socket.recv_fds(ours, 1, _DESCRIPTORS)[1]
         finally:
-            with anyio.CancelScope(shield=True):
-                await held.end(0)
-            held.close()
+            await held.abandon()
     if len(found) != _DESCRIPTORS:
         raise SandboxError(f"{bwrap} makes no network")
     return found

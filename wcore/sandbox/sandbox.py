@@ -196,9 +196,10 @@ class Sandbox:
                 told = f"{', '.join(sorted(gone))}, which it could reach when it was shown"
                 raise SandboxError(f"nobody agrees any more to {told}: nothing was done")
             place, masks = await to_thread.run_sync(self._looked, shown)
-            bwrap = await self._found(place, masks)
-            network = await self._agreed(bwrap, shown.hosts)
-            confining = confined(bwrap, program, shown, (place, masks), network.namespaces)
+            if self._bwrap is None:  # it is looked for once
+                self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
+            network = await self._agreed(self._bwrap, shown.hosts)
+            confining = confined(self._bwrap, program, shown, (place, masks), network.namespaces)
             with closing(Watch(masks)) as watch, confining as inner:
                 inner.watch = watch
                 try:
@@ -231,18 +232,17 @@ class Sandbox:
             self._network.close()
         self._network = None
 
-    async def bubblewrap(self) -> str:
-        """Return the bubblewrap that makes the views of this workspace; it is looked for once.
+    async def begin(self) -> tuple[str, Network]:
+        """Return a bubblewrap that works on this machine, and the network of the views.
+
+        Nothing that lies in the workspace has a say in that: only a view of it is an error then.
 
         Raises:
-            SandboxError: there is none.
+            SandboxError: there is none; it says why.
         """
-        return await self._found(*await to_thread.run_sync(self._looked, self.view(WORKSPACE)))
-
-    async def _found(self, place: Place, masks: Masks) -> str:
-        if self._bwrap is None:
-            self._bwrap = await find(self._start, self._environ, self.shell, place, masks)
-        return self._bwrap
+        place = Place(self._workspace.folder)
+        bwrap = await find(self._start, self._environ, self.shell, place, Masks())
+        return bwrap, await self._agreed(bwrap, ())
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
@@ -390,9 +390,7 @@ async def attempt(
                 os.close(theirs)
             with anyio.move_on_after(program.limit_s):
                 await held.exited()
-            with anyio.CancelScope(shield=True):
-                await held.end(0)
-            held.close()
+            await held.abandon()
             said = os.read(pipe, SAID_BYTES_MAX).decode(errors="replace").strip()
             return inner.exit_code(), said
     finally:

@@ -54,6 +54,7 @@ from wcore.vocabulary import (
     Offer,
     Once,
     Prepared,
+    Row,
     Scope,
     ToolMessage,
     Usage,
@@ -102,7 +103,6 @@ class Session:
     ) -> None:
         self.settings = settings
         self.tools = dict(tools)  # agents share it: MCP servers change it in place
-        self.inner_tools = set[str]()  # what only running tools may ask for
         self.model = model
         self.thinking_settings = ThinkingSettings()
         self.ledger = Ledger()
@@ -218,8 +218,7 @@ class Session:
     def available_tools(self) -> frozenset[str]:
         """The tools that may be offered at all, before rules and tiers."""
         known = frozenset(self.tools)
-        named = known if self.tool_allowlist is None else known & self.tool_allowlist
-        return named | self.inner_tools
+        return known if self.tool_allowlist is None else known & self.tool_allowlist
 
     @property
     def host_gone(self) -> bool:
@@ -299,10 +298,11 @@ class Session:
             await self.emit_info(text, digest=digest)
 
     def denial(self, studied: Studied, found: Prepared) -> str | None:
-        """Return why the rules deny a call now, as the tool has `found` it, if they do."""
-        ties = studied.facts.ties
-        decision = self._decided(gather(found, studied.analysis, self.settings.places, ties))
-        return decision.why.detail if decision.verdict is Verdict.DENY else None
+        """Return why the rules, not the mode, deny a call now, as the tool has `found` it."""
+        facts = gather(found, studied.analysis, self.settings.places, studied.facts.ties)
+        decision = self._decided(facts)
+        is_denied = decision.verdict is Verdict.DENY and decision.why.row is not Row.MODE
+        return decision.why.detail if is_denied else None
 
     def _decided(self, facts: Facts) -> Decision:
         return decide_strictest(facts, self._situations())

@@ -4,7 +4,7 @@ This module is the interface only; `builtin/catalog.py` makes the built-in tools
 sees the gate or the wire, and never prints.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from wcore.supervisor.client import Held, Program, Supervisor
 
 #: Asks a model: system prompt, messages as (role, text), most tokens; the text of its reply.
-CompleteFn = Callable[[str, Sequence[tuple[str, str]], int], Awaitable[str]]
 
 
 class ToolEnvironment(Struct, frozen=True):

@@ -20,6 +20,7 @@ from wcore.persistence import records
 from wcore.persistence.restore import OpenCall
 from wcore.policy import shell
 from wcore.policy.facts import Studied
+from wcore.policy_files.snapshot import PolicySnapshot
 from wcore.store import Kind
 from wcore.tools.tool import Tool
 from wcore.turn.control import TurnControl
@@ -57,6 +58,7 @@ class ToolCall:
         self.prepared: Prepared | None = None
         self.studied: Studied | None = None
         self.pending: Pending | None = None
+        self.asked_under: PolicySnapshot | None = None  # the rules that made it a question
         self.answer: str | None = None
         self.edited = False
         self.so_far: str | None = None  # what it has given that was broken off, once it runs

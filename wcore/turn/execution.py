@@ -10,7 +10,9 @@ from functools import partial
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
+from wcore.approval import reasons
 from wcore.approval.redaction import StreamRedactor
 from wcore.approval.table import Move
 from wcore.errors import ToolError
@@ -60,15 +62,21 @@ async def _run_interruptibly(call: ToolCall) -> ToolOutput | None:
 
 async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
     assert call.studied is not None
+    session, policy = call.session, call.session.policy
     try:
-        await call.session.journal.write(records.started(call.call_id))
-        require_store(call.session)  # it may be lost since the call was decided
+        if call.pending is not None:
+            await policy.reread()  # others may have forbidden it while it waited for an answer
+            is_same = policy.rules.present is call.asked_under
+            if not is_same and (why := session.denial(call.studied, prepared)):
+                return ToolOutput.failed(reasons.RULE + why)
+        await session.journal.write(records.started(call.call_id))
+        require_store(session)  # it may be lost since the call was decided
     except Exception as error:  # noqa: BLE001 - whatever it was: what is not written does not run
         call.control.fail_later(error)
         return ToolOutput.failed(unrecorded(error))
-    call.session.ledger.move(call.call_id, Move.RUN)
+    session.ledger.move(call.call_id, Move.RUN)
     call.so_far = ""
-    heartbeat = _Heartbeat(call)
+    heartbeat = _Heartbeat(call, StreamRedactor(session.secrets), anyio.Event())
     await announce.running(call)
     output: ToolOutput | None = None
     async with anyio.create_task_group() as tasks:
@@ -80,7 +88,7 @@ async def _effect(call: ToolCall, tool: Tool, prepared: Prepared) -> ToolOutput:
                 call.answer,
                 spawn=partial(spawn, call),
                 ask=partial(inner_calls.ask, call, run),
-                denial=partial(call.session.denial, call.studied),
+                denial=partial(session.denial, call.studied),
                 leave=call.leave,
             )
             output = await tool.run(prepared, live)
@@ -99,25 +107,24 @@ def is_exhausted(error: Exception) -> bool:
     return isinstance(error, MemoryError) or str(error) == "can't start new thread"
 
 
-class _Heartbeat:
+class _Heartbeat(Struct):
     """Shows that a running call is alive: its output, or a repeated `tool_running`."""
 
-    def __init__(self, call: ToolCall) -> None:
-        self._call = call
-        self._redactor = StreamRedactor(call.session.secrets)
-        self._heard = anyio.Event()
+    call: ToolCall
+    redactor: StreamRedactor
+    heard: anyio.Event
 
     async def keep_beating(self) -> None:
         while True:
-            self._heard = anyio.Event()
+            self.heard = anyio.Event()
             with anyio.move_on_after(HEARTBEAT_S) as silence:
-                await self._heard.wait()
+                await self.heard.wait()
             if silence.cancelled_caught:
-                await announce.running(self._call)
+                await announce.running(self.call)
 
     async def chunk(self, text: str) -> None:
         """Send output of the running tool; secrets are held back across chunk borders."""
-        safe = self._redactor.feed(text)
-        self._heard.set()
+        safe = self.redactor.feed(text)
+        self.heard.set()
         if safe:
-            await announce.chunk(self._call, safe)
+            await announce.chunk(self.call, safe)

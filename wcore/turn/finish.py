@@ -18,6 +18,7 @@ from wcore.approval import reasons
 from wcore.approval.manager import Denied
 from wcore.approval.table import Move
 from wcore.persistence import records
+from wcore.policy_files.session_policy import BrokenRulesError
 from wcore.protocol import events
 from wcore.store import Record, StoreLostError, ToolApprovalDecisionEvent
 from wcore.turn.announce import announce, settled_event
@@ -73,6 +74,8 @@ def stopped(call: ToolCall) -> Refusal:
 
 def unrecorded(problem: Exception) -> str:
     """Return what the model is told of a call that could not be written down."""
+    if isinstance(problem, BrokenRulesError):  # nor may it be decided then
+        return str(problem)
     return OVERTAKEN if isinstance(problem, StoreLostError) else UNRECORDED
 
 

@@ -246,6 +246,7 @@ async def _ask(call: ToolCall, decision: Decision, prepared: Prepared, facts: Fa
         return
     suspends = session.settings.hitl_suspend and prepared.tool == QUESTION_TOOL
     # Registered before it is written down: a stop meanwhile settles this call like all others.
+    call.asked_under = session.policy.rules.present
     call.pending = session.approvals.request_approval(
         call.call_id, call.category, prepared.tool, suspend=suspends
     )

@@ -89,9 +89,10 @@ _TEXT: Final = (
     "or background process is carried over. There is no input. Long output loses its middle."
 )
 _HELD: Final = (
-    " It runs in a sandbox: outside of the workspace it can write nothing, secrets are hidden, and "
-    "few hosts are reached. A person is asked about `hosts` and `outside_sandbox`: use them for "
-    "what has failed without."
+    " It runs in a sandbox: outside of the workspace it can write nothing, and within it not what "
+    "git, editors and shells go by (`.git/config`: `git remote add`, `git push -u`); secrets are "
+    "hidden, and few hosts are reached. A person is asked about `hosts` and `outside_sandbox`: use "
+    "them for what has failed without."
 )
 
 

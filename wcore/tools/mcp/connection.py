@@ -193,7 +193,6 @@ class Connection:
             client_info=Implementation(name="wcore", version=__version__),
             list_roots_callback=self._inquiries.roots,
             elicitation_callback=self._inquiries.elicited,
-            sampling_callback=self._inquiries.sampled,
             message_handler=self._noticed,
         )
 

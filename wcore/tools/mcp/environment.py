@@ -12,7 +12,6 @@ from wcore.supervisor.client import Held, Program
 from wcore.tools.fs.paths import inside
 from wcore.tools.mcp.server_config import ServerConfig, ServerConfigError
 from wcore.tools.process.child_environment import child_environment
-from wcore.tools.tool import CompleteFn
 from wcore.visible import visible_line
 
 STDERR_LINE_CHARS_MAX: Final = 500  # what one line of a log is read for
@@ -24,7 +23,7 @@ log = logging.getLogger("wcore.mcp")
 class McpEnvironment(Struct, frozen=True):
     """The world as servers see it. `environ` holds no provider key; `strip` takes secrets out.
 
-    `start` starts a program. `tasks` must outlive the servers; `complete` asks the session's model.
+    `start` starts a program. `tasks` must outlive the servers.
     """
 
     workspace: str
@@ -33,7 +32,6 @@ class McpEnvironment(Struct, frozen=True):
     start: Callable[[Program], Awaitable[Held]]
     tasks: TaskGroup
     redact: Callable[[str], str]
-    complete: CompleteFn
 
 
 class Stderr:

@@ -10,7 +10,6 @@ from typing import Final
 
 PREFIX: Final = "mcp__"
 SEPARATOR: Final = "__"
-SAMPLING: Final = "sampling"  # the name under which a server's own requests to the model ask
 SERVER_CHARS_MAX: Final = 32  # half of a tool's name
 RAW_CHARS_MAX: Final = 128  # of a server's own name; a longer one is no name any more
 NAME_CHARS_MAX: Final = 64  # what OpenAI and Anthropic take as a tool's name
@@ -38,15 +37,10 @@ def tool_name(server: str, tool: str) -> str | None:
 
     `server` is from `server_part`; letters and length are as there.
     """
-    if not tool or tool == SAMPLING:
+    if not tool:
         return None
     head = f"{PREFIX}{server}{SEPARATOR}"
     return head + _marked(tool, NAME_CHARS_MAX - len(head))
-
-
-def sampling_name(server: str) -> str:
-    """Return the name under which a server's requests to the model are gated."""
-    return f"{PREFIX}{server}{SEPARATOR}{SAMPLING}"
 
 
 def _marked(text: str, chars_max: int) -> str:

@@ -1,4 +1,4 @@
-"""What a server asks of us while its tools run, as the SDK brings it: questions, prompts, roots."""
+"""What a server asks of us while its tools run, as the SDK brings it: questions, roots."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,6 @@ from mcp.client import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_REQUEST,
-    CreateMessageRequest,
-    CreateMessageRequestParams,
-    CreateMessageResult,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitRequestParams,
@@ -19,22 +16,20 @@ from mcp_types import (
     ErrorData,
     InputRequest,
     InputResponse,
+    ListRootsRequest,
     ListRootsResult,
     Root,
-    TextContent,
 )
 
-from wcore.tools.mcp.server_call import ElicitationRequest, SamplingRequest, ServerCall
+from wcore.tools.mcp.server_call import ElicitationRequest, ServerCall
 from wcore.tools.mcp.server_config import is_address
 from wcore.visible import visible, visible_line
 
 QUESTION_CHARS_MAX: Final = 4096  # of a question; a card longer than that is not read
-PROMPT_CHARS_MAX: Final = 256 * 1024  # of all texts of a prompt
-KIND_CHARS_MAX: Final = 80  # of the name of what is no text
 
 
 class RequestHandlers:
-    """Answers what a server asks. Only a running call of `calls` can ask a person or the model."""
+    """Answers what a server asks. Only a running call of `calls` can ask a person."""
 
     def __init__(self, workspace: str, calls: Sequence[ServerCall]) -> None:
         self._workspace = workspace
@@ -44,10 +39,10 @@ class RequestHandlers:
         match request:
             case ElicitRequest(params=params):
                 return await self._elicit(call, params)
-            case CreateMessageRequest(params=params):
-                return await self._sample(call, params)
-            case _:
+            case ListRootsRequest():
                 return self._root()
+            case _:
+                raise MCPError(INVALID_REQUEST, "the model is not asked for servers")
 
     def _asking(self) -> ServerCall | None:
         """Return the call that a question belongs to; none may be asked outside of one."""
@@ -77,35 +72,7 @@ class RequestHandlers:
             return ElicitResult(action="decline")
         return ElicitResult(action="accept", content=dict(question.answer) if schema else None)
 
-    async def sampled(
-        self, context: ClientRequestContext, params: CreateMessageRequestParams
-    ) -> CreateMessageResult | ErrorData:
-        del context
-        call = self._asking()
-        if call is None:
-            return ErrorData(code=INVALID_REQUEST, message="no call is running that could ask")
-        try:
-            return await self._sample(call, params)
-        except MCPError as error:
-            return error.error
-
-    async def _sample(
-        self, call: ServerCall, params: CreateMessageRequestParams
-    ) -> CreateMessageResult:
-        messages = tuple(
-            (str(message.role), "\n".join(map(_prompt_text, message.content_as_list)))
-            for message in params.messages
-        )
-        prompt = SamplingRequest(params.system_prompt or "", messages, params.max_tokens)
-        if len(prompt.system) + sum(len(text) for _, text in messages) > PROMPT_CHARS_MAX:
-            raise MCPError(INVALID_REQUEST, f"a prompt has at most {PROMPT_CHARS_MAX} characters")
-        await self._ask(call, prompt)
-        if prompt.reply is None:
-            raise MCPError(INVALID_REQUEST, "the user does not let this server use the model")
-        content = TextContent(type="text", text=prompt.reply)
-        return CreateMessageResult(role="assistant", content=content, model="wcore")
-
-    async def _ask(self, call: ServerCall, question: ElicitationRequest | SamplingRequest) -> None:
+    async def _ask(self, call: ServerCall, question: ElicitationRequest) -> None:
         call.expect_nothing()  # a person takes their time
         try:
             await call.ask(question)
@@ -120,11 +87,3 @@ class RequestHandlers:
         folder = self._workspace
         uri: Any = Path(folder).as_uri()
         return ListRootsResult(roots=[Root(uri=uri, name=os.path.basename(folder))])
-
-
-def _prompt_text(block: object) -> str:
-    if isinstance(block, TextContent):
-        return block.text
-    return (
-        f"[{visible_line(str(getattr(block, 'type', 'something')), KIND_CHARS_MAX)}, not passed on]"
-    )

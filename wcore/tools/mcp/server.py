@@ -17,11 +17,10 @@ from wcore.tools.mcp.server_call import (
     Done,
     ElicitationRequest,
     Progress,
-    SamplingRequest,
     ServerCall,
 )
 from wcore.tools.mcp.server_config import ServerConfig
-from wcore.tools.mcp.server_requests import Elicitation, Sampling
+from wcore.tools.mcp.server_requests import Elicitation
 from wcore.tools.mcp.tool_listing import EMPTY_LISTING, OfferedTool, ToolListing
 from wcore.tools.tool import RunContext
 from wcore.vocabulary import Args, ServerTools, ToolOutput
@@ -200,7 +199,7 @@ class Server:
                 match heard:
                     case Progress(text):
                         await live.chunk(text + "\n")
-                    case ElicitationRequest() | SamplingRequest():
+                    case ElicitationRequest():
                         questions.start_soon(self._settle, heard, live)
                     case Done():
                         done = heard
@@ -208,14 +207,10 @@ class Server:
             questions.cancel_scope.cancel()  # a question of a call that is over is withdrawn
         return done
 
-    async def _settle(self, asked: ElicitationRequest | SamplingRequest, live: RunContext) -> None:
+    async def _settle(self, asked: ElicitationRequest, live: RunContext) -> None:
         """Put what the server asks before the gate; whatever comes of it, the server is told."""
-        workspace = self.environment.workspace
+        tool = Elicitation(self.config, asked, self.environment.workspace)
         try:
-            if isinstance(asked, ElicitationRequest):
-                tool = Elicitation(self.config, asked, workspace)
-            else:
-                tool = Sampling(self.config, asked, workspace, self.environment.complete)
             await live.ask(tool, tool.args())
         except ToolError as error:
             log.info("question.refused %s: %s", self.config.name, error)

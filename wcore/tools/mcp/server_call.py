@@ -12,7 +12,7 @@ from wcore.vocabulary import ToolOutput
 INBOX_MAX: Final = 64  # progress beyond it is dropped: newer progress follows
 PROGRESS_S_MIN: Final = 0.1  # between two notes of progress; nobody reads faster
 PROGRESS_CHARS_MAX: Final = 64 * 1024  # of one call; then it is alive without saying more
-ASKED_MAX: Final = 32  # questions and prompts of one call: who asks for ever gets no further answer
+ASKED_MAX: Final = 32  # questions of one call: who asks for ever gets no further answer
 QUESTIONS_MAX: Final = 4  # open at once in one call: nobody answers a wall of cards
 
 
@@ -34,16 +34,6 @@ class ElicitationRequest(Struct):
     answer: Mapping[str, Any] | None = None
 
 
-class SamplingRequest(Struct):
-    """The server asks our model. `reply` is what it said, once `answered` is set."""
-
-    system: str
-    messages: tuple[tuple[str, str], ...]  # role and text
-    max_tokens: int
-    answered: anyio.Event = field(default_factory=anyio.Event)
-    reply: str | None = None
-
-
 class Done(Struct, frozen=True):
     """The call is over. `problem` says why there is no output.
 
@@ -55,7 +45,7 @@ class Done(Struct, frozen=True):
     was_heard: bool = True
 
 
-CallEvent: TypeAlias = Progress | ElicitationRequest | SamplingRequest | Done
+CallEvent: TypeAlias = Progress | ElicitationRequest | Done
 
 
 class ServerCall:
@@ -96,7 +86,7 @@ class ServerCall:
         except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
 
-    async def ask(self, question: ElicitationRequest | SamplingRequest) -> bool:
+    async def ask(self, question: ElicitationRequest) -> bool:
         """Put in a question and wait until it is settled; false when it cannot be asked."""
         if self._asking >= QUESTIONS_MAX or self._asked >= ASKED_MAX:
             return False

@@ -1,6 +1,6 @@
-"""What a server asks for while its tool runs: a person's answer, or a reply of our model.
+"""What a server asks a person while its tool runs.
 
-Both pass the gate as calls of their own, under ids of the engine's making. What they bring goes to
+It passes the gate as a call of its own, under an id of the engine's making. What it brings goes to
 the server and to nobody else.
 """
 
@@ -8,17 +8,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from wcore.errors import ToolError
 from wcore.tools.builtin.ask_user_question import NAME as QUESTION_TOOL
 from wcore.tools.digests import call_digest
 from wcore.tools.fs.paths import description_line
 from wcore.tools.mcp import elicitation_form
-from wcore.tools.mcp.names import sampling_name
-from wcore.tools.mcp.server_call import ElicitationRequest, SamplingRequest
+from wcore.tools.mcp.server_call import ElicitationRequest
 from wcore.tools.mcp.server_config import ServerConfig
-from wcore.tools.tool import CompleteFn, RunContext
+from wcore.tools.tool import RunContext
 from wcore.tools.truncate import truncate
-from wcore.visible import visible, visible_line
+from wcore.visible import visible
 from wcore.vocabulary import (
     PREVIEW_BYTES_MAX,
     Args,
@@ -96,58 +94,3 @@ class Elicitation(Struct, frozen=True):
         elif live.answer != DECLINED:
             self.question.answer = {}
         return ToolOutput(Status.SUCCESS, f"the answer goes to {self.config.shown_name} only")
-
-
-class Sampling(Struct, frozen=True):
-    """A server's request to our model. It gets the reply and nothing of our conversation."""
-
-    config: ServerConfig
-    prompt: SamplingRequest
-    workspace: str
-    complete: CompleteFn
-
-    def args(self) -> Args:
-        """Return the whole prompt."""
-        prompt = self.prompt
-        system: dict[str, Json] = {"system": prompt.system} if prompt.system else {}
-        messages = [{"role": role, "text": text} for role, text in prompt.messages]
-        return {**system, "messages": messages, "max_tokens": prompt.max_tokens}
-
-    @property
-    def spec(self) -> ToolSpec:
-        """Never shown to a model: only the server's own code asks this."""
-        name = sampling_name(self.config.safe_name)
-        return ToolSpec(name, Category.MCP, "", {})
-
-    def target_paths(self, args: Args) -> frozenset[str]:
-        """A prompt is about no file."""
-        return frozenset()
-
-    async def prepare(self, args: Args) -> Prepared:
-        """Lay the prompt out; it is the server's, and cannot be changed.
-
-        Raises:
-            ToolError: the arguments are not those of the prompt.
-        """
-        if args != self.args():
-            raise ToolError("a server's prompt can be refused, but not changed")
-        name = self.spec.name
-        parts = [f"system: {self.prompt.system}"] * bool(self.prompt.system)
-        parts += [f"{visible_line(role, 40)}: {text}" for role, text in self.prompt.messages]
-        text, cut = truncate(visible("\n".join(parts)), PREVIEW_BYTES_MAX, CUT_NOTE)
-        return Prepared(
-            tool=name,
-            category=Category.MCP,
-            args=args,
-            description=description_line(f"{self.config.shown_name} asks the model"),
-            digest=call_digest(name, args, self.workspace),
-            preview=Preview("text", text, truncated=cut),
-            pin=(self.config.digest, "sampling"),
-        )
-
-    async def run(self, prepared: Prepared, live: RunContext) -> ToolOutput:
-        """Ask the model and keep the reply for the server."""
-        prompt = self.prompt
-        reply = await self.complete(prompt.system, prompt.messages, prompt.max_tokens)
-        self.prompt.reply = reply
-        return ToolOutput(Status.SUCCESS, reply)

@@ -72,9 +72,7 @@ async def _attended(held: Held, pipe: int, take: Callable[[bytes], bool]) -> int
     try:
         return await held.exited() if await _pump(pipe, take) else None
     finally:
-        with anyio.CancelScope(shield=True):
-            await held.end(0)
-        held.close()
+        await held.abandon()
 
 
 async def _pump(pipe: int, take: Callable[[bytes], bool]) -> bool:

@@ -32,9 +32,8 @@ async def test_what_a_server_was_that_hears_no_more(
     config = ServerConfig("s", "s", "stdio", "/bin/sh", ("-c", script), cwd=str(tmp_path))
     with supervised() as supervisor, waiting.patience():
         async with anyio.create_task_group() as tasks:
-            world = McpEnvironment(
-                str(tmp_path), str(tmp_path), {}, supervisor.start, tasks, str, cast("Any", None)
-            )
+            folder = str(tmp_path)
+            world = McpEnvironment(folder, folder, {}, supervisor.start, tasks, str)
             server = stdio.StdioProcess(config, world)
             async with server.streams() as (_, write):
                 await waiting.until((tmp_path / "closed").exists, "its input to be closed")
