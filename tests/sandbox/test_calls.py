@@ -143,6 +143,49 @@ async def test_where_none_can_be_made_nothing_is_run(talk: Talk, workspace: Path
     assert not (workspace / "new").exists()
 
 
+async def test_calls_of_two_engines_take_turns_in_a_workspace(talk: Talk, workspace: Path) -> None:
+    waits = "echo x; until [ -e over ]; do read -t 0.02 <>/dev/zero; done; echo first >>order"
+    first, second, third = (
+        talk([call("Bash", command=command, timeout_s=60)], [], flags=REQUIRED)
+        for command in (waits, "echo second >>order", "echo third >>order")
+    )
+    async with first, second, third:
+        for each in (first, second, third):
+            await each.ready()
+        await first.message()
+        await first.hear("tool_chunk")
+        for each in (second, third):
+            await each.message()
+            await each.hear("tool_running")
+        await third.say(type="stop")
+        await third.hear("stream_end")  # who waits hears a stop
+        (workspace / "over").touch()
+        assert (await second.hear("tool_result"))["status"] == "success"
+        for each in (first, second):
+            await each.hear("stream_end")
+    assert (workspace / "order").read_text() == "first\nsecond\n"
+
+
+async def test_a_call_waits_for_another_engines_no_longer_than_it_may_take(
+    talk: Talk, workspace: Path
+) -> None:
+    waits = "echo x; until [ -e over ]; do read -t 0.02 <>/dev/zero; done"
+    first = talk([call("Bash", command=waits, timeout_s=60)], [], flags=REQUIRED)
+    second = talk([call("Bash", command="touch new", timeout_s=1)], [], flags=REQUIRED)
+    async with first, second:
+        for each in (first, second):
+            await each.ready()
+        await first.message()
+        await first.hear("tool_chunk")
+        await second.message()
+        found = await second.hear("tool_result")
+        assert "another program runs in this sandbox" in found["output"]
+        await second.hear("stream_end")
+        (workspace / "over").touch()
+        await first.hear("stream_end")
+    assert not (workspace / "new").exists()
+
+
 async def test_auto_is_a_sandbox_where_one_works(talk: Talk, workspace: Path) -> None:
     (workspace / ".env").write_text("x")
     os.link(workspace / ".env", workspace / "other")  # what lies here never does without one

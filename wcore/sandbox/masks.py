@@ -167,8 +167,7 @@ class _Guarded:
 
 def first_link(path: str, roots: Sequence[str]) -> str:
     """Return the first link on the way to `path`, which lies in one of `roots`; else `path`."""
-    root = next(root for root in roots if is_below(path, (root,)))
-    here = root
+    here = root = next(root for root in roots if is_below(path, (root,)))
     for part in path.removeprefix(root).strip("/").split("/")[:-1]:
         here = f"{here}/{part}"
         if os.path.islink(here):

@@ -34,6 +34,7 @@ from wcore.vocabulary import Json, Status, ToolOutput
 
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
+TURN_S: Final = 0.1  # between two looks whether another engine's program is over
 STATUS_BYTES_MAX: Final = 4096  # two short objects
 SAID_BYTES_MAX: Final = 4096  # of an attempt: what a person reads to see what is wrong
 MOVED_TOLD_MAX: Final = 32  # paths, one by one; what made more of them did not do it by mistake
@@ -186,12 +187,13 @@ class Sandbox:
     async def around(self, program: Program, shown: SandboxView) -> AsyncGenerator[Confined]:
         """Have what runs `program`. It must be over, and all it started, when this ends.
 
-        It runs in the view that was `shown`.
+        It runs in the view that was `shown`. Another engine's program there is waited for, as long
+        as this one may take.
 
         Raises:
             SandboxError: no sandbox can be made, or no longer that one.
         """
-        async with self._one_at_a_time, self._alone():
+        async with self._one_at_a_time, self._alone(program.limit_s or 0):
             if gone := set(shown.hosts) - {*self._agreement.hosts(), *shown.proposed}:
                 told = f"{', '.join(sorted(gone))}, which it could reach when it was shown"
                 raise SandboxError(f"nobody agrees any more to {told}: nothing was done")
@@ -245,9 +247,13 @@ class Sandbox:
         return bwrap, await self._agreed(bwrap, ())
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncGenerator[None]:
+    async def _alone(self, patience_s: float) -> AsyncGenerator[None]:
         """Be the only one that runs a program in the sandbox of this workspace."""
-        lock = await to_thread.run_sync(scratch.lock, self._workspace.scratch)
+        until = anyio.current_time() + patience_s
+        while (lock := await to_thread.run_sync(scratch.lock, self._workspace.scratch)) is None:
+            if anyio.current_time() >= until:
+                raise SandboxError("another program runs in this sandbox: wait, or end it first")
+            await anyio.sleep(TURN_S)
         try:
             yield
         finally:

@@ -20,7 +20,6 @@ KEPT_S: Final = 14 * 24 * 3600.0  # since a workspace was last worked in
 MEASURED_S: Final = 60.0  # from one measurement to the next: large caches take a while
 TIDY_S_MAX: Final = 0.5  # what is old and large goes in parts: a result waits for it
 EMPTIED: Final = "/tmp and the caches of the sandbox had become too large: they were emptied"
-_TAKEN: Final = "another program runs in the sandbox of this workspace: end it first"
 _MODE: Final = 0o1777  # as programs expect of /tmp; the folder above it is nobody else's
 
 
@@ -29,11 +28,13 @@ def folder_of(above: str, workspace: str) -> str:
     return f"{above}/{hashlib.sha256(os.fsencode(workspace)).hexdigest()}"
 
 
-def lock(folder: str) -> int:
+def lock(folder: str) -> int | None:
     """Be the only one that works with the folder of a workspace, until the descriptor is closed.
 
+    Return `None` where somebody else does.
+
     Raises:
-        SandboxError: somebody else does, or it cannot be used.
+        SandboxError: it cannot be used.
     """
     with ExitStack() as stack:
         try:
@@ -41,8 +42,8 @@ def lock(folder: str) -> int:
             found = os.open(f"{folder}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             stack.callback(os.close, found)
             fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise SandboxError(_TAKEN) from error
+        except BlockingIOError:
+            return None
         except OSError as error:
             raise _unusable(folder, error) from error
         stack.pop_all()
@@ -129,9 +130,9 @@ def tidy(above: str) -> None:
     until = time.monotonic() + TIDY_S_MAX
     for entry in listing(above, opens=False) or ():
         with suppress(OSError, SandboxError):
-            is_old = time.time() - entry.stat().st_mtime > KEPT_S
-            if is_old and entry.is_dir(follow_symlinks=False):
-                held = lock(entry.path)
+            age_s = time.time() - entry.stat().st_mtime
+            is_old = age_s > KEPT_S and entry.is_dir(follow_symlinks=False)
+            if is_old and (held := lock(entry.path)) is not None:
                 try:
                     remove(entry.path, until)
                 finally:

@@ -135,9 +135,8 @@ def _is_seen(path: str, place: Place) -> bool:
     """Whether what lies there outside is there within; else a mask would be made in its place."""
     unseen = (*place.private, *place.emptied)
     mounts = (*unseen, *place.shown, *place.repository, place.workspace)
-    return (
-        max((each for each in mounts if is_below(path, (each,))), key=len, default="") not in unseen
-    )
+    around = (each for each in mounts if is_below(path, (each,)))
+    return max(around, key=len, default="") not in unseen
 
 
 def _folders(paths: Iterable[str]) -> tuple[str, ...]:
