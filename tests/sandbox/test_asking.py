@@ -222,6 +222,55 @@ async def test_a_call_without_a_sandbox_has_none_to_change(talk: Talk) -> None:
         await host.hear("stream_end")
 
 
+RULES = """
+[[rule]]
+match = "Bash(echo *)"
+do = "allow"
+hosts = ["Example.org", "pypi.org"]
+
+[[rule]]
+match = "Bash(touch *)"
+do = "allow"
+outside_sandbox = true
+
+[[rule]]
+match = "Bash(ls *)"
+do = "allow"
+"""
+
+
+@pytest.mark.parametrize(
+    ("wish", "asks"),
+    [
+        ({"command": "echo x"}, False),
+        ({"command": "echo x", "hosts": ["pypi.org", "example.org"]}, False),
+        ({"command": "echo x", "hosts": ["pypi.org:8080"]}, True),
+        ({"command": "echo x", "hosts": ["pypi.org", "other.org"]}, True),
+        ({"command": "echo x", "outside_sandbox": True}, True),
+        ({"command": "touch x", "outside_sandbox": True}, False),
+        ({"command": "touch x", "hosts": ["other.org"]}, False),  # outside everything is reached
+        ({"command": "ls -l"}, False),
+        ({"command": "ls -l", "outside_sandbox": True}, True),
+        ({"command": "ls -l", "hosts": ["pypi.org"]}, True),
+    ],
+)
+async def test_a_rule_says_what_calls_may_reach(
+    held: Start, tmp_path: Path, wish: dict[str, Any], *, asks: bool
+) -> None:
+    policy(tmp_path, "[]").write_text(RULES)
+    async with held(wish, mode="force" if asks else "default") as host:
+        if asks:
+            card = await host.hear("tool_request")
+            assert card["why"]["row"] == "sandbox"
+            await host.deny(card["call_id"])
+        else:
+            result = await host.hear("tool_result")
+            assert result["status"] == "success"
+            shown = result["metadata"]["sandbox"]
+            outside = wish.get("outside_sandbox", False)
+            assert shown["view"] == ("none" if outside else "workspace")
+
+
 # --- modes ----------------------------------------------------------------------------------------
 
 

@@ -136,10 +136,8 @@ async def _serve(
     )
     wire = StdoutWriter(parts.fds[1])
     second_analysis = ShellWorker(parts.supervisor)
-    session = Session(
-        settings, wire, {}, model, second_analysis, persistence
-    )  # the engine loads the tools
-    session.policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
+    policy = SessionPolicy(files, Rules.of(loaded.snapshot), persistence.tiers)
+    session = Session(settings, wire, model, second_analysis, persistence, policy)
     problem = f"no message can be answered: {model.problem}" if model.problem else ""
     found = (*parts.told, *loaded.notices, *dropped, unused, persistence.consequences)
     session.notices = tuple(filter(None, (*found, *options.family.notices, problem)))

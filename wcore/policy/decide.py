@@ -19,7 +19,7 @@ from wcore.policy.rules.rule import Level, Rule
 from wcore.policy.rules.rule_index import DecisionInput, Match
 from wcore.policy.safety import find_danger
 from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier
-from wcore.views import READ_ONLY
+from wcore.views import READ_ONLY, covers
 from wcore.vocabulary import Access, AlwaysExact, Category, Decision, Mode, Row, Verdict, Why
 
 QUESTION_TOOL: Final = "AskUserQuestion"
@@ -170,6 +170,9 @@ def _reaches(case: DecisionInput, context: DecisionContext) -> Decision | None:
     view = case.facts.view
     if view is None or find_covering_grant(case.facts, context.grants):
         return None
+    match = _allow_or_ask(case, context)
+    if match and match.rule.verdict is Verdict.ALLOW and covers(match.rule.pin, view):
+        return None
     if not view.is_held:
         return _answer(Verdict.ASK, Row.SANDBOX, "the command would run outside of the sandbox")
     if not view.proposed:
@@ -237,13 +240,17 @@ def _chosen_tier(case: DecisionInput, context: DecisionContext) -> Decision | No
 
 def _ordered_rule(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 9: the first ordered rule that fits says allow or ask."""
-    found = context.policies.in_force(case)
-    match = next((m for m in found if m.rule.verdict is not Verdict.DENY), None)
+    match = _allow_or_ask(case, context)
     if match is None:
         return None
     allows = match.rule.verdict is Verdict.ALLOW
     told = _by_rule(Row.RULE, match, "is allowed by a rule" if allows else "asks by a rule")
     return _unless_forced(told, context)
+
+
+def _allow_or_ask(case: DecisionInput, context: DecisionContext) -> Match | None:
+    found = context.policies.in_force(case)
+    return next((match for match in found if match.rule.verdict is not Verdict.DENY), None)
 
 
 def _unread(case: DecisionInput, context: DecisionContext) -> Decision | None:

@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from wcore.vocabulary import Category
 
@@ -184,48 +183,6 @@ class TierSource(Protocol):
     def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
         """Return the tools of an agent as assigned, or `None` for an agent without tiers."""
         ...
-
-
-class TiersInMemory(Struct):
-    """A `TierSource` that forgets everything at the end of the process."""
-
-    _tools: dict[str, Mapping[str, Assigned]] = field(
-        default_factory=dict[str, Mapping[str, Assigned]]
-    )
-    _open: set[str] = field(default_factory=set[str])  # offered more than what has a row
-    _overrides: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
-
-    async def preload_for_agent(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
-        return self.now(agent_id, user_id)
-
-    for_turn = preload_for_agent
-
-    def now(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
-        own = frozenset(t for a, u, t in self._overrides if (a, u) == (agent_id, user_id))
-        tools = self._tools.get(agent_id)
-        found = AgentPermissionSnapshot() if tools is None else snapshot_of(tools)
-        only = found.is_assigned and agent_id not in self._open
-        return replace(found, user_overrides=own, is_assigned=only)
-
-    def held(self, agent_id: str, user_id: str) -> AgentPermissionSnapshot:
-        return self.now(agent_id, user_id)
-
-    async def assign(
-        self, agent_id: str, tools: Mapping[str, Assigned] | None, *, only: bool = True
-    ) -> None:
-        self._tools.pop(agent_id, None)
-        self._open.discard(agent_id)
-        if tools is not None:
-            self._tools[agent_id] = dict(tools)
-            if not only:
-                self._open.add(agent_id)
-
-    async def override(self, agent_id: str, user_id: str, tool: str, *, approve: bool) -> None:
-        change = self._overrides.add if approve else self._overrides.discard
-        change((agent_id, user_id, tool))
-
-    def assigned(self, agent_id: str) -> Mapping[str, Assigned] | None:
-        return self._tools.get(agent_id)
 
 
 def snapshot_of(tools: Mapping[str, Assigned]) -> AgentPermissionSnapshot:

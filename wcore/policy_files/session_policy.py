@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from anyio import to_thread
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wcore.agents import AgentDefinition
@@ -12,7 +12,7 @@ from wcore.errors import Code, ConfigError
 from wcore.policy.decide import DecisionContext
 from wcore.policy.grants import MAIN_AGENT, GrantBook
 from wcore.policy.rules.policy_file import PolicyError
-from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TiersInMemory, TierSource
+from wcore.policy.tiers import NO_TIERS, AgentPermissionSnapshot, Tier, TierSource
 from wcore.policy_files.policy_files import PolicyFiles
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.vocabulary import Mode
@@ -32,9 +32,9 @@ class SessionPolicy(Struct):
     Both come twice, as the session holds them and as they are at present: see `Rules`.
     """
 
-    files: PolicyFiles | None = None
-    rules: Rules = field(default_factory=Rules)
-    tiers: TierSource = field(default_factory=TiersInMemory)
+    files: PolicyFiles
+    rules: Rules
+    tiers: TierSource
     snapshot: AgentPermissionSnapshot = NO_TIERS
     held_snapshot: AgentPermissionSnapshot = NO_TIERS
     user_id: str = ""
@@ -48,8 +48,6 @@ class SessionPolicy(Struct):
         Raises:
             WcoreError: they cannot be had; the turn must fail and nothing may be offered.
         """
-        if self.files is None:
-            return ()
         loaded, agents = await to_thread.run_sync(_read, self.files.load_all)
         self.rules.read(loaded.snapshot)
         return (*loaded.notices, *agents.problems)
@@ -68,7 +66,7 @@ class SessionPolicy(Struct):
         Raises:
             BrokenRulesError: as `reread`.
         """
-        return self.rules.present if self.files is None else _read(self.files.look)
+        return _read(self.files.look)
 
     def take(self, found: PolicySnapshot) -> None:
         """Let what was found count."""

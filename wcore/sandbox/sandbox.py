@@ -187,8 +187,7 @@ class Sandbox:
     async def around(self, program: Program, shown: SandboxView) -> AsyncGenerator[Confined]:
         """Have what runs `program`. It must be over, and all it started, when this ends.
 
-        It runs in the view that was `shown`. Another engine's program there is waited for, as long
-        as this one may take.
+        It runs in the view that was `shown`; another engine's program is waited for till its limit.
 
         Raises:
             SandboxError: no sandbox can be made, or no longer that one.
@@ -235,9 +234,7 @@ class Sandbox:
         self._network = None
 
     async def begin(self) -> tuple[str, Network]:
-        """Return a bubblewrap that works on this machine, and the network of the views.
-
-        Nothing that lies in the workspace has a say in that: only a view of it is an error then.
+        """Return a bubblewrap that works here, whatever lies in the workspace, and the network.
 
         Raises:
             SandboxError: there is none; it says why.

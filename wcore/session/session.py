@@ -2,15 +2,13 @@
 
 The engine's handlers and the turn share one `Session`; a sub-agent has one of its own that shares
 grants, calls that wait and secrets with its parent's. `decide` tells what may happen to a prepared
-call, for example `Decision(Verdict.ASK, Why(Row.DEFAULT, …))`. `emit(events.TextDelta(text="hi",
-msg_id="m1"))` encodes an event and queues its line.
+call, for example `Decision(Verdict.ASK, Why(Row.DEFAULT, …))`; `emit(events.Pong())` queues a line.
 """
 
 import os
 import posixpath
 import secrets as random
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
@@ -61,6 +59,9 @@ from wcore.vocabulary import (
     Verdict,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
 LINE_RESERVE_BYTES: Final = 4096  # a request must also fit into `list_pending`'s answer
 
 
@@ -96,13 +97,13 @@ class Session:
         self,
         settings: Settings,
         writer: EventWriter,
-        tools: Mapping[str, Tool],
         model: Model,
         second_analysis: SecondAnalysis,
         persistence: SessionPersistence,
+        policy: SessionPolicy,
     ) -> None:
         self.settings = settings
-        self.tools = dict(tools)  # agents share it: MCP servers change it in place
+        self.tools = dict[str, Tool]()  # agents share it: the engine and MCP servers fill it
         self.model = model
         self.thinking_settings = ThinkingSettings()
         self.ledger = Ledger()
@@ -130,7 +131,7 @@ class Session:
         self._writer = writer
         self._second_analysis = second_analysis
         self.persistence = persistence
-        self.policy = SessionPolicy()
+        self.policy = policy
         self.told_of_tools: set[str] = set()  # what people were told about tools of servers
         self.before_turn: Callable[[], Awaitable[None]] = checkpoint
         self.notices: tuple[str, ...] = ()  # for the host, right after `ready`

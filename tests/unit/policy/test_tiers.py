@@ -11,7 +11,6 @@ from wcore.policy.tiers import (
     Assigned,
     GatedTool,
     Tier,
-    TiersInMemory,
     default_tier,
     snapshot_of,
     wrap_tool_with_permission,
@@ -77,19 +76,6 @@ def test_an_agent_with_tools_is_offered_these_and_no_others() -> None:
     assert not snapshot_of({}).offers("anything")
 
 
-async def test_what_is_in_memory_is_one_agents_and_one_users() -> None:
-    tiers = TiersInMemory()
-    await tiers.assign("main", {"x": Assigned("x", Category.EXEC)})
-    await tiers.override("main", "u1", "x", approve=True)
-    mine = await tiers.preload_for_agent("main", "u1")
-    assert (mine.needs_approval, mine.defaulted) == (frozenset({"x"}), frozenset({"x"}))
-    assert mine.user_overrides == {"x"}
-    assert not (await tiers.preload_for_agent("main", "u2")).user_overrides
-    assert not (await tiers.preload_for_agent("other", "u1")).is_assigned
-    await tiers.override("main", "u1", "x", approve=False)
-    assert not tiers.now("main", "u1").user_overrides
-
-
 def test_a_tool_of_a_server_gains_nothing_by_its_name() -> None:
     """A default counts only where somebody assigned the tool without a status."""
     facts = Facts("mcp__a__list_x", Category.MCP)
@@ -102,18 +88,3 @@ def test_a_tool_of_a_server_gains_nothing_by_its_name() -> None:
     assigned = snapshot_of({facts.tool: Assigned(facts.tool, Category.MCP)})
     context = DecisionContext(Mode.AUTO_EDIT, GrantBook(), offered, tiers=assigned)
     assert decide(facts, context).why.row is Row.TIER
-
-
-async def test_rows_are_taken_back_and_others_may_stay_as_they_were() -> None:
-    tiers = TiersInMemory()
-    rows = {"x": Assigned("x", Category.EXEC, Tier.BLOCKED)}
-    for only, offers in ((True, False), (False, True)):
-        await tiers.assign("main", rows, only=only)
-        now = tiers.now("main", "u")
-        assert (now.offers("x"), now.offers("y"), now.offers("mcp__a__y")) == (False, offers, True)
-        assert now.has_rows
-    await tiers.assign("main", None)
-    assert tiers.now("main", "u") == AgentPermissionSnapshot()
-    assert tiers.assigned("main") is None
-    await tiers.assign("main", {})
-    assert not tiers.now("main", "u").offers("y")

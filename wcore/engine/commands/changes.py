@@ -12,9 +12,8 @@ async def accept(session: Session, digest: str) -> dict[str, object]:
     Raises:
         WcoreError: it is not.
     """
-    rules, files = session.policy.rules, session.policy.files
-    if files is not None:
-        rules.read(await to_thread.run_sync(files.look))
+    rules = session.policy.rules
+    rules.read(await to_thread.run_sync(session.policy.files.look))
     await session.persistence.look()
     waiting = session.persistence.waiting(rules)
     if waiting is None:

@@ -137,8 +137,6 @@ async def _tell_of_order(session: Session, agent: str, tool: str, how: str) -> N
 
 async def _trust(session: Session, command: commands.TrustWorkspace) -> dict[str, object]:
     files, rules = session.policy.files, session.policy.rules
-    if files is None:
-        raise RefusedError("this engine reads no policy files")
     folder = files.places.workspace
     project = await to_thread.run_sync(files.project)
     if not command.trusted:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from wcore.hosts import HOSTS_MAX, agreed
+from wcore.hosts import HOSTS_MAX, agreed, one_host
 from wcore.policy import patterns
 from wcore.policy.patterns import PatternError
 from wcore.policy.rules.mcp_tables import SERVERS_MAX, ServerTable, Text, WrittenServer, placed
@@ -27,6 +27,7 @@ from wcore.policy.rules.rule import (
     split,
 )
 from wcore.policy.rules.toml_lines import Lines, locate
+from wcore.views import ASKED_MAX, NONE, WORKSPACE, SandboxView
 from wcore.vocabulary import MODE_ALIASES, Mode, Verdict
 
 FILE_BYTES_MAX: Final = 256 * 1024  # some thousand rules; reading more is a way to stall us
@@ -68,6 +69,8 @@ class _Rule(Struct, frozen=True, forbid_unknown_fields=True):
     do: Verdict
     agent: Text | None = None
     always: bool = False
+    hosts: Annotated[list[Text], Meta(max_length=ASKED_MAX)] = []
+    outside_sandbox: bool = False
 
 
 class _Test(Struct, frozen=True, forbid_unknown_fields=True):
@@ -199,11 +202,22 @@ class _Checked:
         if table.always and do is Verdict.ALLOW:
             text = "`always` is for rules that ask or deny: it stops lifting them"
             raise self._wrong((*where, "always"), text)
-        rule = replace(rule, source=self._source(where), always=table.always)
+        pin = self._pin(where, table) if table.hosts or table.outside_sandbox else None
+        rule = replace(rule, source=self._source(where), always=table.always, pin=pin)
         if do is Verdict.DENY and not rule.stands:
             named = table.match if agent is None else f"{table.match} for {agent}"
             rule = replace(rule, since=self._context.since(self._level, named))
         return rule
+
+    def _pin(self, where: _Path, table: _Rule) -> tuple[str, str]:
+        if self._level is Level.PROJECT or table.do is not Verdict.ALLOW:
+            text = "`hosts` and `outside_sandbox` are for rules of your own file that allow"
+            raise self._wrong(where, text)
+        hosts = list[str]()
+        for index, host in enumerate(table.hosts):
+            hosts += [self._try((*where, "hosts", index), lambda text=host: one_host(text))]
+        view = NONE if table.outside_sandbox else WORKSPACE
+        return SandboxView(view, proposed=tuple(hosts)).pin
 
     def _test(self, index: int, table: _Test) -> RuleTest:
         where = ("test", index)

@@ -88,6 +88,7 @@ class Rule(Struct, frozen=True):
     bare: bool = True  # whether it was written without `(spec)`
     always: bool = False  # written so: for a rule that asks or denies
     since: str = ""  # when it came to be there, see `ParseContext.since`
+    pin: tuple[str, str] | None = None  # what calls may reach that it allows, see `views.covers`
 
     @property
     def stands(self) -> bool:
