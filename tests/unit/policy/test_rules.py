@@ -1,5 +1,6 @@
 """Rules with arguments: paths, commands, groups, agents; what untrusted files can do with them."""
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -16,6 +17,7 @@ from wcore.policy.rules.parser import parse
 from wcore.policy.rules.policy_file import PolicyError
 from wcore.policy.rules.policy_set import PolicySet
 from wcore.policy.rules.rule import Level, ParseContext
+from wcore.views import NONE, WORKSPACE, SandboxView
 from wcore.vocabulary import Access, Always, Category, Decision, Mode, Row, Verdict
 
 PLACES: Final = Places("/ws", "/home/me")
@@ -365,6 +367,84 @@ def test_a_project_says_nothing_of_hosts() -> None:
     with pytest.raises(PolicyError, match="belongs into your own file") as caught:
         policies("\n[sandbox]\nhosts = ['a.example']", Level.PROJECT)
     assert caught.value.line == 3
+
+
+REACH = """
+[[rule]]
+match = "Bash(ls *)"
+do = "allow"
+
+[[rule]]
+match = "Bash(touch *)"
+do = "allow"
+outside_sandbox = true
+
+[[rule]]
+match = "Bash(npm *)"
+do = "allow"
+hosts = ["a.example"]
+
+[[rule]]
+match = "Bash(pip *)"
+do = "allow"
+hosts = ["b.example", "A.example"]
+"""
+A, B = "a.example", "b.example"
+
+
+@pytest.mark.parametrize(
+    ("text", "view", "verdict_"),
+    [
+        ("ls x && touch x && npm ci && pip list", SandboxView(WORKSPACE), "allow"),
+        ("touch x", SandboxView(NONE), "allow"),
+        ("touch x && touch y", SandboxView(NONE), "allow"),
+        ("touch x && ls x", SandboxView(NONE), "ask"),
+        ("ls x && touch x", SandboxView(NONE), "ask"),
+        ("npm ci", SandboxView(NONE), "ask"),
+        ("npm ci", SandboxView(WORKSPACE, (A,), (A,)), "allow"),
+        ("npm ci && pip list && touch x", SandboxView(WORKSPACE, (A,), (A,)), "allow"),
+        ("npm ci && pip list", SandboxView(WORKSPACE, (A, B), (A, B)), "ask"),
+        ("pip list && npm ci", SandboxView(WORKSPACE, (A, B), (B,)), "ask"),
+        ("pip list", SandboxView(WORKSPACE, (A, B), (A, B)), "allow"),
+        ("ls x", SandboxView(WORKSPACE, (A,), (A,)), "ask"),
+        ("ls x", SandboxView(WORKSPACE, (A,)), "allow"),  # which was agreed to before
+        ("ls x && touch x", None, "allow"),
+        ("npm ci", None, "ask"),  # it says what it may reach, and nothing would hold it to that
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.DEFAULT, Mode.FORCE])
+def test_every_command_of_a_text_reaches_no_more_than_its_rule_says(
+    text: str, view: SandboxView | None, verdict_: str, mode: Mode
+) -> None:
+    if mode is Mode.FORCE and (view is None or not (view.proposed or view.view == NONE)):
+        verdict_ = "allow"  # it asks nothing but about leaving and hosts
+    for level in (Level.MANAGED, Level.USER):
+        assert verdict(replace(bash(text), view=view), policies(REACH, level), mode) == verdict_
+
+
+LS, MINE = "Bash(ls)", "of your own that allow a command"
+
+
+@pytest.mark.parametrize(
+    ("level", "match", "do", "wish", "told"),
+    [
+        (Level.PROJECT, LS, "allow", "hosts = ['a.example']", MINE),
+        (Level.PROJECT, LS, "allow", "outside_sandbox = true", MINE),
+        (Level.USER, LS, "deny", "outside_sandbox = true", MINE),
+        (Level.USER, LS, "ask", "hosts = ['a.example']", MINE),
+        (Level.USER, "Bash", "allow", "outside_sandbox = true", MINE),
+        (Level.USER, "Read(x)", "allow", "outside_sandbox = true", MINE),
+        (Level.USER, "@exec", "allow", "hosts = ['a.example']", MINE),
+        (Level.USER, LS, "allow", "hosts = ['*.example']", "is not one host"),
+        (Level.USER, LS, "allow", "hosts = ['10.0.0.0/8']", "is not one host"),
+        (Level.USER, LS, "allow", f"hosts = {['a.example'] * 9}", "hosts"),
+    ],
+)
+def test_what_no_rule_may_reach_is_a_load_error(
+    level: Level, match: str, do: str, wish: str, told: str
+) -> None:
+    with pytest.raises(PolicyError, match=re.escape(told)):
+        policies(f"[[rule]]\nmatch = '{match}'\ndo = '{do}'\n{wish}", level)
 
 
 def test_limits_combine_as_the_strictest() -> None:

@@ -45,7 +45,7 @@ def _never_reached(rule: Rule, earlier: tuple[Rule, ...]) -> Iterator[Finding]:
     for other in earlier:
         if other.agent not in (None, rule.agent):
             continue
-        same = other.text.strip() == rule.text.strip()
+        same = other.text.strip() == rule.text.strip() and other.pin == rule.pin
         if same or (other.bare and _covers(other, rule)):
             kind = "dead" if other.verdict is rule.verdict else "shadowed"
             text = f"`{rule.text}` is never reached: `{other.text}` ({other.source}) comes first"

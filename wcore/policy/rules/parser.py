@@ -202,16 +202,16 @@ class _Checked:
         if table.always and do is Verdict.ALLOW:
             text = "`always` is for rules that ask or deny: it stops lifting them"
             raise self._wrong((*where, "always"), text)
-        pin = self._pin(where, table) if table.hosts or table.outside_sandbox else None
+        pin = self._pin(where, table, rule) if table.hosts or table.outside_sandbox else None
         rule = replace(rule, source=self._source(where), always=table.always, pin=pin)
         if do is Verdict.DENY and not rule.stands:
             named = table.match if agent is None else f"{table.match} for {agent}"
             rule = replace(rule, since=self._context.since(self._level, named))
         return rule
 
-    def _pin(self, where: _Path, table: _Rule) -> tuple[str, str]:
-        if self._level is Level.PROJECT or table.do is not Verdict.ALLOW:
-            text = "`hosts` and `outside_sandbox` are for rules of your own file that allow"
+    def _pin(self, where: _Path, table: _Rule, rule: Rule) -> tuple[str, str]:
+        if self._level is Level.PROJECT or not all(target.grant for target in rule.targets):
+            text = "`hosts` and `outside_sandbox` are for rules of your own that allow a command"
             raise self._wrong(where, text)
         hosts = list[str]()
         for index, host in enumerate(table.hosts):

@@ -14,6 +14,7 @@ from wcore.policy import shell
 from wcore.policy.facts import Facts
 from wcore.policy.rules.rule import SHELL_TOOL, Rule, Target
 from wcore.policy.stops import Scan, Span
+from wcore.views import covers
 from wcore.vocabulary import Access, Category, Verdict
 
 STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
@@ -204,13 +205,13 @@ def _allowed(run: _Run, facts: Facts) -> Match | None:
         return None
     if any(command.words[0].source not in run.heads for command in facts.analysis.commands):
         return None  # most rules are about other programs
-    if not shell.matches(facts.analysis, run.grants).covered:
+    reaching = {pin for pin in {rule.pin for rule in run.rules} if covers(pin, facts.view)}
+    both = [each for each in zip(run.rules, run.grants, strict=True) if each[0].pin in reaching]
+    if not shell.matches(facts.analysis, [grant for _, grant in both]).covered:
         return None
     first = shell.Analysis(facts.analysis.text, facts.analysis.commands[:1])
-    for rule, grant in zip(run.rules, run.grants, strict=True):
-        if shell.matches(first, [grant]).covered:
-            return Match(rule)
-    return Match(run.rules[0])
+    fits = (rule for rule, grant in both if shell.matches(first, [grant]).covered)
+    return Match(next(fits, both[0][0]))
 
 
 def _stopped(entry: _Entry, seen: Scan, *, guesses: bool) -> Match | None:
