@@ -11,14 +11,15 @@ from test_tidy import ROOT, sources, tree
 
 #: A ceiling only goes down. Behind it, what we aim at.
 CEILINGS: Final = {
-    "wcore/policy": 8_768,  # 7,200
-    "wcore/engine wcore/turn wcore/session wcore/approval": 3_388,  # 2,950
-    "wcore/store wcore/persistence": 3_619,  # 2,850
+    "wcore/policy": 8_755,  # 7,200
+    "wcore/engine wcore/turn wcore/session wcore/approval": 3_366,  # 2,950
+    "wcore/store wcore/persistence": 3_613,  # 2,850
     "wcore/policy_files": 1_180,  # 1,180
-    "wcore/tools": 4_772,  # 3,750
+    "wcore/tools": 4_678,  # 3,750
     "wcore/models": 3_371,  # 2,550
-    "wcore/cli": 2_560,  # 2,150
-    "wcore/sandbox wcore/cli/sandbox.py": 1_900,  # 1,900
+    "wcore/cli": 2_556,  # 2,150
+    "wcore/sandbox": 1_789,  # 1,900
+    "wcore/cli/sandbox.py": 208,  # of 2,150 for all commands
     "wcore/protocol wcore/conformance": 3_335,  # 3,200
     "hosts/python": 9_676,  # 7,900
 }

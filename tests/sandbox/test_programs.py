@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sandbox.trying import SHELL, bubblewraps
 from supervising import Supervised, supervised
 
-from wcore.sandbox import sandbox
+from wcore.sandbox import confined
 from wcore.sandbox.masks import Masks
 from wcore.sandbox.mounts import Place
 from wcore.sandbox.network import opened
@@ -83,7 +83,7 @@ async def test_what_is_left_within_is_counted_without_the_boundary(
 ) -> None:
     folder = str(tmp_path)
     program = Program((SHELL, "-c", script), folder, ENVIRON, (None, None, None))
-    with sandbox.confined(
+    with confined.confined(
         bubblewraps()[0], program, SandboxView("workspace"), (Place(folder), Masks())
     ) as inner:
         held = await supervisor.start(inner.program)

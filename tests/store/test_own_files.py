@@ -135,6 +135,7 @@ OPENS = {
     "wcore/tools/search/grep_worker.py": "a process of its own",
     "wcore/policy_files/repositories.py": "by the guard",
     "wcore/tools/ties.py": "by the guard",
+    "wcore/sandbox/git_config.py": "a folder of ours, and a lock that was not there",
     "wcore/sandbox/masks.py": "/proc",
     "wcore/sandbox/scratch.py": "our own lock",
     "wcore/store/leases.py": "/proc",

@@ -19,12 +19,13 @@ from wcore.policy import protected
 from wcore.policy.protected import Places
 from wcore.policy.rules.rule import Level
 from wcore.policy_files.policy_files import PolicyFiles
-from wcore.policy_files.repositories import names_no_program
+from wcore.policy_files.repositories import names_no_program, refused_changes
 from wcore.policy_files.snapshot import PolicySnapshot, Rules
 from wcore.sandbox import escapes, masks, scratch
+from wcore.sandbox.confined import Confined
 from wcore.sandbox.masks import SandboxError
 from wcore.sandbox.network import Start
-from wcore.sandbox.sandbox import Agreement, Confined, Sandbox, candidates
+from wcore.sandbox.sandbox import Agreement, Sandbox, candidates
 from wcore.sandbox.workspace import Workspace, homes_of, programs
 from wcore.supervisor import process
 from wcore.supervisor.client import Held, Program, Supervisor
@@ -110,7 +111,8 @@ def workspace_of(
     denied: Callable[[], Iterable[str]] = tuple,
 ) -> Workspace:
     """Return a workspace, with what the tables and rules of the policy say of its files."""
-    rules = masks.Rules(is_secret, is_kept, is_denied, names_no_program, denied)
+    git = names_no_program, refused_changes
+    rules = masks.Rules(is_secret, is_kept, is_denied, git[0], denied, git[1])
     found = programs(environ, shell, *candidates(environ, places.workspace))
     homes = homes_of(found)
     known = [path for home in (places.home, *homes) for path in protected.secret_places(home)]

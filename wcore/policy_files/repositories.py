@@ -83,6 +83,11 @@ _VALUES: Final = {
 #: Set aside for children of the engine only; and what makes git write elsewhere.
 _SET_ASIDE: Final = frozenset(["core.pager", "core.fsmonitor", "core.worktree"])
 _HOOKS_PATH: Final = "core.hookspath"
+#: What a program in a sandbox may change.
+_FREE: Final = re.compile(
+    r"(?:branch\.\*|user)\.[a-z-]+|remote\.\*\.(?:url|fetch)|submodule\.\*\.(?:url|active)"
+)
+_TRANSPORT: Final = re.compile(r"[^/]*::")  # an address that a program of that name leads to
 #: Hooks that only run where somebody commits, changes branches, sends or receives.
 _HOOKS: Final = frozenset(
     "applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist p4-pre-submit"
@@ -122,7 +127,22 @@ def names_no_program(config: str) -> bool:
         entries = list(_entries(_text(config)))
     except (OSError, ValueError):
         return False
-    return all(_is_harmless(key, value) and key not in _SET_ASIDE for key, value in entries)
+    return all(_is_harmless(key, value) and key not in _SET_ASIDE for key, value, _ in entries)
+
+
+def refused_changes(before: bytes, after: bytes) -> list[str]:
+    """Return the keys in which a configuration of git may not become another one.
+
+    Only remotes, branches, names of people and where submodules are may change.
+
+    Raises:
+        ValueError: one is not written as plainly as git writes it.
+    """
+    was, now = ([*_entries(text.decode("utf-8-sig"))] for text in (before, after))
+    fixed = [[each for each in found if not _FREE.fullmatch(each[0])] for found in (was, now)]
+    wrong = {key for key, *_ in {*fixed[0]} ^ {*fixed[1]}}
+    wrong |= {key for key, value, _ in {*now} - {*was} if _TRANSPORT.match(value)}
+    return sorted(wrong) or ([] if fixed[0] == fixed[1] else ["the order of its keys"])
 
 
 def _names(place: str) -> bool:
@@ -136,8 +156,8 @@ def _names(place: str) -> bool:
             for name in ("config", "config.worktree")
             for entry in _entries(_text(os.path.join(folder, name)))
         ]
-        moved = any(key == "core.worktree" for key, _ in entries)
-        for key, value in entries:
+        moved = any(key == "core.worktree" for key, *_ in entries)
+        for key, value, _ in entries:
             if key == _HOOKS_PATH:
                 hooks += _hook_folders(value, [os.path.dirname(place), *folders], moved=moved)
             elif not _is_harmless(key, value):
@@ -154,13 +174,13 @@ def _is_harmless(key: str, value: str) -> bool:
     return key in _KEYS or key.partition(".")[0] in _SECTIONS
 
 
-def _entries(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a configuration, each with its value as it is written.
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the keys of a configuration, each with its value and its section as they are written.
 
     Raises:
         ValueError: it is not written as plainly as git and its friends write it.
     """
-    section = ""
+    section, written = "", ""
     for line in text.split("\n"):
         rest = line.strip(" \t\r")
         if _UNCLEAR.search(rest):
@@ -168,13 +188,13 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
         if found := _SECTION.match(rest):
             name, dot, _ = found[1].lower().partition(".")
             section = f"{name}.*." if dot or found[2] is not None else f"{name}."
-            rest = rest[found.end() :]
+            written, rest = found[0], rest[found.end() :]
         if not rest or rest.startswith(("#", ";")):
             continue
         entry = _ENTRY.fullmatch(rest)
         if entry is None or not section:
             raise ValueError("no entry")
-        yield section + entry[1].lower(), entry[2] or ""
+        yield section + entry[1].lower(), entry[2] or "", written
 
 
 def _hook_folders(value: str, bases: list[str], *, moved: bool) -> list[str]:

@@ -184,14 +184,6 @@ def _defined(
     """Return the tiers of an agent: where nobody set any, those of its definition."""
     if definition is None or stored.has_rows:
         return stored
-    by_tier = {
-        tier: frozenset(tool for tool, status in definition.tiers.items() if status == tier)
-        for tier in Tier
-    }
-    return AgentPermissionSnapshot(
-        by_tier[Tier.ALWAYS_ALLOW],
-        by_tier[Tier.NEEDS_APPROVAL],
-        by_tier[Tier.BLOCKED],
-        user_overrides=stored.user_overrides,
-        overridden_at=stored.overridden_at,
-    )
+    tiers = definition.tiers.items()
+    named = {each.value: frozenset(tool for tool, tier in tiers if tier == each) for each in Tier}
+    return replace(stored, **named)

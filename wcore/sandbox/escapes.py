@@ -19,9 +19,9 @@ from anyio import to_thread
 from msgspec import Struct
 
 from wcore.sandbox import quarantine
+from wcore.sandbox.confined import attempt
 from wcore.sandbox.network import Start
 from wcore.sandbox.proxy import PORT
-from wcore.sandbox.sandbox import attempt
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Program
 

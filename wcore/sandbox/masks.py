@@ -49,7 +49,8 @@ class Rules(Struct, frozen=True):
     """What is told of real paths: whether one is a secret, and whether it may not be written.
 
     `is_denied`: not even read, though git has it; `denied` are places that may hold such paths.
-    `is_harmless`: a configuration of git that names no program.
+    `is_harmless`: a configuration of git that names no program; `refused`: the keys in which one
+    may not become another.
     """
 
     is_secret: Callable[[str], bool]
@@ -57,6 +58,7 @@ class Rules(Struct, frozen=True):
     is_denied: Callable[[str], bool] = lambda _: False
     is_harmless: Callable[[str], bool] = lambda _: False
     denied: Callable[[], Iterable[str]] = tuple
+    refused: Callable[[bytes, bytes], Sequence[str]] = lambda _, __: ["any key"]
 
 
 class Masks(Struct, frozen=True):

@@ -18,6 +18,15 @@ _ROOT_KEEPS: Final = ("CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER")
 _NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts")
 _NO_FILE: Final = "/dev/null"  # bound without devices: opening it is refused, to root as well
 TMP: Final = "/tmp"
+GIT_COPY: Final = "/dev/git"  # where git writes a configuration instead; /dev is new each time
+
+
+class GitConfig(Struct, frozen=True):
+    """A configuration of git at `real`, as it was `before`, and the folder with its copy."""
+
+    real: str
+    folder: str
+    before: bytes
 
 
 class Place(Struct, frozen=True):
@@ -27,7 +36,7 @@ class Place(Struct, frozen=True):
     is empty at first, and gone with the program. `usual` is where caches are, by the variable that
     says so, unless it says something else. `emptied` ones have nothing in them but what of
     `shown` lies there: the home, the interpreter, folders of PATH. `repository` are folders outside
-    the workspace where git keeps its history.
+    the workspace where git keeps its history, `git` a copy of its configuration that is written.
     """
 
     workspace: str
@@ -36,6 +45,7 @@ class Place(Struct, frozen=True):
     emptied: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     repository: tuple[str, ...] = ()
+    git: GitConfig | None = None
 
 
 def arguments(view: str, place: Place, masks: Masks, *, as_root: bool) -> list[str]:
@@ -55,8 +65,10 @@ def arguments(view: str, place: Place, masks: Masks, *, as_root: bool) -> list[s
         links = [path for path, link in masks.names if link is not None]
         for folder in _between(place, (*masks.kept, *masks.folders, *masks.files, *links)):
             found += _bound("--bind", folder)
-        for path in _outermost(masks.kept):
+        copied = place.git.real if place.git else None  # there a link is mounted already
+        for path in _outermost(path for path in masks.kept if path != copied):
             found += _bound("--ro-bind", path)
+        found += ["--bind", place.git.folder, GIT_COPY] if place.git else []
     for folder in _outermost(masks.folders):
         found += ["--perms", "0000", "--tmpfs", folder, "--remount-ro", folder]
     for path in masks.files:

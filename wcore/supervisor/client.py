@@ -46,7 +46,8 @@ class Program(Struct, frozen=True):
     seconds, and a little more, the holder ends everything by itself: the engine may be stopped.
     `more` are descriptors that the program has as 3, 4, …. One that is the `boundary` of a PID
     namespace is not asked to end itself, only what runs within. `joins` are descriptors of
-    namespaces that it is started in, that of the user first; it does not have them itself.
+    namespaces that it is started in, that of the user first; it does not have them itself. `links`
+    are mounted for it, each a symbolic link and the file in whose place it is then.
     """
 
     argv: Sequence[str]
@@ -58,6 +59,7 @@ class Program(Struct, frozen=True):
     more: Sequence[int] = ()
     boundary: bool = False
     joins: Sequence[int] = ()
+    links: Sequence[tuple[str, str]] = ()
 
 
 class Supervisor:
@@ -210,6 +212,7 @@ class Held:
                 program.limit_s,
                 program.boundary,
                 len(program.joins),
+                list(program.links),
             )
         )
         try:

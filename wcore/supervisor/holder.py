@@ -36,11 +36,12 @@ def hold(link: socket.socket, engine: int) -> None:
     received = _request(link)
     if received is None:
         return  # the engine changed its mind, or is gone
-    (argv, cwd, environ, stdio, grace_s, limit_s, boundary, joins), descriptors = received
+    (argv, cwd, environ, stdio, grace_s, limit_s, boundary, joins, links), descriptors = received
     its_own = len(descriptors) - joins
     try:
         for namespace in descriptors[its_own:]:
             kernel.join(namespace)
+        kernel.mount_links(links)
         program = _started(argv, cwd, environ, _dealt(stdio, descriptors[:its_own]))
     except (OSError, ValueError) as error:  # a ValueError: what no program can be given
         number = error.errno if isinstance(error, OSError) else errno.EINVAL

@@ -1,6 +1,7 @@
 """Switches of the kernel that Python has no names for. Where there are none, nothing happens."""
 
 import os
+import struct
 import sys
 
 ADOPTS = sys.platform == "linux"  # whether there is a way to become the parent of orphans
@@ -11,6 +12,12 @@ _SET_NAME = 15
 _SET_CHILD_SUBREAPER = 36
 _ARGUMENTS = 45  # field 48 of /proc/PID/stat, counted from behind the name: start, end
 _ENVIRONMENT = 47  # field 50
+_NEW_MOUNTS = 0x20000  # linux/sched.h
+_SLAVE_ALL = 0x84000  # linux/mount.h, and for the new calls, which have no names in C libraries yet
+_OPEN_TREE, _MOVE, _SETATTR = 428, 429, 442
+_CLONE, _FROM_EMPTY = 1, 4
+_READ_ONLY, _NOSUID, _NODEV = 1, 2, 4
+_HERE, _NOFOLLOW, _EMPTY_PATH, _CLOEXEC = -100, 0x100, 0x1000, 0x80000  # linux/fcntl.h
 
 
 def conceal() -> None:
@@ -43,6 +50,25 @@ def join(namespace: int) -> None:
     _called("setns", namespace, 0, about="a namespace")
 
 
+def mount_links(links: "list[tuple[str, str]]") -> None:
+    """Put symbolic links into the place of files, for us and our children; raises `OSError`.
+
+    They are read-only and without devices, as bubblewrap will want them: it cannot change that,
+    as it goes by names and would follow them.
+    """
+    if not links:
+        return
+    _called("unshare", _NEW_MOUNTS, about="a namespace")
+    _called("mount", None, b"/", None, _SLAVE_ALL, None, about="/")
+    for link, place in links:
+        numbers = _OPEN_TREE, _HERE, os.fsencode(link), _CLONE | _CLOEXEC | _NOFOLLOW
+        mount = _called("syscall", *numbers, about=link)
+        flags = struct.pack("4Q", _READ_ONLY | _NOSUID | _NODEV, 0, 0, 0)
+        _called("syscall", _SETATTR, mount, b"", _EMPTY_PATH, flags, len(flags), about=link)
+        _called("syscall", _MOVE, mount, b"", _HERE, os.fsencode(place), _FROM_EMPTY, about=place)
+        os.close(mount)
+
+
 def inotify() -> int:
     """Return a new descriptor that tells of events in folders; raises `OSError`."""
     return _called("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC, about="inotify")
@@ -53,10 +79,11 @@ def watch(descriptor: int, folder: str, events: int) -> int:
     return _called("inotify_add_watch", descriptor, os.fsencode(folder), events, about=folder)
 
 
-def _called(name: str, *args: "int | bytes", about: str) -> int:
+def _called(name: str, *args: "int | bytes | None", about: str) -> int:
     import ctypes  # noqa: PLC0415 - `os` has none of them in Python 3.11
 
-    result: int = getattr(ctypes.CDLL(None, use_errno=True), name)(*args)
+    longs = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
+    result: int = getattr(ctypes.CDLL(None, use_errno=True), name)(*longs)
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), about)

@@ -13,7 +13,7 @@ from wcore.policy.grants import Grant, GrantBook
 from wcore.policy.protected import Places
 from wcore.policy_files.named_paths import finder
 from wcore.policy_files.programs import WORDS_MAX
-from wcore.policy_files.repositories import CONFIG_BYTES_MAX
+from wcore.policy_files.repositories import CONFIG_BYTES_MAX, refused_changes
 from wcore.tools.process.child_environment import child_environment
 from wcore.vocabulary import AlwaysPrefix, Category, Mode, Prepared, Verdict
 
@@ -126,6 +126,56 @@ def test_a_work_tree_has_the_configuration_of_its_repository(workspace: Path) ->
     (place / "config.worktree").unlink()
     (workspace / ".git/config").write_text(PROGRAMS[0])
     assert asks(workspace / "sub", "git diff")
+
+
+WAS = """\
+[core]
+\tpager = less
+[remote "o"]
+\turl = https://a.example/b
+[alias "x"]
+\tcommand = ls
+[alias]
+\tx = a
+\tx = b
+[include]
+\tpath = one
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        ("https://a.example/b", "ssh://c.example/d", []),
+        ('[remote "o"]', '[remote "p"]', []),
+        ("[alias]", '[branch "n"]\n\tremote = o\n\tmerge = refs/heads/n\n[alias]', []),
+        ("[alias]", '[submodule "s"]\n\turl = ../s\n\tactive = true\n[user]name=x\n[alias]', []),
+        ("https://a.example/b", "ext::sh -c x", ["remote.*.url"]),
+        ("https://a.example/b", '"ext::sh -c x"', ["remote.*.url"]),
+        ("https://a.example/b", 'e"x"t::sh -c x', ["remote.*.url"]),
+        ("https://a.example/b", "https://[::1]/b", []),
+        ("[alias]", '[branch "n"]\n\tremote = ext::sh\n[alias]', ["branch.*.remote"]),
+        ("pager = less", "pager = more", ["core.pager"]),
+        ("\tpager = less\n", "", ["core.pager"]),
+        ('[alias "x"]', '[alias "y"]', ["alias.*.command"]),
+        ("x = a\n\tx = b", "x = b\n\tx = a", ["the order of its keys"]),
+        ("x = a\n", "x = a\n\tx = a\n", ["the order of its keys"]),
+        ("[include]", '[includeIf "onbranch:x"]', ["include.path", "includeif.*.path"]),
+        ("[alias]", '[remote "o"]\n\tuploadpack = x\n[alias]', ["remote.*.uploadpack"]),
+        ("[alias]", "[user.x]\n\tname = x\n[alias]", ["user.*.name"]),
+        ("[alias]", "[url.x]\n\tinsteadof = y\n[alias]", ["url.*.insteadof"]),
+    ],
+)
+def test_what_may_change_in_a_configuration(old: str, new: str, refused: list[str]) -> None:
+    assert old in WAS
+    assert refused_changes(WAS.encode(), WAS.replace(old, new).encode()) == refused
+
+
+@pytest.mark.parametrize("line", [b"[", b"x", b"x = \xff", b"x = a\\", b"\0", b'[user "a]'])
+def test_what_git_does_not_write_like_that_is_no_configuration(line: bytes) -> None:
+    for before, after in ((b"", line), (line, b"")):
+        with pytest.raises(ValueError, match=r"plain|entry|utf-8"):
+            refused_changes(before, after)
 
 
 def test_what_cannot_be_read_may_name_a_program(workspace: Path) -> None:

@@ -41,7 +41,8 @@ from wcore.vocabulary import (
 )
 
 if TYPE_CHECKING:  # not loaded where commands run without one
-    from wcore.sandbox.sandbox import Confined, Sandbox
+    from wcore.sandbox.confined import Confined
+    from wcore.sandbox.sandbox import Sandbox
 
 NAME = "Bash"
 NAMES_MAX: Final = 1024  # of files that a text may be about; a longer one is data
@@ -90,9 +91,8 @@ _TEXT: Final = (
 )
 _HELD: Final = (
     " It runs in a sandbox: outside of the workspace it can write nothing, and within it not what "
-    "git, editors and shells go by (`.git/config`: `git remote add`, `git push -u`); secrets are "
-    "hidden, and few hosts are reached. A person is asked about `hosts` and `outside_sandbox`: use "
-    "them for what has failed without."
+    "git, editors and shells start; secrets are hidden, and few hosts are reached. A person is "
+    "asked about `hosts` and `outside_sandbox`: use them for what has failed without."
 )
 
 
