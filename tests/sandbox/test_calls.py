@@ -179,7 +179,7 @@ async def test_a_call_waits_for_another_engines_no_longer_than_it_may_take(
         await first.hear("tool_chunk")
         await second.message()
         found = await second.hear("tool_result")
-        assert "another program runs in this sandbox" in found["output"]
+        assert "another program runs in this sandbox, or repository" in found["output"]
         await second.hear("stream_end")
         (workspace / "over").touch()
         await first.hear("stream_end")

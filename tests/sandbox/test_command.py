@@ -133,7 +133,7 @@ def test_one_program_runs_in_the_sandbox_of_a_workspace(ws: Path) -> None:
     assert waiting.line(first) == "up\n"
     done = run(ws, "touch second")
     assert done.returncode == 1
-    assert "another program runs in this sandbox" in done.stderr
+    assert "another program runs in this sandbox, or repository" in done.stderr
     assert not (ws / "second").exists()
     assert waiting.finish(first, b"\n").returncode == 0
     assert run(ws, "touch second").returncode == 0

@@ -38,11 +38,11 @@ def config(ws: Path) -> Path:
     ("script", "key", "value"),
     [
         ("git remote add up https://a.example/b", "remote.up.url", "https://a.example/b"),
-        ("git remote add up ../b; git remote rename up on", "remote.on.url", "../b"),
+        ("git remote add up git@b:c; git remote rename up on", "remote.on.url", "git@b:c"),
         ("git switch -qc new; git branch -q -u main", "branch.new.merge", "refs/heads/main"),
         ("git switch -qc a -t main; git branch -m a b", "branch.b.merge", "refs/heads/main"),
         ("git config user.email z@example.org", "user.email", "z@example.org"),
-        ("git config submodule.s.url ../s", "submodule.s.url", "../s"),
+        ("git config submodule.s.url ssh://b/s", "submodule.s.url", "ssh://b/s"),
         ("printf '[user]\\n\\tname = z\\n' >>.git/config", "user.name", "z"),
         ("git config user.name z; mv -f .git/config.lock x || git gc -q", "user.name", "z"),
     ],
@@ -70,6 +70,10 @@ def test_what_starts_no_program_is_put_back(
         ("git config filter.a.clean x", "filter.*.clean"),
         ("git config user.name z; git config core.pager x", "core.pager"),
         ("git remote add up ext::sh", "remote.*.url"),
+        ("git remote add up ../x", "remote.*.url"),
+        ("git config user.name ''", "user.name"),
+        ("printf '[remote \"--x\"]\n\turl = git@b:c\n' >>.git/config", "remote.*.url"),
+        ("seq -f '[branch \"name-of-number-%g\"]' 3000 >>.git/config", "too long"),
         ("git config remote.up.uploadpack x", "remote.*.uploadpack"),
         ("git config submodule.s.update '!x'", "submodule.*.update"),
         ("git config --rename-section core other", "core."),
@@ -126,6 +130,22 @@ def test_a_work_tree_shares_the_configuration_of_its_repository(ws: Path, config
     assert git(ws, "config", "--file", str(config), "user.name") == "z\n"
 
 
+def test_one_program_runs_at_a_time_in_a_repository_with_work_trees(ws: Path, config: Path) -> None:
+    """What one puts back would take the mask off the file for the other."""
+    tree = ws.parent / "tree"
+    git(ws, "worktree", "add", "-q", str(tree))
+    for first, second in ((ws, tree), (tree, ws)):
+        command = [*WCORE, "run", "--", "bash", "-c", LATER]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, cwd=first, env=environ(ws), stdin=pipe, stdout=pipe)
+        assert waiting.line(process) == "up\n"
+        done = run(second, "touch new", HOME=str(ws.parent))
+        assert "another program runs in this sandbox, or repository" in done.stderr
+        assert not (second / "new").exists()
+        waiting.finish(process, b"\n")
+    assert config.exists()
+
+
 def test_to_read_only_it_cannot_be_written(ws: Path, config: Path) -> None:
     before = config.read_bytes()
     done = run(ws, "git config user.name z", "--view", "read_only")
@@ -135,9 +155,9 @@ def test_to_read_only_it_cannot_be_written(ws: Path, config: Path) -> None:
 
 async def test_a_call_says_what_was_not_kept(talk: Talk, workspace: Path) -> None:
     git(workspace, "init", "-q")
-    found = await result_of(talk, "git remote add up ../x && git config core.editor vi; echo done")
+    found = await result_of(talk, "git remote add up git@b:c; git config core.editor vi")
     assert found["status"] == "error"
     assert "was not kept: core.editor" in found["output"]
-    found = await result_of(talk, "git remote add up ../x && echo done")
+    found = await result_of(talk, "git remote add up git@b:c && echo done")
     assert (found["status"], found["output"]) == ("success", "done\n")
     assert git(workspace, "remote") == "up\n"

@@ -83,11 +83,18 @@ _VALUES: Final = {
 #: Set aside for children of the engine only; and what makes git write elsewhere.
 _SET_ASIDE: Final = frozenset(["core.pager", "core.fsmonitor", "core.worktree"])
 _HOOKS_PATH: Final = "core.hookspath"
-#: What a program in a sandbox may change.
-_FREE: Final = re.compile(
-    r"(?:branch\.\*|user)\.[a-z-]+|remote\.\*\.(?:url|fetch)|submodule\.\*\.(?:url|active)"
-)
-_TRANSPORT: Final = re.compile(r"[^/]*::")  # an address that a program of that name leads to
+#: What a program in a sandbox may change, each with the values that lead to no program by what they
+#: say: names are arguments of commands, and addresses of the own machine lead to other hooks.
+_PLAIN: Final = r"[^\s\"\\#;-][^\"\\#;]*"
+_ADDRESS: Final = rf"(?:https?|ssh|git)://{_PLAIN}|[\w.-]+@[\w.-]+:(?!:){_PLAIN}"
+_FREE: Final = {
+    re.compile(r"branch\.\*\.(?:remote|pushremote)"): re.compile(rf"[.]|\w[\w.-]*|{_ADDRESS}"),
+    re.compile(r"branch\.\*\.merge|remote\.\*\.fetch"): re.compile(r"\+?refs/[^\s\"\\#;]+"),
+    re.compile(r"branch\.\*\.rebase|submodule\.\*\.active"): re.compile("true|false"),
+    re.compile(r"(?:remote|submodule)\.\*\.url"): re.compile(_ADDRESS),
+    re.compile(r"user\.(?:name|email)"): re.compile(_PLAIN),
+}
+_FREE_NAME: Final = re.compile(r'\[\w+(?: "\w[^\s"\\]*")?\]')
 #: Hooks that only run where somebody commits, changes branches, sends or receives.
 _HOOKS: Final = frozenset(
     "applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist p4-pre-submit"
@@ -139,10 +146,16 @@ def refused_changes(before: bytes, after: bytes) -> list[str]:
         ValueError: one is not written as plainly as git writes it.
     """
     was, now = ([*_entries(text.decode("utf-8-sig"))] for text in (before, after))
-    fixed = [[each for each in found if not _FREE.fullmatch(each[0])] for found in (was, now)]
+    fixed = [[each for each in found if not _is_free(each)] for found in (was, now)]
     wrong = {key for key, *_ in {*fixed[0]} ^ {*fixed[1]}}
-    wrong |= {key for key, value, _ in {*now} - {*was} if _TRANSPORT.match(value)}
     return sorted(wrong) or ([] if fixed[0] == fixed[1] else ["the order of its keys"])
+
+
+def _is_free(entry: tuple[str, str, str]) -> bool:
+    key, value, written = entry
+    values = next((values for keys, values in _FREE.items() if keys.fullmatch(key)), None)
+    is_named = _FREE_NAME.fullmatch(written.partition("\n")[0]) is not None
+    return values is not None and values.fullmatch(value) is not None and is_named
 
 
 def _names(place: str) -> bool:
@@ -175,7 +188,7 @@ def _is_harmless(key: str, value: str) -> bool:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the keys of a configuration, each with its value and its section as they are written.
+    """Yield the keys of a configuration, each with its value, and how all of it is written.
 
     Raises:
         ValueError: it is not written as plainly as git and its friends write it.
@@ -188,13 +201,13 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
         if found := _SECTION.match(rest):
             name, dot, _ = found[1].lower().partition(".")
             section = f"{name}.*." if dot or found[2] is not None else f"{name}."
-            written, rest = found[0], rest[found.end() :]
+            written, rest = found[0].strip(), rest[found.end() :]
         if not rest or rest.startswith(("#", ";")):
             continue
         entry = _ENTRY.fullmatch(rest)
         if entry is None or not section:
             raise ValueError("no entry")
-        yield section + entry[1].lower(), entry[2] or "", written
+        yield section + entry[1].lower(), entry[2] or "", f"{written}\n{rest}"
 
 
 def _hook_folders(value: str, bases: list[str], *, moved: bool) -> list[str]:

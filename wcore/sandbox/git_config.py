@@ -49,11 +49,11 @@ def put_back(copy: GitConfig, refused: Callable[[bytes, bytes], Sequence[str]]) 
             return ""
         wrong = ", ".join(map(visible_line, refused(copy.before, after))) or _written(copy, after)
     except FileExistsError:
-        wrong = "somebody else is writing it"
+        wrong = "somebody else is writing it, or has left the file config.lock"
     except OSError as error:
         wrong = error.strerror or "it could not be read"
     except ValueError:
-        wrong = "it is not as git writes it"
+        wrong = "it is too long, or not as git writes it"
     finally:
         scratch.remove(copy.folder)
     told = f"what was written to {visible_line(copy.real)} was not kept"
@@ -62,9 +62,10 @@ def put_back(copy: GitConfig, refused: Callable[[bytes, bytes], Sequence[str]]) 
 
 def _read(path: str) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is no file")
-        return file.read(CONFIG_BYTES_MAX + 1)
+        content = file.read(CONFIG_BYTES_MAX + 1)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or len(content) > CONFIG_BYTES_MAX:
+            raise ValueError("no file, or too long")
+    return content
 
 
 def _written(copy: GitConfig, content: bytes) -> str:

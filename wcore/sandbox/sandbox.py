@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from math import inf
 from typing import Final
 
@@ -20,6 +20,7 @@ from wcore.sandbox.mounts import Place
 from wcore.sandbox.network import Network, NetworkGoneError, Start, opened
 from wcore.sandbox.proxy import Hosts
 from wcore.sandbox.quarantine import take_away
+from wcore.sandbox.repository import repository_folders
 from wcore.sandbox.watch import Watch
 from wcore.sandbox.workspace import Workspace
 from wcore.supervisor.client import Program
@@ -27,6 +28,7 @@ from wcore.views import WORKSPACE, SandboxView
 
 PROBE_S_MAX: Final = 2.0  # from its start to its end; milliseconds where it works
 PROBE_EXIT: Final = 42
+_TAKEN: Final = "another program runs in this sandbox, or repository: wait, or end it first"
 TURN_S: Final = 0.1  # between two looks whether another engine's program is over
 
 _SYSTEM: Final = ("/usr/bin", "/bin", "/usr/local/bin")
@@ -143,16 +145,21 @@ class Sandbox:
 
     @asynccontextmanager
     async def _alone(self, patience_s: float) -> AsyncGenerator[None]:
-        """Be the only one that runs a program in the sandbox of this workspace."""
-        until = anyio.current_time() + patience_s
-        while (lock := await to_thread.run_sync(scratch.lock, self._workspace.scratch)) is None:
-            if anyio.current_time() >= until:
-                raise SandboxError("another program runs in this sandbox: wait, or end it first")
-            await anyio.sleep(TURN_S)
-        try:
+        """Be the only one that runs a program in the sandbox of this workspace and repository.
+
+        What one engine puts back would take the mask off the same file for another one.
+        """
+        until, own = anyio.current_time() + patience_s, self._workspace.scratch
+        folder = self._workspace.folder
+        repository = next(iter(repository_folders(folder)), f"{folder}/.git")
+        with ExitStack() as stack:
+            for each in (own, scratch.folder_of(os.path.dirname(own), repository)):
+                while (lock := await to_thread.run_sync(scratch.lock, each)) is None:
+                    if anyio.current_time() >= until:
+                        raise SandboxError(_TAKEN)
+                    await anyio.sleep(TURN_S)
+                stack.callback(os.close, lock)
             yield
-        finally:
-            os.close(lock)
 
     def _looked(self, shown: SandboxView) -> tuple[Place, Masks]:
         kept = self._workspace.scratch if shown.view == WORKSPACE else ""  # then nothing stays
@@ -169,9 +176,10 @@ class Sandbox:
         folders = (place.workspace, place.repository)
         try:
             inner.quarantine = to
+            copy = None if inner.problem else place.git  # else it is not known whose file that is
             inner.moved, problem = take_away(masks, *folders, rules, to)
             inner.add(problem)
-            inner.add(git_config.put_back(place.git, rules.refused) if place.git else "")
+            inner.add(git_config.put_back(copy, rules.refused) if copy else "")
             if time.monotonic() - self._measured >= scratch.MEASURED_S:
                 self._measured = time.monotonic()
                 inner.is_emptied = scratch.is_emptied(self._workspace.scratch)

@@ -131,8 +131,11 @@ def test_a_work_tree_has_the_configuration_of_its_repository(workspace: Path) ->
 WAS = """\
 [core]
 \tpager = less
+\tfsmonitor =
 [remote "o"]
 \turl = https://a.example/b
+[remote "near"]
+\turl = ../near
 [alias "x"]
 \tcommand = ls
 [alias]
@@ -140,35 +143,88 @@ WAS = """\
 \tx = b
 [include]
 \tpath = one
+[http]
+\tsslVerify
 """
+END = "[alias]"
+
+
+def more(text: str) -> tuple[str, str]:
+    """Return what is to be replaced so that `text` is written before the end."""
+    return END, f"{text}\n{END}"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "refused"),
+    "change",
     [
-        ("https://a.example/b", "ssh://c.example/d", []),
-        ('[remote "o"]', '[remote "p"]', []),
-        ("[alias]", '[branch "n"]\n\tremote = o\n\tmerge = refs/heads/n\n[alias]', []),
-        ("[alias]", '[submodule "s"]\n\turl = ../s\n\tactive = true\n[user]name=x\n[alias]', []),
-        ("https://a.example/b", "ext::sh -c x", ["remote.*.url"]),
-        ("https://a.example/b", '"ext::sh -c x"', ["remote.*.url"]),
-        ("https://a.example/b", 'e"x"t::sh -c x', ["remote.*.url"]),
-        ("https://a.example/b", "https://[::1]/b", []),
-        ("[alias]", '[branch "n"]\n\tremote = ext::sh\n[alias]', ["branch.*.remote"]),
-        ("pager = less", "pager = more", ["core.pager"]),
-        ("\tpager = less\n", "", ["core.pager"]),
-        ('[alias "x"]', '[alias "y"]', ["alias.*.command"]),
-        ("x = a\n\tx = b", "x = b\n\tx = a", ["the order of its keys"]),
-        ("x = a\n", "x = a\n\tx = a\n", ["the order of its keys"]),
-        ("[include]", '[includeIf "onbranch:x"]', ["include.path", "includeif.*.path"]),
-        ("[alias]", '[remote "o"]\n\tuploadpack = x\n[alias]', ["remote.*.uploadpack"]),
-        ("[alias]", "[user.x]\n\tname = x\n[alias]", ["user.*.name"]),
-        ("[alias]", "[url.x]\n\tinsteadof = y\n[alias]", ["url.*.insteadof"]),
+        ("https://a.example/b", "ssh://c.example/d"),
+        ("https://a.example/b", "git@c.example:d/e.git"),
+        ("https://a.example/b", "https://[::1]/b"),
+        ('[remote "o"]', '[remote "p"]'),
+        ('[remote "o"]\n\turl = https://a.example/b\n', ""),
+        more('[branch "n/@x-1"]\n\tremote = o\n\tmerge = refs/heads/n/@x-1\n\trebase = true'),
+        more('[branch "n"]\n\tremote = .\n\tpushRemote = https://a.example/c'),
+        more('[remote "up"]\n\turl = git@b:c\n\tfetch = +refs/heads/*:refs/remotes/up/*'),
+        more('[submodule "s"]\n\turl = ssh://a.example/s\n\tactive = true'),
+        more("[user]\n\tname = J\u00f6rg O'Neill\n\temail = j@example.org"),
+        more("# a comment\n; and another"),
     ],
 )
-def test_what_may_change_in_a_configuration(old: str, new: str, refused: list[str]) -> None:
-    assert old in WAS
-    assert refused_changes(WAS.encode(), WAS.replace(old, new).encode()) == refused
+def test_what_may_change_in_a_configuration(change: tuple[str, str]) -> None:
+    assert change[0] in WAS
+    assert refused_changes(WAS.encode(), WAS.replace(*change).encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        (("https://a.example/b", "ext::sh -c x"), "remote.*.url"),
+        (("https://a.example/b", '"ext::sh -c x"'), "remote.*.url"),
+        (("https://a.example/b", 'e"x"t::sh -c x'), "remote.*.url"),
+        (("https://a.example/b", "ext://sh"), "remote.*.url"),
+        (("https://a.example/b", "foo://b"), "remote.*.url"),
+        (("https://a.example/b", "file:///b"), "remote.*.url"),
+        (("https://a.example/b", "/b"), "remote.*.url"),
+        (("https://a.example/b", "node_modules/b.git"), "remote.*.url"),
+        (("https://a.example/b", "."), "remote.*.url"),
+        (("https://a.example/b", "--upload-pack=x"), "remote.*.url"),
+        (("https://a.example/b", "ssh://-oProxyCommand=x"), "remote.*.url"),
+        (("https://a.example/b", "git@b::c"), "remote.*.url"),
+        (("https://a.example/b", "https://a.example/b # c"), "remote.*.url"),
+        (("https://a.example/b", ""), "remote.*.url"),
+        (("../near", "../far"), "remote.*.url"),
+        (("pager = less", "pager = more"), "core.pager"),
+        (("pager = less", "PAGER = less"), "core.pager"),
+        (("\tpager = less\n", ""), "core.pager"),
+        (("fsmonitor =", "fsmonitor"), "core.fsmonitor"),
+        (("sslVerify", "sslVerify ="), "http.sslverify"),
+        (('[alias "x"]', '[alias "y"]'), "alias.*.command"),
+        (("[include]", '[includeIf "onbranch:x"]'), "includeif.*.path"),
+        (("x = a\n\tx = b", "x = b\n\tx = a"), "the order of its keys"),
+        (("x = a\n", "x = a\n\tx = a\n"), "the order of its keys"),
+        (more('[remote "--upload-pack=x"]\n\turl = https://a.example/b'), "remote.*.url"),
+        (more('[remote "a b"]\n\turl = https://a.example/b'), "remote.*.url"),
+        (more('[remote ""]\n\turl = https://a.example/b'), "remote.*.url"),
+        (more("[remote.x]\n\turl = https://a.example/b"), "remote.*.url"),
+        (more('[remote "o"]\n\tuploadpack = x'), "remote.*.uploadpack"),
+        (more('[remote "o"]\n\tfetch = --upload-pack=x'), "remote.*.fetch"),
+        (more('[branch "n"]\n\tremote = ext::sh'), "branch.*.remote"),
+        (more('[branch "n"]\n\tremote = --x'), "branch.*.remote"),
+        (more('[branch "n"]\n\tremote = a/b.git'), "branch.*.remote"),
+        (more('[branch "n"]\n\tmerge = --x'), "branch.*.merge"),
+        (more('[branch "n"]\n\tmergeOptions = -s evil'), "branch.*.mergeoptions"),
+        (more('[branch "-n"]\n\tremote = o'), "branch.*.remote"),
+        (more("[user]\n\tname"), "user.name"),
+        (more("[user]\n\tname = a\\qb"), "user.name"),
+        (more("[user]\n\tsigningKey = a"), "user.signingkey"),
+        (more("[user.x]\n\tname = x"), "user.*.name"),
+        (more("[url.x]\n\tinsteadof = y"), "url.*.insteadof"),
+        (more('[submodule "s"]\n\tupdate = !x'), "submodule.*.update"),
+    ],
+)
+def test_what_may_not(change: tuple[str, str], refused: str) -> None:
+    assert change[0] in WAS
+    assert refused in refused_changes(WAS.encode(), WAS.replace(*change).encode())
 
 
 @pytest.mark.parametrize("line", [b"[", b"x", b"x = \xff", b"x = a\\", b"\0", b'[user "a]'])
