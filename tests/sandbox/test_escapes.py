@@ -89,7 +89,7 @@ def test_git_writes_a_copy_of_its_configuration_for_an_ordinary_user(
     code = f"{change}; from wcore.__main__ import main; main()"
     config = workspace / ".git" / "config"
     for script, told in (
-        ("git remote add up git@b:c", ""),
+        ("git remote add up git@b.example:c", ""),
         ("git config core.editor x", "core.editor"),
     ):
         before = config.read_text()

@@ -38,11 +38,15 @@ def config(ws: Path) -> Path:
     ("script", "key", "value"),
     [
         ("git remote add up https://a.example/b", "remote.up.url", "https://a.example/b"),
-        ("git remote add up git@b:c; git remote rename up on", "remote.on.url", "git@b:c"),
+        (
+            "git remote add up git@b.example:c; git remote rename up on",
+            "remote.on.url",
+            "git@b.example:c",
+        ),
         ("git switch -qc new; git branch -q -u main", "branch.new.merge", "refs/heads/main"),
         ("git switch -qc a -t main; git branch -m a b", "branch.b.merge", "refs/heads/main"),
         ("git config user.email z@example.org", "user.email", "z@example.org"),
-        ("git config submodule.s.url ssh://b/s", "submodule.s.url", "ssh://b/s"),
+        ("git config submodule.s.url ssh://b.example/s", "submodule.s.url", "ssh://b.example/s"),
         ("printf '[user]\\n\\tname = z\\n' >>.git/config", "user.name", "z"),
         ("git config user.name z; mv -f .git/config.lock x || git gc -q", "user.name", "z"),
     ],
@@ -72,7 +76,7 @@ def test_what_starts_no_program_is_put_back(
         ("git remote add up ext::sh", "remote.*.url"),
         ("git remote add up ../x", "remote.*.url"),
         ("git config user.name ''", "user.name"),
-        ("printf '[remote \"--x\"]\n\turl = git@b:c\n' >>.git/config", "remote.*.url"),
+        ("printf '[remote \"--x\"]\n\turl = git@b.example:c\n' >>.git/config", "remote.*.url"),
         ("seq -f '[branch \"name-of-number-%g\"]' 3000 >>.git/config", "too long"),
         ("git config remote.up.uploadpack x", "remote.*.uploadpack"),
         ("git config submodule.s.update '!x'", "submodule.*.update"),
@@ -130,6 +134,18 @@ def test_a_work_tree_shares_the_configuration_of_its_repository(ws: Path, config
     assert git(ws, "config", "--file", str(config), "user.name") == "z\n"
 
 
+def test_git_is_led_nowhere_by_its_older_files(ws: Path, config: Path) -> None:
+    (config.parent / "branches").mkdir(exist_ok=True)
+    new = "git init -q new; git -C new remote add up /x; mkdir -p new/.git/remotes"
+    leaves = (
+        "mkdir -p .git/remotes; for d in {,new/}.git/{remotes,branches}; do echo /x >$d/y; done"
+    )
+    done = run(ws, f"{new}; {leaves}")
+    assert "new/.git/remotes/y was moved" in done.stderr
+    assert not list(ws.rglob(".git/*/y"))
+    assert "moved" not in run(ws, "git init -q newer; mkdir -p newer/.git/branches").stderr
+
+
 def test_one_program_runs_at_a_time_in_a_repository_with_work_trees(ws: Path, config: Path) -> None:
     """What one puts back would take the mask off the file for the other."""
     tree = ws.parent / "tree"
@@ -155,9 +171,9 @@ def test_to_read_only_it_cannot_be_written(ws: Path, config: Path) -> None:
 
 async def test_a_call_says_what_was_not_kept(talk: Talk, workspace: Path) -> None:
     git(workspace, "init", "-q")
-    found = await result_of(talk, "git remote add up git@b:c; git config core.editor vi")
+    found = await result_of(talk, "git remote add up git@b.example:c; git config core.editor vi")
     assert found["status"] == "error"
     assert "was not kept: core.editor" in found["output"]
-    found = await result_of(talk, "git remote add up git@b:c && echo done")
+    found = await result_of(talk, "git remote add up git@b.example:c && echo done")
     assert (found["status"], found["output"]) == ("success", "done\n")
     assert git(workspace, "remote") == "up\n"

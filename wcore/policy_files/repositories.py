@@ -8,7 +8,7 @@ known to run nothing; whatever else stands in a configuration may name a program
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from wcore.policy_files.reading import read_file
@@ -83,18 +83,22 @@ _VALUES: Final = {
 #: Set aside for children of the engine only; and what makes git write elsewhere.
 _SET_ASIDE: Final = frozenset(["core.pager", "core.fsmonitor", "core.worktree"])
 _HOOKS_PATH: Final = "core.hookspath"
-#: What a program in a sandbox may change, each with the values that lead to no program by what they
-#: say: names are arguments of commands, and addresses of the own machine lead to other hooks.
-_PLAIN: Final = r"[^\s\"\\#;-][^\"\\#;]*"
-_ADDRESS: Final = rf"(?:https?|ssh|git)://{_PLAIN}|[\w.-]+@[\w.-]+:(?!:){_PLAIN}"
-_FREE: Final = {
-    re.compile(r"branch\.\*\.(?:remote|pushremote)"): re.compile(rf"[.]|\w[\w.-]*|{_ADDRESS}"),
-    re.compile(r"branch\.\*\.merge|remote\.\*\.fetch"): re.compile(r"\+?refs/[^\s\"\\#;]+"),
-    re.compile(r"branch\.\*\.rebase|submodule\.\*\.active"): re.compile("true|false"),
-    re.compile(r"(?:remote|submodule)\.\*\.url"): re.compile(_ADDRESS),
-    re.compile(r"user\.(?:name|email)"): re.compile(_PLAIN),
-}
-_FREE_NAME: Final = re.compile(r'\[\w+(?: "\w[^\s"\\]*")?\]')
+#: What a program in a sandbox may write: names are arguments of commands and parts of paths, and an
+#: address of this machine leads to a repository with hooks of its own.
+_NAME: Final = r'"(\w(?:[\w-]|\.(?!\.|lock"))*)"'
+_INSIDE: Final = r'"\w(?:[\w/-]|\.(?!\.))*"'
+_REF: Final = r"refs/heads/\w(?:[\w/@+-]|\.(?!\.|/|$))*"
+_PLACE: Final = r"(?!(?:[a-z0-9-]+\.)*localhost)(?:[a-z0-9-]+\.)+[a-z]{2,}"
+_PATH: Final = r"/?[\w~](?:[\w/~+-]|\.(?![./]))*"
+_ADDRESS: Final = rf"(?:(?:https|ssh)://(?:[\w-]+@)?{_PLACE}(?::\d+)?/|[\w-]+@{_PLACE}:){_PATH}"
+_NEW_REMOTE: Final = re.compile(
+    rf"\[remote {_NAME}\]\n(?:url = {_ADDRESS}|fetch = \+refs/heads/\*:refs/remotes/\1/\*)"
+)
+_FREE: Final = re.compile(
+    rf'\[branch "\w[^\s"\\]*"\]\n(?:remote = (?:\.|(\w[\w.-]*))|merge = {_REF}|rebase = true)'
+    rf"|\[user\]\n(?:name = [^\W_][\w .\'-]*|email = [\w.+-]+@[\w.-]+)"
+    rf"|\[submodule {_INSIDE}\]\n(?:url = {_ADDRESS}|active = true)"
+)
 #: Hooks that only run where somebody commits, changes branches, sends or receives.
 _HOOKS: Final = frozenset(
     "applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist p4-pre-submit"
@@ -140,22 +144,34 @@ def names_no_program(config: str) -> bool:
 def refused_changes(before: bytes, after: bytes) -> list[str]:
     """Return the keys in which a configuration of git may not become another one.
 
-    Only remotes, branches, names of people and where submodules are may change.
+    Remotes may be added, and branches, names of people and where submodules are may change.
 
     Raises:
         ValueError: one is not written as plainly as git writes it.
     """
     was, now = ([*_entries(text.decode("utf-8-sig"))] for text in (before, after))
-    fixed = [[each for each in found if not _is_free(each)] for found in (was, now)]
+    known = {written.partition("\n")[0] for *_, written in was}
+    added = [_NEW_REMOTE.fullmatch(written) for *_, written in now]
+    remotes = {each[1] for each in added if each and "\nurl" in each[0]} | _with_address(was)
+
+    def is_free(entry: tuple[str, str, str]) -> bool:
+        found, is_new = _FREE.fullmatch(entry[2]), entry[2].partition("\n")[0] not in known
+        return found[1] in {None, *remotes} if found else is_new and _comes(entry[2], remotes)
+
+    fixed = [[each for each in found if not is_free(each)] for found in (was, now)]
     wrong = {key for key, *_ in {*fixed[0]} ^ {*fixed[1]}}
     return sorted(wrong) or ([] if fixed[0] == fixed[1] else ["the order of its keys"])
 
 
-def _is_free(entry: tuple[str, str, str]) -> bool:
-    key, value, written = entry
-    values = next((values for keys, values in _FREE.items() if keys.fullmatch(key)), None)
-    is_named = _FREE_NAME.fullmatch(written.partition("\n")[0]) is not None
-    return values is not None and values.fullmatch(value) is not None and is_named
+def _comes(written: str, remotes: Collection[str]) -> bool:
+    found = _NEW_REMOTE.fullmatch(written)
+    return found is not None and found[1] in remotes
+
+
+def _with_address(entries: Iterable[tuple[str, str, str]]) -> set[str]:
+    """Return the remotes that have an address: another name is taken for a path."""
+    names = (re.match(rf"\[remote {_NAME}\]\n", e[2]) for e in entries if e[0] == "remote.*.url")
+    return {name[1] for name in names if name}
 
 
 def _names(place: str) -> bool:

@@ -34,7 +34,9 @@ INSTALLED: Final = frozenset(
     " .gradle .mypy_cache .pytest_cache .ruff_cache .hypothesis .terraform .next .nuxt".split()
 )
 #: Of a repository what decides which programs git runs, and where else it looks for that.
-GIT_KEPT: Final = frozenset(["hooks", "config", "config.worktree", "commondir", "gitdir"])
+GIT_KEPT: Final = frozenset(
+    "hooks config config.worktree commondir gitdir remotes branches".split()
+)
 GIT_LEFT: Final = frozenset(["objects", "refs", "logs", "lfs", "hooks"])  # not looked into
 _BARE: Final = frozenset(["HEAD", "objects", "refs"])  # git takes a folder with these for one
 _SOCKET: Final = re.compile(rb"\n(?=[0-9a-f]{8,}: )")  # a name may have lines, too

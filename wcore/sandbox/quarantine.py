@@ -29,6 +29,7 @@ from wcore.visible import visible_line
 
 TOLD_MAX: Final = 8  # paths in an error
 NAME_CHARS_MAX: Final = 40  # of what is moved, in its new name: 255 bytes hold any of them
+_MAY_BE_EMPTY: Final = ("hooks", "branches", "remotes")  # `git init` makes such
 _SAMPLE: Final = ".sample"  # of the hooks that `git init` makes: they do nothing
 
 
@@ -108,7 +109,7 @@ def _harmful(path: str, workspace: str, rules: Rules) -> list[str]:
     is_git = "/.git/" in f"{folder}/" or (name in GIT_KEPT and is_bare(folder))
     if not is_git or not (is_file or os.path.isdir(path)):
         return [path]
-    if name == "hooks" and not os.path.islink(path) and os.path.isdir(path):
+    if name in _MAY_BE_EMPTY and not os.path.islink(path) and os.path.isdir(path):
         return [f"{path}/{each}" for each in os.listdir(path) if not each.endswith(_SAMPLE)]
     if is_file and name in ("config", "config.worktree") and rules.is_harmless(path):
         return []

@@ -136,6 +136,9 @@ WAS = """\
 \turl = https://a.example/b
 [remote "near"]
 \turl = ../near
+[branch "main"]
+\tremote = o
+\tmerge = refs/heads/main
 [alias "x"]
 \tcommand = ls
 [alias]
@@ -154,20 +157,25 @@ def more(text: str) -> tuple[str, str]:
     return END, f"{text}\n{END}"
 
 
+UP = '[remote "up"]\n\turl = '
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        ("https://a.example/b", "ssh://c.example/d"),
-        ("https://a.example/b", "git@c.example:d/e.git"),
-        ("https://a.example/b", "https://[::1]/b"),
-        ('[remote "o"]', '[remote "p"]'),
-        ('[remote "o"]\n\turl = https://a.example/b\n', ""),
+        more(f"{UP}https://c.example/d/e.git\n\tfetch = +refs/heads/*:refs/remotes/up/*"),
+        more(f"{UP}ssh://git@c.example:2222/~d/e.git"),
+        more(f"{UP}git@c.example:/d/e-1.git"),
         more('[branch "n/@x-1"]\n\tremote = o\n\tmerge = refs/heads/n/@x-1\n\trebase = true'),
-        more('[branch "n"]\n\tremote = .\n\tpushRemote = https://a.example/c'),
-        more('[remote "up"]\n\turl = git@b:c\n\tfetch = +refs/heads/*:refs/remotes/up/*'),
+        more('[branch "n"]\n\tremote = .\n\tmerge = refs/heads/a.b'),
+        more(f'{UP}git@c.example:e\n[branch "n"]\n\tremote = up'),
+        more('[submodule "a/s"]\n\tactive = true'),
         more('[submodule "s"]\n\turl = ssh://a.example/s\n\tactive = true'),
-        more("[user]\n\tname = J\u00f6rg O'Neill\n\temail = j@example.org"),
+        more("[user]\n\tname = J\u00f6rg O'Neill\n\temail = j+x@example.org"),
         more("# a comment\n; and another"),
+        more('[core]\n[filter "x"]'),
+        ("merge = refs/heads/main", "merge = refs/heads/other"),
+        ('[branch "main"]\n\tremote = o\n\tmerge = refs/heads/main\n', ""),
     ],
 )
 def test_what_may_change_in_a_configuration(change: tuple[str, str]) -> None:
@@ -176,22 +184,47 @@ def test_what_may_change_in_a_configuration(change: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        *("ext::sh -c x", '"ext::sh -c x"', 'e"x"t::sh', "ext://sh", "foo://b", "file:///b", "/b"),
+        *(
+            "node_modules/b.git",
+            ".",
+            "--upload-pack=x",
+            "ssh://-oProxyCommand=x/y",
+            "a@b.example::c",
+        ),
+        *(
+            "https://b.example/b # c",
+            "",
+            "https://localhost/x",
+            "https://x.localhost/x",
+            "c.example:d",
+        ),
+        *("https://127.0.0.1/x", "https://[::1]/x", "https://0x7f.1/x", "https://2130706433/x"),
+        *("https://b.example/../x", "https://b.example/a/../x", "https://b.example/%2e%2e/x"),
+        *(
+            "https://b.example/x%0a",
+            "http://b.example/x",
+            "git://b.example/x",
+            "ssh:///x",
+            "localhost",
+        ),
+        *("ssh://[-oProxyCommand=x]/y", "git@b.example:-x", "git@localhost:x", "https://b.example"),
+    ],
+)
+def test_where_no_new_remote_may_be(address: str) -> None:
+    for new in (f"{UP}{address}", f'[submodule "s"]\n\turl = {address}'):
+        assert refused_changes(WAS.encode(), WAS.replace(*more(new)).encode()) != []
+
+
+@pytest.mark.parametrize(
     ("change", "refused"),
     [
-        (("https://a.example/b", "ext::sh -c x"), "remote.*.url"),
-        (("https://a.example/b", '"ext::sh -c x"'), "remote.*.url"),
-        (("https://a.example/b", 'e"x"t::sh -c x'), "remote.*.url"),
-        (("https://a.example/b", "ext://sh"), "remote.*.url"),
-        (("https://a.example/b", "foo://b"), "remote.*.url"),
-        (("https://a.example/b", "file:///b"), "remote.*.url"),
-        (("https://a.example/b", "/b"), "remote.*.url"),
-        (("https://a.example/b", "node_modules/b.git"), "remote.*.url"),
-        (("https://a.example/b", "."), "remote.*.url"),
-        (("https://a.example/b", "--upload-pack=x"), "remote.*.url"),
-        (("https://a.example/b", "ssh://-oProxyCommand=x"), "remote.*.url"),
-        (("https://a.example/b", "git@b::c"), "remote.*.url"),
-        (("https://a.example/b", "https://a.example/b # c"), "remote.*.url"),
-        (("https://a.example/b", ""), "remote.*.url"),
+        (("https://a.example/b", "https://c.example/b"), "remote.*.url"),
+        (("\turl = https://a.example/b\n", ""), "remote.*.url"),
+        (('[remote "o"]', '[remote "p"]'), "remote.*.url"),
+        (('[remote "o"]', '[remote "o"]\n\turl = https://c.example/d'), "remote.*.url"),
         (("../near", "../far"), "remote.*.url"),
         (("pager = less", "pager = more"), "core.pager"),
         (("pager = less", "PAGER = less"), "core.pager"),
@@ -202,24 +235,41 @@ def test_what_may_change_in_a_configuration(change: tuple[str, str]) -> None:
         (("[include]", '[includeIf "onbranch:x"]'), "includeif.*.path"),
         (("x = a\n\tx = b", "x = b\n\tx = a"), "the order of its keys"),
         (("x = a\n", "x = a\n\tx = a\n"), "the order of its keys"),
-        (more('[remote "--upload-pack=x"]\n\turl = https://a.example/b'), "remote.*.url"),
-        (more('[remote "a b"]\n\turl = https://a.example/b'), "remote.*.url"),
-        (more('[remote ""]\n\turl = https://a.example/b'), "remote.*.url"),
-        (more("[remote.x]\n\turl = https://a.example/b"), "remote.*.url"),
+        (more('[remote "--upload-pack=x"]\n\turl = https://c.example/b'), "remote.*.url"),
+        (more('[remote "a b"]\n\turl = https://c.example/b'), "remote.*.url"),
+        (more('[remote ""]\n\turl = https://c.example/b'), "remote.*.url"),
+        (more('[remote "https://x.example/y"]\n\turl = https://c.example/b'), "remote.*.url"),
+        (more('[remote "a..b"]\n\turl = https://c.example/b'), "remote.*.url"),
+        (more('[remote "x.lock"]\n\turl = https://c.example/b'), "remote.*.url"),
+        (more("[remote.x]\n\turl = https://c.example/b"), "remote.*.url"),
+        (more('[remote "up"]\n\tfetch = +refs/heads/*:refs/remotes/up/*'), "remote.*.fetch"),
         (more('[remote "o"]\n\tuploadpack = x'), "remote.*.uploadpack"),
-        (more('[remote "o"]\n\tfetch = --upload-pack=x'), "remote.*.fetch"),
+        (more(f"{UP}git@c.example:e\n\tuploadpack = x"), "remote.*.uploadpack"),
+        (more(f"{UP}git@c.example:e\n\tfetch = --upload-pack=x"), "remote.*.fetch"),
+        (more(f"{UP}git@c.example:e\n\tfetch = refs/heads/*"), "remote.*.fetch"),
+        (more(f"{UP}git@c.example:e\n\tfetch = +refs/heads/*:refs/heads/*"), "remote.*.fetch"),
+        (more(f"{UP}git@c.example:e\n\tfetch = +refs/heads/*:refs/remotes/o/*"), "remote.*.fetch"),
+        (more(f"{UP}git@c.example:e\n\tpushurl = /x"), "remote.*.pushurl"),
         (more('[branch "n"]\n\tremote = ext::sh'), "branch.*.remote"),
         (more('[branch "n"]\n\tremote = --x'), "branch.*.remote"),
+        (more('[branch "n"]\n\tremote = deploy'), "branch.*.remote"),
+        (more('[branch "n"]\n\tpushRemote = deploy'), "branch.*.pushremote"),
         (more('[branch "n"]\n\tremote = a/b.git'), "branch.*.remote"),
         (more('[branch "n"]\n\tmerge = --x'), "branch.*.merge"),
+        (more('[branch "n"]\n\tmerge = refs/heads/*'), "branch.*.merge"),
+        (more('[branch "n"]\n\tmerge = refs/../x'), "branch.*.merge"),
         (more('[branch "n"]\n\tmergeOptions = -s evil'), "branch.*.mergeoptions"),
         (more('[branch "-n"]\n\tremote = o'), "branch.*.remote"),
         (more("[user]\n\tname"), "user.name"),
+        (more("[user]\n\tname = ."), "user.name"),
+        (more("[user]\n\tname = a\u202eb"), "user.name"),
         (more("[user]\n\tname = a\\qb"), "user.name"),
+        (more("[user]\n\temail = <>"), "user.email"),
         (more("[user]\n\tsigningKey = a"), "user.signingkey"),
         (more("[user.x]\n\tname = x"), "user.*.name"),
         (more("[url.x]\n\tinsteadof = y"), "url.*.insteadof"),
         (more('[submodule "s"]\n\tupdate = !x'), "submodule.*.update"),
+        (more('[submodule "a/../../x"]\n\tactive = true'), "submodule.*.active"),
     ],
 )
 def test_what_may_not(change: tuple[str, str], refused: str) -> None:
