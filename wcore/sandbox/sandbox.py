@@ -149,17 +149,20 @@ class Sandbox:
 
         What one engine puts back would take the mask off the same file for another one.
         """
-        until, own = anyio.current_time() + patience_s, self._workspace.scratch
-        folder = self._workspace.folder
-        repository = next(iter(repository_folders(folder)), f"{folder}/.git")
+        until = anyio.current_time() + patience_s
         with ExitStack() as stack:
-            for each in (own, scratch.folder_of(os.path.dirname(own), repository)):
+            for each in await to_thread.run_sync(self._claims):
                 while (lock := await to_thread.run_sync(scratch.lock, each)) is None:
                     if anyio.current_time() >= until:
                         raise SandboxError(_TAKEN)
                     await anyio.sleep(TURN_S)
                 stack.callback(os.close, lock)
             yield
+
+    def _claims(self) -> tuple[str, str]:
+        own, folder = self._workspace.scratch, self._workspace.folder
+        repository = next(iter(repository_folders(folder)), f"{folder}/.git")
+        return own, scratch.folder_of(os.path.dirname(own), repository)
 
     def _looked(self, shown: SandboxView) -> tuple[Place, Masks]:
         kept = self._workspace.scratch if shown.view == WORKSPACE else ""  # then nothing stays
@@ -173,11 +176,10 @@ class Sandbox:
 
     def _take_away(self, inner: Confined, place: Place, masks: Masks) -> None:
         to, rules = f"{self._quarantine}/{os.urandom(8).hex()}", self._workspace.rules
-        folders = (place.workspace, place.repository)
         try:
             inner.quarantine = to
             copy = None if inner.problem else place.git  # else it is not known whose file that is
-            inner.moved, problem = take_away(masks, *folders, rules, to)
+            inner.moved, problem = take_away(masks, place.workspace, place.repository, rules, to)
             inner.add(problem)
             inner.add(git_config.put_back(copy, rules.refused) if copy else "")
             if time.monotonic() - self._measured >= scratch.MEASURED_S:
